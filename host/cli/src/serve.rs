@@ -41,24 +41,10 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         Caller::Ticket { tickets, .. } => Some(&**tickets),
         Caller::Nobody | Caller::Agent(_) => None,
     };
-    let (started, (stdin, stdout, stop)) = start(&live, Behind::Process(tickets), || {
+    // The wall allows no question about a terminal.
+    let is_typed = io::stdin().is_terminal();
+    let (started, (stdin, stdout)) = start(&live, Behind::Process(tickets), || {
         widen_output();
-        let (mut interrupt, mut terminate) = (
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-        );
-        let stop = async move {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        };
-        // From here on, Ctrl-C is an end as any other.
-        if io::stdin().is_terminal() {
-            say(
-                "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
-            );
-        }
         let (stdin, stdout, threads) = match pipes() {
             Some((stdin, stdout)) => (stdin, stdout, 1),
             None => {
@@ -70,7 +56,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
                 )
             }
         };
-        Ok(((stdin, stdout, stop), threads))
+        Ok(((stdin, stdout), threads))
     })?;
     let Started {
         map,
@@ -78,6 +64,22 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         sandbox,
         runtime,
     } = started;
+    // Not before: a start that hangs must end as any program does.
+    let entered = runtime.enter();
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    drop(entered);
+    let stop = async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    if is_typed {
+        say(
+            "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
+        );
+    }
     match lacks(status, &live, &map) {
         lacks if arguments.require_wall && !(status.is_whole() && status.roots) => {
             let lacks = lacks.as_deref().unwrap_or("this system has none");

@@ -441,7 +441,11 @@ fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
         (FILE, marked(b"\xff\xfe\0\0", wide), "it is UTF-32: "),
         (FILE, little(text), "it is UTF-16LE: "),
         (FILE, big(text), "it is UTF-16BE: "),
-        (MAP, marked(b"\xff\xfe", little(&map)), "the map is not UTF-8"),
+        (
+            MAP,
+            marked(b"\xff\xfe", little(&map)),
+            "the map is not UTF-8",
+        ),
         (MAP, marked(b"\xfe\xff", big(&map)), "the map is not UTF-8"),
     ] {
         let world = World::new().file(FILE, text).map(&map).file(file, bytes);

@@ -5,6 +5,7 @@
 use super::fuse::{Hanging, Overlay, TEXT};
 use keyhole_core::limits::Limits;
 use keyhole_tests::{PATIENCE, World};
+use rustix::process::Signal;
 use std::{fs, os::unix::fs::symlink, thread, time::Instant};
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
@@ -95,6 +96,23 @@ fn a_map_or_a_root_that_hangs_delays_a_start_and_costs_nothing_else() {
         let said = client.ends_saying();
         assert_eq!(said.contains("timed-out: "), of_map, "{said}");
     }
+}
+
+#[test]
+fn a_start_that_hangs_ends_on_a_signal() {
+    let Some((world, mount)) = hung() else { return };
+    mount.ignore_all();
+    world.write_map(format!("roots = ['~/hung/beneath']\n{}", keys()));
+    let client = world.serve();
+    let began = Instant::now();
+    while mount.ignored() == 0 {
+        assert!(began.elapsed() < PATIENCE, "nothing hangs");
+        thread::yield_now();
+    }
+    client.signal(Signal::TERM);
+    drop(mount);
+    // The signal ended it: a server that ends has an exit code.
+    assert_eq!(client.ended().exit, None);
 }
 
 /// The kernel holds these as it holds a local disk, and the list of mounts is read when it is
