@@ -36,16 +36,12 @@ impl Grants for Host {
     }
 }
 
-/// No flag: a link at the end of a path is not followed.
-fn no_follow() -> PathFlags {
-    PathFlags::empty()
-}
-
+/// Without a flag, a link at the end of a path is not followed.
 impl Directory for Descriptor {
     type File = Descriptor;
 
     fn is_regular(&self, name: &str) -> Result<bool, LoadError> {
-        let stat = self.stat_at(no_follow(), name)?;
+        let stat = self.stat_at(PathFlags::empty(), name)?;
         match stat.type_ {
             DescriptorType::SymbolicLink => Err(LoadError::OutsideRoot),
             other => Ok(other == DescriptorType::RegularFile),
@@ -53,7 +49,8 @@ impl Directory for Descriptor {
     }
 
     fn open(&self, name: &str) -> Result<Self, LoadError> {
-        Ok(self.open_at(no_follow(), name, OpenFlags::empty(), DescriptorFlags::READ)?)
+        let (follow, how) = (PathFlags::empty(), OpenFlags::empty());
+        Ok(self.open_at(follow, name, how, DescriptorFlags::READ)?)
     }
 }
 

@@ -8,36 +8,6 @@
 //!
 //! The types are those of the contract, generated from `wit/context.wit`: if a case is
 //! added there, this does not compile until it handles that case.
-//!
-//! ```
-//! use keyhole_guest::{load, Directory, File, Grant, Grants, LoadError, Stat};
-//!
-//! /// A directory with one file in it, and the permission to read it.
-//! struct World;
-//! struct Note;
-//!
-//! impl Grants for World {
-//!     fn find(&self, key: &str) -> Option<Grant> {
-//!         (key == "k-1").then(|| Grant { name: "note.md".into(), max_bytes: 64 })
-//!     }
-//! }
-//! impl Directory for World {
-//!     type File = Note;
-//!     fn is_regular(&self, _: &str) -> Result<bool, LoadError> { Ok(true) }
-//!     fn open(&self, _: &str) -> Result<Note, LoadError> { Ok(Note) }
-//! }
-//! impl File for Note {
-//!     fn stat(&self) -> Result<Stat, LoadError> {
-//!         Ok(Stat { regular: true, size: 7, modified: None, changed: None })
-//!     }
-//!     fn read(&self, _: u64, offset: u64) -> Result<Vec<u8>, LoadError> {
-//!         Ok(b"# Note\n"[offset as usize..].to_vec())
-//!     }
-//! }
-//!
-//! assert_eq!(load("k-1", &World, Some(&World)).unwrap(), b"# Note\n");
-//! assert_eq!(load("k-2", &World, Some(&World)), Err(LoadError::UnknownKey));
-//! ```
 #![no_std]
 
 extern crate alloc;

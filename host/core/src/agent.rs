@@ -3,10 +3,9 @@
 use keyhole_walk::printable::is_visible;
 use std::{fmt, ops::Deref, sync::Arc};
 
-/// The name of an agent: `plugin:agent`, or `agent` if it comes from no plugin. It has 1
-/// to [`AgentName::MAX_BYTES`] bytes and no control character, so it fits in one line.
-///
-/// A map can bind keys only to some of them: see [`AgentName::in_map`].
+/// The name of an agent: `plugin:agent`, or `agent` if it comes from no plugin. It has 1 to
+/// [`AgentName::MAX_BYTES`] bytes and no control character. A map can name only some of them: see
+/// [`AgentName::in_map`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentName(Arc<str>);
 

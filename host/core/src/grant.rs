@@ -5,16 +5,14 @@ use crate::refusal::Refusal;
 use keyhole_walk::Handle;
 use std::time::Instant;
 
-/// What one call may reach. [`crate::Maps::resolve`] makes it for one entry of the map,
-/// and one call uses it up. `D` is an open directory.
+/// What one call may reach. [`crate::Maps::resolve`] makes it for one entry of the map, and one
+/// call uses it up.
 #[derive(Clone, Debug)]
 pub struct Grant<D = Handle> {
-    /// The real file's own directory. It is open already, so a later change of its
-    /// path has no effect.
+    /// The real file's own directory. It is open, so a later change of its path has no effect.
     pub directory: D,
-    /// The real file's name in that directory. It ends in `.md`. Resolution did not
-    /// open the file of this name: it may be missing, or a symbolic link, when the guest
-    /// opens it.
+    /// The real file's name in that directory, which ends in `.md`. The file may be missing, or a
+    /// symbolic link, when the guest opens it.
     pub name: String,
     /// The largest file that may be returned, in bytes.
     pub max_bytes: u64,
@@ -27,9 +25,7 @@ pub trait Executor: Send + Sync + 'static {
     /// An open directory.
     type Directory;
 
-    /// Asks the guest for `key`. The guest can reach only `grant`.
-    ///
-    /// Blocks for as long as the guest and the file system take.
+    /// Asks the guest for `key`. The guest can reach only `grant`. It blocks.
     fn run(
         &self,
         key: &str,

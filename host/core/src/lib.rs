@@ -1,7 +1,7 @@
 //! Who may have which file, and how they get it. This crate knows no protocol.
 //!
-//! A user keeps a map of opaque keys to Markdown files. A call names a key, and gets the
-//! file. These parts are between the two, in the order of a call:
+//! A call names a key, and gets the file. These parts are between the two, in the order of a
+//! call:
 //!
 //! 1. [`Loader`]: one call end to end, within its [`limits`].
 //! 2. [`Caller`]: who calls, as far as the server can know it.
@@ -12,8 +12,8 @@
 //!    guest, a component that is built into this crate, decides whether the call may
 //!    have the file, and reads it.
 //!
-//! The host never trusts what the guest returns. The guest could not reach another file
-//! if it tried: in this process, only this call's grant leads from a key to a file.
+//! The host never trusts what the guest returns. The guest could not reach another file if it
+//! tried: only this call's grant leads from a key to a file.
 //!
 //! ```
 //! use keyhole_core::{Caller, LiveMap, Loader, Location, Refusal, Target, limits::Limits, sandbox::Sandbox};
@@ -54,7 +54,6 @@ mod agent;
 mod call;
 mod caller;
 mod grant;
-mod hex;
 pub mod limits;
 mod loader;
 mod map;
@@ -66,10 +65,14 @@ pub use agent::{AgentName, BadAgentName, UnusableName};
 pub use call::{Target, call};
 pub use caller::{Caller, Unverified};
 pub use grant::{Executor, Grant};
-pub use hex::hex;
 pub use loader::{Content, Loader};
 pub use map::{
     BadBindingName, Binding, BindingName, Entry, Key, KeyError, LiveMap, Location, LocationError,
     Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,
 };
 pub use refusal::Refusal;
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -3,38 +3,33 @@
 use keyhole_engine::MAX_MEMORY;
 use std::time::Duration;
 
-/// The longest result that Claude Code passes to its model, in UTF-16 code units. The
-/// tool must state it in its `_meta`; otherwise the limit is 25,000 tokens. Claude
-/// Code writes a longer result to a file that the parent can read, so the server
-/// refuses to send one.
+/// The longest result that Claude Code passes to its model, in UTF-16 code units. The tool must
+/// state it in its `_meta`; otherwise the limit is 25,000 tokens. Claude Code writes a longer
+/// result to a file that the parent can read, so the server refuses to send one.
 pub const MAX_CLAUDE_CHARS: usize = 500_000;
 
 /// What one call, and all calls together, may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Wall-clock time of one call, from the moment it starts to run. It covers the walk,
-    /// which takes no further step then, the guest's own computing, which the host stops, and
-    /// a read that hangs in the kernel, which the host abandons. Code: `timed-out`.
+    /// Wall-clock time of one call, from the moment it starts to run. After it, the walk takes no
+    /// further step, the host stops the guest's own computing, and abandons a read that hangs in
+    /// the kernel. Code: `timed-out`.
     pub deadline: Duration,
-    /// Calls that run at once, and their threads. Each holds a permit until its answer is
-    /// written, so a client that stops reading cannot pile up answers; and at least until its
-    /// thread has ended, which may be never if it hangs in the kernel. So many, because a file
-    /// system that hangs takes one for each call; 4 served an eighth fewer calls a second.
+    /// Calls that run at once, and their threads. Each holds a permit until its answer is written
+    /// and its thread has ended, which may be never if it hangs in the kernel. So many, because a
+    /// file system that hangs takes one for each call; 4 served an eighth fewer calls a second.
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
     pub waiting: usize,
-    /// Linear memory that the guest may have, in bytes. The guest holds a file, and most of it
-    /// twice if it comes in pieces; the rest is its stack, data and allocator. This is
-    /// address space: a call takes only the memory that it touches.
+    /// Linear memory that the guest may have, in bytes: for a file, most of it twice if it comes
+    /// in pieces, stack, data and allocator. A call takes only the memory that it touches.
     pub memory_bytes: usize,
-    /// Handles that the guest may hold at once: the directory, the file, and some
-    /// slack.
+    /// Handles that the guest may hold at once: the directory, the file, and some slack.
     pub handles: usize,
-    /// Bytes that the guest may pass to the host in one call, in addition to the size
-    /// of the file. A key and a name are far shorter.
+    /// Bytes that the guest may pass to the host in one call, besides the file's size. A key and a
+    /// name are far shorter.
     pub host_call_bytes: usize,
-    /// Tables that the guest may have: its own, and those of the adapters that
-    /// stand between a component and its imports.
+    /// Tables that the guest may have: its own, and those of the adapters to its imports.
     pub tables: usize,
     /// Elements in each table. The guest itself needs a few function pointers.
     pub table_elements: usize,
@@ -45,8 +40,7 @@ pub struct Limits {
 /// A file's limit if the map names none, in bytes.
 pub const DEFAULT_MAX_BYTES: u64 = 1 << 20;
 
-/// The highest limit that a map may set, in bytes. A subagent's whole context
-/// window is smaller. A larger file is not context but data.
+/// The highest limit that a map may set, in bytes. A subagent's whole context window is smaller.
 pub const MAX_MAX_BYTES: u64 = 8 << 20;
 
 /// The largest map that the host reads, in bytes: some ten thousand entries. It is read and

@@ -13,7 +13,7 @@
 
 mod folder;
 
-use crate::{agent::AgentName, hex::hex, map::Key};
+use crate::{agent::AgentName, hex, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{

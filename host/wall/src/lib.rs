@@ -2,9 +2,8 @@
 //!
 //! The sandbox limits a guest to one file. This wall is around it: if somebody broke out of
 //! the sandbox, or found a bug in the host, the operating system would still refuse them
-//! nearly everything. [`restrict_process`] puts it up when everything is loaded, before the
-//! server reads anything from the client, and nothing can take it down. Behind it, a process
-//! can still
+//! nearly everything. [`restrict_process`] puts it up before the server reads anything from the
+//! client, and nothing can take it down. Behind it, a process can still
 //!
 //! - open files for reading, beneath the map's roots and a few directories of the server's
 //!   own; if the map has no roots, wherever its user may;
@@ -19,14 +18,11 @@
 //! Two mechanisms enforce this together. Landlock judges the object of a call: a file, a port,
 //! a process. It grants whole hierarchies, so a grant for a single file would not work: a file
 //! that is saved by renaming is another file each time. The filter judges the call itself, by
-//! a list of what is allowed, and also those of its arguments that are numbers. The list with
-//! its reasons is in `list.rs`. If a kernel lacks one of the two, `serve` says so
-//! and serves; with `--require-wall` it does not start.
+//! the list of `list.rs`, and also those of its arguments that are numbers. If a kernel lacks
+//! one of the two, `serve` says so and serves; with `--require-wall` it does not start.
 //!
 //! Only Linux can do this without a privileged helper. macOS has nothing like it for a program
 //! that is not packaged as an application: `sandbox_init` is deprecated and undocumented.
-//!
-//! `process` has what every command gives up first.
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
@@ -85,10 +81,9 @@ impl WallStatus {
     /// without roots. To find out, it does so in a thread that then ends.
     pub fn here() -> Self {
         #[cfg(target_os = "linux")]
-        let status = linux::status();
+        return linux::status();
         #[cfg(not(target_os = "linux"))]
-        let status = Self::default();
-        status
+        Self::default()
     }
 
     /// Whether the system has all parts. Whether the map has roots is another question.
@@ -104,10 +99,8 @@ impl fmt::Display for WallStatus {
             Some(version) => write!(f, "Landlock ABI {version}")?,
             None => f.write_str("no Landlock")?,
         }
-        f.write_str(match self.system_calls {
-            true => ", system-call filter",
-            false => ", no system-call filter",
-        })
+        let no = if self.system_calls { "" } else { "no " };
+        write!(f, ", {no}system-call filter")
     }
 }
 
@@ -120,8 +113,7 @@ pub enum WallError {
         "too few file descriptors or too little memory ({0}); raise the limits (ulimit -n and -v)"
     )]
     OutOfResources(#[source] io::Error),
-    /// The process has another thread. The wall covers only the thread that puts it up and
-    /// the threads that it starts.
+    /// The process has another thread, which the wall would not cover.
     #[error("the wall needs a process with a single thread")]
     NotAlone,
 }

@@ -11,10 +11,9 @@ use subtle::ConstantTimeEq;
 ///
 /// It cannot be printed by accident: there is no `Display`, and `Debug` hides it.
 ///
-/// The time of a lookup in a map does not tell how close a wrong key came: two keys are
-/// compared in constant time, and a hash with a random seed (SipHash) decides which are
-/// compared at all. There is no `Borrow<str>`, which would bring back the plain comparison
-/// of strings.
+/// The time of a lookup in a map does not tell how close a wrong key came: two keys are compared
+/// in constant time, and a hash with a random seed (SipHash) decides which are compared at all.
+/// There is no `Borrow<str>`, which would bring back the plain comparison.
 #[derive(Clone, Eq)]
 pub struct Key(Box<str>);
 
@@ -54,8 +53,7 @@ impl Key {
             || text.bytes().fold(0, seen).count_ones() < Self::STRONG_CHARS
     }
 
-    /// The key itself. The caller must ensure that nobody logs it or sends it to anyone
-    /// but the guest and the user.
+    /// The key itself. Log it nowhere, and send it only to the guest and the user.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -49,10 +49,8 @@ pub enum LocationError {
 }
 
 impl Location {
-    /// The map's location: `named` if the user named one (`--map`), else
-    /// `keyhole/context-map.toml` in the user's [`configuration`] directory. A relative
-    /// `named` is relative to the current directory. It does not check whether there is a file.
-    ///
+    /// The map's location, whether there is a file or not: `named` if the user named one
+    /// (`--map`), else `keyhole/context-map.toml` in the user's [`configuration`] directory.
     /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
     pub fn find(
         named: Option<&Path>,
@@ -101,8 +99,7 @@ impl Location {
         }
     }
 
-    /// Whether the path comes from an argument. Then it may be anything, even a key in
-    /// the wrong place.
+    /// Whether the path comes from an argument: it may be anything, even a key in the wrong place.
     pub fn is_named(&self) -> bool {
         self.is_named
     }
@@ -112,15 +109,13 @@ impl Location {
         self.home.as_deref()
     }
 
-    /// The directory to which paths in the map are relative: the one in which the map
-    /// was named. If the map is a link, this is the link's directory, not its target's.
+    /// The directory to which paths in the map are relative: the one in which the map was named.
     /// So a map that a dotfile manager keeps elsewhere means the same as one that is here.
     pub fn directory(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("/"))
     }
 
-    /// A path from the map, made absolute: `~/` is the user's home, and a relative path
-    /// starts at [`Self::directory`]. None if there is no home.
+    /// A path from the map, made absolute. None if it begins with `~/`, and there is no home.
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             // `~//etc` is under the home as well: `join` would leave it.

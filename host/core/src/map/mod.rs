@@ -69,8 +69,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The path as the user wrote it: not empty, without NUL, absolute, under `~/`, or
-    /// relative.
+    /// The path as the user wrote it: not empty, without NUL, absolute, under `~/`, or relative.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -109,11 +108,8 @@ impl Entry {
 }
 
 impl Map {
-    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice
-    /// or a number out of range is an error, never replaced by a default.
-    ///
-    /// # Errors
-    /// The first mistake: one in the TOML itself comes before all others.
+    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice or a number
+    /// out of range is an error, never replaced by a default. One in the TOML itself comes first.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let text = str::from_utf8(bytes).map_err(|error| {
             let at = Lines::of(bytes).position(error.valid_up_to());
@@ -123,14 +119,12 @@ impl Map {
         reader::read(text, location)
     }
 
-    /// The entry of `key`, if it has one. The time that this takes does not tell how
-    /// close a wrong key came; see [`Key`].
+    /// The entry of `key`, if it has one, in a time that tells nothing of other keys: see [`Key`].
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)
     }
 
-    /// The entry of `key`, if `agent` may use it. An agent of None means that nobody
-    /// knows who asks. An entry that is bound to others is not found.
+    /// The entry of `key`, if `agent` may use it. None means that nobody knows who asks.
     pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
         self.find(key).filter(|entry| entry.is_for(agent))
     }
@@ -154,8 +148,7 @@ impl Map {
         (!is_of_a_market).then_some(key)
     }
 
-    /// The entries that name `agent`, with their keys, in the order of the text. An entry for
-    /// any agent names none.
+    /// The entries that name `agent`, with their keys, in the order of the text.
     #[must_use]
     pub fn entries_of(&self, agent: &AgentName) -> Vec<(&Key, &Entry)> {
         let mut entries = self.entries();
@@ -168,8 +161,7 @@ impl Map {
         self.bindings.get(name)
     }
 
-    /// All bindings with their names, in the order of the text. Only for the user's own
-    /// `check`.
+    /// All bindings with their names, in the order of the text. Only for the user's own `check`.
     pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
         let mut bindings: Vec<_> = self.bindings.iter().collect();
         bindings.sort_unstable_by_key(|(_, binding)| binding.entry.at);

@@ -34,11 +34,8 @@ type Name<'a> = Spanned<Cow<'a, str>>;
 type Value<'a> = Spanned<DeValue<'a>>;
 type Read<T> = Result<T, MapMistake>;
 
-/// All that the text says.
-///
-/// # Errors
-/// A mistake in the TOML itself. Else the first mistake of the fields at the top, then of the
-/// keys, then of the bindings, each table from its top to its end.
+/// All that the text says; or a mistake in the TOML itself, else the first of the fields at the
+/// top, then of the keys, then of the bindings, each table from its top to its end.
 pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
     let lines = Lines::of(text.as_bytes());
     let document = DeTable::parse(text).map_err(|error| {
@@ -112,19 +109,15 @@ impl Reader<'_> {
         let max_bytes = optional(document, "max_bytes", |value| self.max_bytes(value))?;
         let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
         let keys = self.table(document, "keys", "tables: write [keys.\"KEY\"]")?;
-        let entries = keys
-            .into_iter()
-            .map(|(name, value)| self.entry(name, value, max_bytes));
-        let entries = entries.collect::<Read<_>>()?;
+        let entry = |(name, value)| self.entry(name, value, max_bytes);
+        let entries = keys.into_iter().map(entry).collect::<Read<_>>()?;
         let bindings = self.table(document, "bindings", "a table: write [bindings.NAME]")?;
-        let bindings = bindings
-            .into_iter()
-            .map(|(name, value)| self.binding(name, value, max_bytes));
+        let binding = |(name, value)| self.binding(name, value, max_bytes);
         Ok(Map {
             location: self.location.clone(),
             roots,
             entries,
-            bindings: bindings.collect::<Read<_>>()?,
+            bindings: bindings.into_iter().map(binding).collect::<Read<_>>()?,
         })
     }
 
@@ -203,11 +196,9 @@ impl Reader<'_> {
         fields: &DeTable<'_>,
         default: u64,
     ) -> Read<Entry> {
-        let path = fields.get("path").ok_or_else(|| {
-            let help = Some("add a line: path = \"…\"");
-            self.mistake(value, "this entry has no path", help)
-        })?;
-        let path = self.path(path)?;
+        let help = Some("add a line: path = \"…\"");
+        let none = || self.mistake(value, "this entry has no path", help);
+        let path = self.path(fields.get("path").ok_or_else(none)?)?;
         let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
         let withhold = optional(fields, "withhold", |value| match value.get_ref() {
             DeValue::Boolean(_) if !fields.contains_key("agents") => {
@@ -229,19 +220,13 @@ impl Reader<'_> {
     /// The list of roots: absolute, or under `~/`.
     fn roots(&self, value: &Value<'_>) -> Read<Box<[Box<str>]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
-        self.list(
-            value,
-            "a list: write roots = [\"FOLDER\"]",
-            empty,
-            |value| {
-                let path = self.path(value)?;
-                if path.starts_with('/') || path.starts_with("~/") {
-                    Ok(path)
-                } else {
-                    Err(self.mistake(value, "a root must begin with / or ~/", None))
-                }
-            },
-        )
+        self.list(value, "a list: write roots = [\"FOLDER\"]", empty, |root| {
+            let path = self.path(root)?;
+            if path.starts_with('/') || path.starts_with("~/") {
+                return Ok(path);
+            }
+            Err(self.mistake(root, "a root must begin with / or ~/", None))
+        })
     }
 
     /// The list of agents that may have a file.
@@ -282,8 +267,10 @@ impl Reader<'_> {
             let help = "write the whole path, from /; or ./~… for a name that begins with ~";
             ("only ~/ may be short", Some(help))
         } else if path.starts_with("~/") && self.location.home().is_none() {
-            let message = "~/ has no meaning here: HOME is not set to an absolute path";
-            (message, None)
+            (
+                "~/ has no meaning here: HOME is not set to an absolute path",
+                None,
+            )
         } else {
             return Ok(path.into());
         };
@@ -308,13 +295,12 @@ impl Reader<'_> {
         let DeValue::Integer(number) = value.get_ref() else {
             return Err(self.wrong_type(value, "a number: write max_bytes = 65536"));
         };
-        match u64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(bytes @ 1..=MAX_MAX_BYTES) => Ok(bytes),
-            _ => {
-                let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
-                Err(self.mistake(value, message, None))
-            }
+        if let Ok(bytes @ 1..=MAX_MAX_BYTES) = u64::from_str_radix(number.as_str(), number.radix())
+        {
+            return Ok(bytes);
         }
+        let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
+        Err(self.mistake(value, message, None))
     }
 
     /// A string, whatever it contains.
@@ -327,27 +313,28 @@ impl Reader<'_> {
 
     /// Checks that the table has only known fields.
     fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
-        let unknown = table
-            .iter()
-            .filter(|(name, _)| !known.contains(&&**name.get_ref()));
+        let is_unknown = |(name, _): &(&Name<'_>, _)| !known.contains(&&**name.get_ref());
+        let unknown = table.iter().filter(is_unknown);
         let Some((name, value)) = unknown.min_by_key(|(name, _)| name.span().start) else {
             return Ok(());
         };
         // An entry in its short form, which was appended as well.
-        let is_entry = value
-            .get_ref()
-            .as_str()
-            .is_some_and(|path| path.ends_with(".md"));
+        let text = value.get_ref().as_str();
+        let is_entry = text.is_some_and(|path| path.ends_with(".md"));
         let is_map = known == MAP_FIELDS;
         let help = match MapMistake::meant(name.get_ref(), known.iter().copied()) {
             // Such a line was appended, and belongs to whatever table came last.
             _ if MAP_FIELDS.contains(&&**name.get_ref()) => "move this line to the top of the map",
             Some(meant) => &format!("did you mean {meant}?"),
-            None if is_map => {
-                &format!("{has} {}; a key goes into [keys.\"KEY\"]", known.join(", "))
+            None if is_entry && !is_map => BELOW,
+            None => {
+                let more = if is_map {
+                    "; a key goes into [keys.\"KEY\"]"
+                } else {
+                    ""
+                };
+                &format!("{has} {}{more}", known.join(", "))
             }
-            None if is_entry => BELOW,
-            None => &format!("{has} {}", known.join(", ")),
         };
         Err(self.mistake(name, "unknown field", Some(help)))
     }

@@ -31,28 +31,21 @@ impl Unresolved {
 
 /// The directory and the name that an entry stands for now.
 ///
-/// The path is walked once, from `/`, and the grant is for the directory in which the
-/// walk ends. The walk follows links that the user or root made, so that files kept by
-/// a dotfile manager just work. If the map has roots, the walk must have passed one of
-/// them: this compares the directories themselves, all of which are open, not their
-/// names.
-///
-/// A hard link looks like any other file: a file that has a name inside a root is
-/// served, whatever other names it has.
+/// The path is walked once, from `/`, and the grant is for the directory in which the walk ends.
+/// The walk follows links that the user or root made, so that files kept by a dotfile manager just
+/// work. If the map has roots, the walk must have passed one of them: this compares the directories
+/// themselves, all of which are open, not their names. A hard link looks like any other file: a
+/// file that has a name inside a root is served, whatever other names it has.
 ///
 /// # Errors
-/// What the walk says, and
-/// - [`Refusal::NotMarkdown`]: the name in the map, or the real file's name, is not a stem
-///   and `.md`, in exactly these bytes; or the real name is not UTF-8.
-/// - [`Refusal::NotAFile`]: the path leads to `/`.
-/// - [`Refusal::OutsideRoot`]: the real file's directory is in none of the roots.
+/// What the walk says; [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a
+/// stem and `.md`, in exactly these bytes; [`Refusal::OutsideRoot`].
 pub fn locate<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
     entry: &Entry,
 ) -> Result<Grant<F::Handle>, Unresolved> {
-    // The part after the last slash, so that `a.md/` and `a.md/.` are not Markdown
-    // names.
+    // The part after the last slash: `a.md/` and `a.md/.` are no Markdown names.
     if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
         return Err(Refusal::NotMarkdown.into());
     }
@@ -89,8 +82,8 @@ fn is_in<F: FileSystem>(
     path: &Path,
     file: &Walked<F::Handle>,
 ) -> Result<bool, Unresolved> {
-    let roots: Result<Vec<PathBuf>, Refusal> = roots.iter().map(|root| map.expand(root)).collect();
-    let mut roots = roots?;
+    let expanded = roots.iter().map(|root| map.expand(root));
+    let mut roots = expanded.collect::<Result<Vec<PathBuf>, Refusal>>()?;
     roots.sort_by_key(|root| {
         let depth = root.components().count();
         // By whole names: `/notes` is not above `/notes-private/a.md`.
@@ -104,7 +97,7 @@ fn is_in<F: FileSystem>(
             Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
                 return Err(error.into());
             }
-            Ok(_) | Err(_) => {}
+            _ => {}
         }
     }
     Ok(false)
@@ -125,8 +118,7 @@ impl Map {
 
 /// A stem and `.md`.
 fn is_markdown(name: &[u8]) -> bool {
-    name.strip_suffix(b".md")
-        .is_some_and(|stem| !stem.is_empty())
+    name.len() > 3 && name.ends_with(b".md")
 }
 
 #[cfg(test)]
