@@ -1,10 +1,9 @@
-//! How the server handles few file descriptors or threads: a clear error at the
-//! start, no panic later.
+//! With few file descriptors or threads, a server fails at its start, and does not panic later.
 
 use std::{
     io,
     panic::{self, AssertUnwindSafe, catch_unwind},
-    sync::mpsc::channel,
+    sync::mpsc::{Receiver, channel},
     time::Duration,
 };
 use tokio::runtime::{Builder, Runtime};
@@ -49,17 +48,14 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
         }
         // The first thread is there, or tokio has panicked. With fewer threads than asked
         // for, the last message would never arrive.
-        let patience = Duration::from_secs(1);
-        most == 1
-            || held
-                .iter()
-                .all(|(_, arrived)| arrived.recv_timeout(patience).is_ok())
+        let is_there = |(_, arrived): &(_, Receiver<()>)| {
+            let patience = Duration::from_secs(1);
+            arrived.recv_timeout(patience).is_ok()
+        };
+        most == 1 || held.iter().all(is_there)
     });
-    if made == Some(true) {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::WouldBlock.into())
-    }
+    let refused = || io::ErrorKind::WouldBlock.into();
+    made.filter(|made| *made).map(drop).ok_or_else(refused)
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report.
@@ -71,18 +67,16 @@ fn unless_panicking<T>(does: impl FnOnce() -> T) -> Option<T> {
     done.ok()
 }
 
-/// If the client reads from a pipe, asks for a larger one: then a document of 1 MiB needs
-/// a few turns of writer and reader instead of sixteen. It does not ask for more, because
-/// all pipes of a user together may hold only so much (64 MiB by default). Beyond that,
-/// new pipes of any program are tiny.
+/// If the client reads from a pipe, asks for a larger one: then a document of 1 MiB needs a few
+/// turns of writer and reader instead of sixteen. Not for more: beyond what all pipes of a user
+/// together may hold (64 MiB by default), new pipes of any program are tiny.
 #[cfg(target_os = "linux")]
 pub(crate) fn widen_output() {
+    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
     const BYTES: usize = 256 << 10;
-    let stdout = io::stdout();
-    let has_less = rustix::pipe::fcntl_getpipe_size(&stdout).is_ok_and(|bytes| bytes < BYTES);
-    if has_less {
+    if fcntl_getpipe_size(io::stdout()).is_ok_and(|bytes| bytes < BYTES) {
         // If this fails, the pipe stays as it is.
-        let _ = rustix::pipe::fcntl_setpipe_size(&stdout, BYTES);
+        let _ = fcntl_setpipe_size(io::stdout(), BYTES);
     }
 }
 

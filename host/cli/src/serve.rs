@@ -5,7 +5,7 @@ use crate::{
     arguments::Serve,
     resources::{STREAM_THREADS, widen_output},
     say,
-    start::{Behind, Started, lacks, start},
+    start::{Behind, lacks, start},
     streams::OnThread,
 };
 use keyhole_core::{BindingName, Caller, Loader, Map, limits::Limits};
@@ -20,7 +20,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// What a client would show with the binding's name, title or description.
+/// Why a server does not start whose binding would show a key to every client.
 const SHOWS_A_KEY: &str = "cannot start: the binding's name, title or description holds a key, and clients show them; reword it";
 
 /// Serves one session until the end of standard input, SIGINT or SIGTERM.
@@ -45,27 +45,18 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     let is_typed = io::stdin().is_terminal();
     let (started, (stdin, stdout)) = start(&live, Behind::Process(tickets), || {
         widen_output();
-        let (stdin, stdout, threads) = match pipes() {
+        let (stdin, stdout, threads): (Reader, Writer, _) = match pipes() {
             Some((stdin, stdout)) => (stdin, stdout, 1),
             None => {
                 let [stdin, stdout] = <[OnThread; 2]>::default();
-                (
-                    Box::new(stdin) as _,
-                    Box::new(stdout) as _,
-                    1 + STREAM_THREADS,
-                )
+                (Box::new(stdin), Box::new(stdout), 1 + STREAM_THREADS)
             }
         };
         Ok(((stdin, stdout), threads))
     })?;
-    let Started {
-        map,
-        status,
-        sandbox,
-        runtime,
-    } = started;
+    let (map, status) = (started.map, started.status);
     // Not before: a start that hangs must end as any program does.
-    let entered = runtime.enter();
+    let entered = started.runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     drop(entered);
@@ -102,8 +93,9 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         (Some(name), Some(key)) => Surface::to_key(&name, key),
         (Some(name), None) => bound(&name, map.ok().as_deref())?,
     };
-    let loader = Arc::new(Loader::new(live, sandbox, Limits::default()));
-    Ok(runtime.block_on(run_session(loader, callers, surface, stdin, stdout, stop))?)
+    let loader = Arc::new(Loader::new(live, started.sandbox, Limits::default()));
+    let session = run_session(loader, callers, surface, stdin, stdout, stop);
+    Ok(started.runtime.block_on(session)?)
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;

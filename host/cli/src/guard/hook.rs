@@ -15,8 +15,7 @@ use std::{
     time::Duration,
 };
 
-/// The most input that a hook reads, in bytes. The client sends about a kilobyte, and
-/// after a call also the answer.
+/// The most input that a hook reads, in bytes: about a kilobyte, and after a call the answer.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
 /// A server of ours that a client may ask about: its tool as the client names it, and which
@@ -24,14 +23,10 @@ const MAX_INPUT_BYTES: u64 = 16 << 20;
 #[derive(Debug)]
 struct Server {
     tool: String,
-    /// The one agent that has this server. None if all share it.
+    /// The one agent that has this server. None if all share the plugin's, whose tool takes a key.
     agent: Option<String>,
-    /// The source of servers that the client states for it.
-    source: &'static str,
     /// Whether there is a client that has such servers and states no source.
     may_lack_source: bool,
-    /// Whether its tool takes a key.
-    takes_key: bool,
 }
 
 /// The servers whose calls the guard judges.
@@ -46,16 +41,12 @@ impl Ours {
         let shared = Server {
             tool: "mcp__plugin_keyhole_context__load_context".to_owned(),
             agent: None,
-            source: "plugin",
             may_lack_source: true,
-            takes_key: true,
         };
         let own = Server {
             tool: "mcp__keyhole_privacy_scanner__load_context".to_owned(),
             agent: Some("keyhole:privacy-scanner".to_owned()),
-            source: "agent",
             may_lack_source: false,
-            takes_key: false,
         };
         Self(vec![shared, own])
     }
@@ -66,15 +57,12 @@ impl Ours {
         Self(vec![Server {
             tool: format!("mcp__{bind}__load_context"),
             agent: Some(agent.to_string()),
-            source: "agent",
             may_lack_source: true,
-            takes_key: false,
         }])
     }
 }
 
-/// The client's name for a copy of the main conversation. The copy has the parent's
-/// whole context, and returns its own to the parent.
+/// The client's name for a copy of the main conversation, which has the parent's whole context.
 const FORK: &str = "fork";
 
 /// A call that is about to be made.
@@ -201,12 +189,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
     }
 }
 
-/// Whether the id has the form that the client gives to subagents: `a` and 16
-/// hexadecimal digits.
-///
-/// A teammate's id is `a`, its name, `-` and the digits. The main conversation
-/// chooses that name, and the client sends it in the field for the agent's type. So a
-/// teammate could pass for any agent. We know no caller with an id of another form.
+/// Whether the id has the form that the client gives to subagents: `a` and 16 hexadecimal digits.
+/// A teammate's id is `a`, its name, `-` and the digits. The main conversation chooses that name,
+/// and the client sends it as the agent's type: so a teammate could pass for any agent.
 pub(crate) fn is_subagents(id: &str) -> bool {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let digits = id.strip_prefix('a').filter(|digits| digits.len() == 16);
@@ -274,9 +259,11 @@ pub(crate) fn subagent(
 /// Reads the question before a call.
 pub(super) fn read(ours: &Ours, json: &[u8]) -> Result<HookRequest, HookError> {
     let (input, server) = input(ours, json, "PreToolUse")?;
+    let takes_key = server.agent.is_none();
+    let source = if takes_key { "plugin" } else { "agent" };
     let is_its_source = match &input.mcp_server {
         None => server.may_lack_source,
-        Some(Object(stated)) => stated.source == server.source,
+        Some(Object(stated)) => stated.source == source,
     };
     if !is_its_source || server.agent.is_some() && server.agent != input.agent_type {
         return Err(HookError::NotOurs);
@@ -289,7 +276,7 @@ pub(super) fn read(ours: &Ours, json: &[u8]) -> Result<HookRequest, HookError> {
     let has_record = |id: &str| transcript.is_some_and(|session| has_record(session, id));
     let is_one = |id: &str| is_subagents(id) && has_record(id);
     let agent = subagent(input.agent_id, input.agent_type, is_one)?;
-    let key = if server.takes_key {
+    let key = if takes_key {
         let call: Result<Call<Object<Arguments>>, _> = serde_json::from_slice(json);
         Some(call.map_err(|_| HookError::Arguments)?.tool_input.0.key)
     } else {

@@ -123,10 +123,9 @@ fn guard_after(
 
 /// The agent that may make the call, or the refusal, in the server's own words.
 ///
-/// A key that is bound to other agents gets the same refusal as a missing key, so
-/// no caller learns which keys exist. If the map cannot be used, the guard leaves
-/// the decision to the server, which reads the map again and refuses. It also does
-/// so for a call without a key: that server has its own key, and serves one agent.
+/// A key that is bound to other agents gets the same refusal as a missing key, so no caller
+/// learns which keys exist. If the map cannot be used, or the call has no key because that server
+/// has its own, the guard leaves the decision to the server.
 fn decide<'a>(
     agent: Option<&'a AgentName>,
     key: Option<&str>,
@@ -141,11 +140,9 @@ fn decide<'a>(
     let Ok(map) = map.current() else {
         return Ok(agent);
     };
-    Key::try_from(key)
-        .ok()
-        .and_then(|key| map.find_for(&key, Some(agent)))
-        .map(|_| agent)
-        .ok_or(Refusal::UnknownKey)
+    let key = Key::try_from(key).ok();
+    let entry = key.and_then(|key| map.find_for(&key, Some(agent)));
+    entry.map(|_| agent).ok_or(Refusal::UnknownKey)
 }
 
 /// The agents that the map names, one a line, and `*` if any agent may use some
@@ -155,8 +152,8 @@ pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
         Err(MapError::Missing { .. }) => return Ok(String::new()),
         map => map?,
     };
-    let names = names(&map);
-    Ok(names.iter().map(|name| format!("{name}\n")).collect())
+    let lines = names(&map).into_iter().map(|name| format!("{name}\n"));
+    Ok(lines.collect())
 }
 
 /// The agents that the map names, and `*` if any agent may use some key.
