@@ -1,10 +1,9 @@
 //! `keyhole inject`: hands a subagent its document when the client starts it.
 //!
-//! It is a SubagentStart hook. On standard input, the client says which agent starts, and
-//! it puts the hook's answer into that agent's context alone. There is no key and no call:
-//! the one entry of the map that names the agent is its document. The hook cannot stop the
-//! agent. So if there is no document, the answer tells the agent to stop, and the agent's
-//! own text must say what to do if there is no answer at all.
+//! It is a SubagentStart hook. On standard input, the client says which agent starts, and it puts
+//! the hook's answer into that agent's context alone. There is no key and no call: the one entry
+//! of the map that names the agent is its document. The hook cannot stop the agent: without a
+//! document, the answer tells it to stop, and its own text must say what to do without an answer.
 
 use crate::{
     guard::{HookError, is_subagents, parse, read_input, subagent, write_answer},
@@ -44,8 +43,7 @@ struct Input {
 }
 
 /// Answers the client's input on `stdin` as JSON on `stdout`. Without a map, or if it cannot
-/// do what a server does at its start, it loads nothing, and the agent reads a refusal. On an
-/// error, the agent gets nothing.
+/// start as a server does, the agent reads a refusal. On an error, the agent gets nothing.
 pub(crate) fn inject(
     map: Result<LiveMap, String>,
     stdin: impl Read,

@@ -45,8 +45,7 @@ pub(crate) enum StartError {
     /// The operating system refused a thread, a signal handler or a pipe.
     #[error("cannot start: {0}")]
     System(io::Error),
-    /// It refused because a resource is used up: file descriptors, threads or
-    /// memory.
+    /// It refused because a resource is used up: file descriptors, threads or memory.
     #[error(
         "cannot start: too few file descriptors, threads or memory ({0}); raise the limits (ulimit -n, -u and -v)"
     )]
@@ -172,8 +171,8 @@ fn restrict(
 }
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, and
-/// the map's. None if the map has no roots, or cannot be used. This process then also knows what it can read only before
-/// the wall.
+/// the map's. None if the map has no roots, or cannot be used. This process then also knows what
+/// it can read only before the wall.
 #[cfg(target_os = "linux")]
 fn directories(
     live: &LiveMap,
@@ -221,15 +220,11 @@ pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option
         }
         Err(MapError::Missing { .. }) => {
             let looked = live.location().in_words();
-            return Some(format!(
-                "map-missing: there is no context map at {looked}; create it"
-            ));
+            &format!("map-missing: there is no context map at {looked}; create it")
         }
         Err(error) => error.at_start(),
         Ok(_) if cfg!(not(target_os = "linux")) => return None,
-        Ok(_) if !status.is_whole() => {
-            return Some(format!("the wall is not whole on this system ({status})"));
-        }
+        Ok(_) if !status.is_whole() => &format!("the wall is not whole on this system ({status})"),
         Ok(_) if status.roots => return None,
         Ok(map) if map.roots().is_empty() => {
             "the map has no roots, so this server may read whatever its user may; add roots, and restart it"

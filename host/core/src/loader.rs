@@ -49,8 +49,8 @@ pub struct Content {
 }
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
-    /// A loader for the files of `maps`, read by `guest`. Its calls run on the blocking
-    /// threads of the runtime, which needs [`Limits::running`] of them.
+    /// A loader for the files of `maps`, read by `guest`. Its calls run on blocking threads of the
+    /// runtime, which needs [`Limits::running`] of them, and a timer.
     pub fn new(maps: Arc<M>, guest: G, limits: Limits) -> Self {
         Self {
             maps,
@@ -64,18 +64,19 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
 
     /// The file that `target` stands for in the map as it is now, if `caller` may have it.
     ///
-    /// The call first waits for a permit to run, at most as long as a call may take. Dropping
-    /// the future ends a call that waits. A call that runs goes on until it ends, and keeps its
-    /// permit. The runtime needs a timer.
+    /// The call first waits for a permit to run, at most as long as a call may take. If the future
+    /// is dropped, a call that waits ends; one that runs goes on, and keeps its permit.
     pub async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
-        if self.all_hang() {
+        // Every thread for calls hangs in the kernel, so nobody need wait for one.
+        if self.late.load(Ordering::Relaxed) >= self.limits.running {
             return Err(Refusal::TimedOut);
         }
         let permit = timeout_at(until, Arc::clone(&self.running).acquire_owned()).await;
-        let permit = permit.map_err(|_| Refusal::Busy)?;
-        let permit = permit.map_err(|_| Refusal::Internal)?;
+        let permit = permit
+            .map_err(|_| Refusal::Busy)?
+            .map_err(|_| Refusal::Internal)?;
 
         let deadline = Instant::now() + self.limits.deadline;
         let (maps, guest) = (self.maps.clone(), self.guest.clone());
@@ -104,11 +105,6 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             drop(tell.send(done.unwrap_or(Err(Refusal::Internal))));
         });
         told.await.map_err(|_| Refusal::Internal)?
-    }
-
-    /// Whether every thread for calls hangs in the kernel, so that nobody need wait for one.
-    fn all_hang(&self) -> bool {
-        self.late.load(Ordering::Relaxed) >= self.limits.running
     }
 }
 

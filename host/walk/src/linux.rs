@@ -46,10 +46,7 @@ pub fn remember() -> Result<(), WalkError> {
     Ok(())
 }
 
-/// Whether the kernel has what each step of a walk needs.
-///
-/// # Errors
-/// If it is too old, or a container engine keeps it from this process.
+/// Whether the kernel has what each step of a walk needs, and a container engine lets it through.
 pub fn is_supported() -> std::io::Result<()> {
     match rustix::fs::statx(CWD, "/", AtFlags::empty(), StatxFlags::TYPE) {
         Err(Errno::NOSYS | Errno::PERM) => Err(std::io::Error::other(
@@ -187,8 +184,7 @@ impl FileSystem for System {
 
     fn root(&self) -> Result<(Handle, Stat), SystemError> {
         let flags = HOLD | OFlags::DIRECTORY;
-        let root = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
-        Handle::of(root)
+        Handle::of(rustix::fs::openat(CWD, "/", flags, Mode::empty())?)
     }
 
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {

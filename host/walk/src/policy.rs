@@ -1,7 +1,6 @@
 //! What a walk must lead to.
 
-/// What a walk must lead to. Every directory, link and file on the way must be trusted,
-/// whatever the policy: see `trust.rs`.
+/// What a walk must lead to. All on the way must be trusted, whatever the policy: see `trust.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     pub(super) end: End,
@@ -22,8 +21,7 @@ impl Policy {
     pub const FILE: Self = Self::new(End::File, true);
     /// A directory: a root, the folder of tickets.
     pub const DIRECTORY: Self = Self::new(End::Directory, true);
-    /// A name in a directory: a mapped file. The file is opened later, by
-    /// [`crate::GrantedFile`], and judged then.
+    /// A name in a directory: a mapped file, which [`crate::GrantedFile`] opens and judges later.
     pub const NAME: Self = Self::new(End::Name, true);
     /// A file that says who is in a group. Group-writable is always refused here; else the
     /// file would vouch for itself.

@@ -40,10 +40,7 @@ pub fn restrict_process<D: AsFd, R: AsFd, T>(
     let _ = set_no_new_privs(true);
     let landlock = write_nothing(rights, data.as_ref())?;
     let (reach, found) = look();
-    let roots = match &reach {
-        Some(directories) => reading(directories)?,
-        None => false,
-    };
+    let roots = reach.as_ref().map(reading).transpose()?.unwrap_or(false);
     // A rule is for an inode. Some file systems (9p, FUSE) forget a directory that nobody has
     // open, and give its name a new inode at the next look-up. So these stay open as long as
     // the process lives.
@@ -56,10 +53,10 @@ pub fn restrict_process<D: AsFd, R: AsFd, T>(
             .is_some_and(|filter| apply_filter_all_threads(&filter).is_ok()),
         roots,
     };
-    match is_alone || status == WallStatus::default() {
-        true => Ok((status, found)),
-        false => Err(WallError::NotAlone),
+    if is_alone || status == WallStatus::default() {
+        return Ok((status, found));
     }
+    Err(WallError::NotAlone)
 }
 
 /// How many threads the process has. None if `/proc` is missing.

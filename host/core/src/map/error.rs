@@ -4,10 +4,8 @@ use crate::{limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{Distrust, SystemError, printable::printable};
 use std::{fmt, path::PathBuf};
 
-/// Why the map cannot be used.
-///
-/// `Display` is for the user at `keyhole check`: it may name the map's path. It never
-/// quotes the map. A caller over MCP gets only [`MapError::code`].
+/// Why the map cannot be used. The text is for the user at `keyhole check`: it may name the map's
+/// path, and never quotes the map. A caller over MCP gets only [`MapError::code`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MapError {
     /// There is no file.
@@ -52,23 +50,20 @@ pub enum MapError {
 }
 
 impl MapError {
-    /// What a caller learns: `map-missing`, `map-invalid`, `out-of-resources`,
-    /// `restart-needed` or `timed-out`.
+    /// What a caller learns.
     pub fn code(&self) -> Refusal {
         use SystemError::{Confined, Late, OutOfResources};
         match self {
             Self::Missing { .. } => Refusal::MapMissing,
-            Self::Unreadable { source, .. }
-                if [OutOfResources, Late, Confined].contains(source) =>
-            {
-                (*source).into()
-            }
+            Self::Unreadable {
+                source: known @ (OutOfResources | Late | Confined),
+                ..
+            } => (*known).into(),
             _ => Refusal::MapInvalid,
         }
     }
 
-    /// What a server says at its start, and then refuses each call with. It does not
-    /// contain the map's path.
+    /// What a server says at its start, and then refuses each call with, without the map's path.
     pub fn at_start(&self) -> &'static str {
         match self.code() {
             Refusal::MapMissing => {
@@ -169,11 +164,9 @@ impl MapMistake {
 impl fmt::Display for MapMistake {
     /// `line: message; help`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.line(), self.message)?;
-        match &self.help {
-            Some(help) => write!(f, "; {help}"),
-            None => Ok(()),
-        }
+        let help = self.help.as_deref();
+        let (then, help) = help.map_or(("", ""), |help| ("; ", help));
+        write!(f, "{}: {}{then}{help}", self.line(), self.message)
     }
 }
 
