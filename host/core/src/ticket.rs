@@ -17,9 +17,8 @@ use crate::{agent::AgentName, hex, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, File},
     io::{self, Read, Write},
-    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -129,10 +128,8 @@ impl Tickets {
 
     /// Makes the data folder, and those above it that are missing, for the user alone. That
     /// nobody else could have put it there is judged at each use.
-    #[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
     pub fn make(&self) -> Result<(), TicketError> {
-        let mut folder = DirBuilder::new();
-        folder.recursive(true).mode(0o700).create(&self.data)?;
+        folder::make_data_folder(&self.data)?;
         self.held().map(drop)
     }
 

@@ -113,8 +113,7 @@ impl Map {
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let text = str::from_utf8(bytes).map_err(|error| {
             let at = Lines::of(bytes).position(error.valid_up_to());
-            let message = "the map is not UTF-8 from here on";
-            MapMistake::new(at, message.into(), Some("save it as UTF-8"))
+            MapMistake::new(at, "the map is not UTF-8 from here on".into(), None)
         })?;
         reader::read(text, location)
     }

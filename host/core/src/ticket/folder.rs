@@ -2,7 +2,7 @@
 //! remove a ticket, one succeeds.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a plain name in the open folder of tickets"
+    reason = "a plain name in the open folder of tickets; and the folder that the user names"
 )]
 
 use super::{FOLDER, TicketError};
@@ -12,14 +12,21 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    fs::{File, Metadata},
-    os::unix::fs::MetadataExt,
+    fs::{DirBuilder, File, Metadata},
+    io,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt},
+    path::Path,
 };
 
 impl From<Errno> for TicketError {
     fn from(error: Errno) -> Self {
         SystemError::from(error).into()
     }
+}
+
+/// Creates the data folder, and those above it that are missing.
+pub(super) fn make_data_folder(data: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(data)
 }
 
 /// Opens the folder in the data folder, and creates it if it is missing.
