@@ -5,17 +5,8 @@ use keyhole_core::Refusal;
 use serde_json::{Value, json};
 
 /// What the protocol's errors say, each with its code. Clients show the words.
-const ERRORS: [(&str, i64); 9] = [
-    ("not valid JSON", -32700),
-    (
-        "not a JSON-RPC 2.0 request, notification or response",
-        -32600,
-    ),
-    ("line too long", -32600),
-    ("this id is in use", -32600),
+const ERRORS: [(&str, i64); 3] = [
     ("method not found", -32601),
-    ("params do not have the form that this method takes", -32602),
-    ("unknown cursor", -32602),
     ("unknown tool", -32602),
     (
         "request _meta is missing or has malformed required fields: \

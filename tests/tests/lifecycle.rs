@@ -16,9 +16,7 @@ fn what_does_not_say_its_protocol_is_not_served_without_a_session() {
     let mut client = world.serve();
     client.load("k-1").error(META);
     client.request("server/discover", json!({})).error(META);
-    client
-        .request("no/such/method", json!({}))
-        .error("method not found");
+    client.request("no/such/method", json!({})).error(META);
     // The server still works after that.
     assert_eq!(client.request("ping", json!({})).result(), &json!({}));
     let _ = client.handshake();
@@ -38,16 +36,8 @@ fn a_protocol_that_is_not_known_is_refused_with_those_that_are() {
     let world = world().speaking(Protocol::Discover);
     let mut client = world.serve();
     let supported = ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"];
-    // No text comes back but a date.
-    for (sent, requested) in [
-        ("2099-01-01", "2099-01-01"),
-        ("2099-01-0a", "not a date"),
-        ("2099-01-011", "not a date"),
-        ("2099+01-01", "not a date"),
-        ("hunter2", "not a date"),
-        ("", "not a date"),
-    ] {
-        let version = json!({ "io.modelcontextprotocol/protocolVersion": sent });
+    for requested in ["2099-01-01", "2025-03-26", "none", ""] {
+        let version = json!({ "io.modelcontextprotocol/protocolVersion": requested });
         let answer = client.request("tools/list", json!({ "_meta": version }));
         let data = json!({ "requested": requested, "supported": supported });
         let message = "Unsupported protocol version";

@@ -47,20 +47,11 @@ fn exchange(mut client: Session) -> Vec<String> {
         ("tools/list", json!({ "cursor": KEY })),
         ("resources/read", json!({ "uri": KEY })),
         (KEY, json!({ KEY: KEY })),
-        (
-            "tools/list",
-            json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": KEY } }),
-        ),
     ] {
         said.push(client.request(method, params).message().to_string());
     }
     client.send_line(format!("{{\"{KEY}\"").as_bytes());
-    said.push(client.receive().message().to_string());
     client.send_line(format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{KEY}\"}}").as_bytes());
-    // Only its own id comes back to a client.
-    let answer = client.receive().message().clone();
-    assert_eq!(answer["id"], KEY);
-    said.push(answer["error"].to_string());
     client.end();
     for line in &said {
         conceals(line);

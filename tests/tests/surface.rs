@@ -84,7 +84,4 @@ fn prompts_resources_and_completion_are_neither_declared_nor_answered() {
         unknown(protocol, NOT_SERVED, json!({ "name": "x" }));
     }
     unknown(Protocol::Initialize, NOT_SERVED, json!(["x"]));
-    // Without a session, there is no handshake either.
-    unknown(Protocol::Discover, "initialize ping", json!({}));
-    unknown(Protocol::Discover, "ping", json!({}));
 }

@@ -1,7 +1,6 @@
 //! What the program prints for people, with colours if they can see them.
 
 use crate::{arguments::Color, streams};
-use keyhole_mcp::has_hung_up;
 use std::{
     env,
     io::{self, IsTerminal as _, Write as _},
@@ -13,7 +12,9 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
     let mut stdout = streams::output();
     let written = stdout.write_all(text.as_bytes());
     match written.and_then(|()| stdout.flush()) {
-        Err(error) if !has_hung_up(&error) => Err(format!("cannot write: {error}")),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write: {error}"))
+        }
         _ => Ok(()),
     }
 }

@@ -2,28 +2,14 @@
 //!
 //! Inside the server, each request has a number of ours instead of the client's id.
 //! So an answer finds its own request and no other, even if the client uses an id
-//! again. A cancelled request is no longer in this table.
+//! again. A cancelled request is no longer in this table, and neither is its answer.
 
-use rmcp::model::RequestId;
+use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::OwnedSemaphorePermit;
-
-/// What a request holds until its answer is written or dropped: its share of the
-/// memory for requests and, once it has content, its permit from the loader. It
-/// travels with the request as an extension. Both are released with the last clone,
-/// so that a cancelled call counts until it has really ended.
-#[derive(Clone)]
-pub(super) struct RequestPermits(Arc<(OwnedSemaphorePermit, OnceLock<OwnedSemaphorePermit>)>);
-
-impl RequestPermits {
-    /// Keeps `call_permit` as long as the request is in flight. A request has one call.
-    pub(super) fn keep(&self, call_permit: OwnedSemaphorePermit) {
-        let _ = self.0.1.set(call_permit);
-    }
-}
 
 /// The table of requests in flight. A clone is the same table.
 #[derive(Clone, Default)]
@@ -33,16 +19,18 @@ pub(super) struct PendingRequests(Arc<Mutex<Table>>);
 struct Table {
     /// The last number given out. No request gets zero.
     last: i64,
-    /// The client's id of each request, and what the request holds, by our number.
-    requests: BTreeMap<i64, (RequestId, RequestPermits)>,
+    /// By our number.
+    requests: BTreeMap<i64, Request>,
 }
 
-impl Table {
-    /// Our number for the client's `id`. There are few requests to look through.
-    fn number(&self, id: &RequestId) -> Option<i64> {
-        let found = self.requests.iter().find(|(_, (of, _))| of == id);
-        found.map(|(number, _)| *number)
-    }
+struct Request {
+    /// The client's own.
+    id: RequestId,
+    /// Its share of the memory for requests, until it has an answer.
+    room: Option<OwnedSemaphorePermit>,
+    /// The loader's permit for the document in the answer.
+    place: Option<OwnedSemaphorePermit>,
+    answer: Option<ServerJsonRpcMessage>,
 }
 
 impl PendingRequests {
@@ -52,38 +40,71 @@ impl PendingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a request and returns its number. None means that its id is in flight
-    /// already.
-    pub(super) fn begin(
-        &self,
-        id: RequestId,
-        memory_permit: OwnedSemaphorePermit,
-    ) -> Option<(RequestId, RequestPermits)> {
+    /// Adds a request and returns its number.
+    pub(super) fn begin(&self, id: RequestId, room: OwnedSemaphorePermit) -> RequestId {
         let mut table = self.table();
-        if table.number(&id).is_some() {
-            return None;
-        }
         table.last = table.last.wrapping_add(1);
-        let permits = RequestPermits(Arc::new((memory_permit, OnceLock::new())));
         let number = table.last;
-        table.requests.insert(number, (id, permits.clone()));
-        Some((RequestId::Number(number), permits))
+        let request = Request {
+            id,
+            room: Some(room),
+            place: None,
+            answer: None,
+        };
+        table.requests.insert(number, request);
+        RequestId::Number(number)
     }
 
-    /// Removes the request with our `number`, to answer it: returns the client's id, and
-    /// what to hold until the answer is written. None means that it was cancelled.
-    pub(super) fn finish(&self, number: &RequestId) -> Option<(RequestId, RequestPermits)> {
-        match number {
-            RequestId::Number(number) => self.table().requests.remove(number),
-            RequestId::String(_) => None,
+    /// Keeps `place` until the answer to our `number` is written or dropped.
+    pub(super) fn keep(&self, number: &RequestId, place: OwnedSemaphorePermit) {
+        if let RequestId::Number(number) = number
+            && let Some(request) = self.table().requests.get_mut(number)
+        {
+            request.place = Some(place);
         }
+    }
+
+    /// Takes in an answer, which has our number. Returns the number, and the request's memory:
+    /// whoever waits to write the answer holds it. None means that the request was cancelled.
+    pub(super) fn answer(
+        &self,
+        mut answer: ServerJsonRpcMessage,
+    ) -> Option<(i64, OwnedSemaphorePermit)> {
+        let id = match &mut answer {
+            ServerJsonRpcMessage::Response(answer) => &mut answer.id,
+            ServerJsonRpcMessage::Error(answer) => answer.id.as_mut()?,
+            // The server sends no requests and no notifications.
+            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {
+                return None;
+            }
+        };
+        let RequestId::Number(number) = *id else {
+            return None;
+        };
+        let mut table = self.table();
+        let request = table.requests.get_mut(&number)?;
+        *id = request.id.clone();
+        request.answer = Some(answer);
+        Some((number, request.room.take()?))
+    }
+
+    /// Removes the request with our `number`: returns its answer, and what to hold until that is
+    /// written. None means that it was cancelled.
+    pub(super) fn finish(
+        &self,
+        number: i64,
+    ) -> Option<(ServerJsonRpcMessage, Option<OwnedSemaphorePermit>)> {
+        let request = self.table().requests.remove(&number)?;
+        Some((request.answer?, request.place))
     }
 
     /// Removes the request with the client's `id`, so that it is never answered,
     /// and returns our number for it. None means that no such request is in flight.
     pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
         let mut table = self.table();
-        let number = table.number(id)?;
+        // There are few requests to look through.
+        let mut requests = table.requests.iter();
+        let number = *requests.find(|(_, request)| request.id == *id)?.0;
         table.requests.remove(&number);
         Some(RequestId::Number(number))
     }

@@ -2,22 +2,21 @@
 //! here.
 
 use super::{
-    pending::RequestPermits,
-    refusals::{refused, unknown_cursor, unknown_tool, wrong_arguments},
-    surface::Surface,
-    tool,
+    message::CALL_ID,
+    pending::PendingRequests,
+    tool::{self, Surface},
 };
 use keyhole_core::{Caller, Content, Executor, Loader, Maps, Refusal, Target};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation,
-        InitializeRequestParams, InitializeResult, ListToolsResult, MetaObject,
-        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
+        ErrorCode, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
+        MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
 };
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// What the server calls itself.
@@ -25,16 +24,12 @@ const NAME: &str = "keyhole";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The protocol's versions that we keep: all but 2025-03-26, by which a server must take batches.
-pub(super) const VERSIONS: &[ProtocolVersion] = &[
+const VERSIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2024_11_05,
     ProtocolVersion::V_2025_06_18,
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2026_07_28,
 ];
-
-/// The field of `_meta` in which Claude Code sends its id of a call. Its hooks get
-/// the same id. The calling model cannot choose it.
-const CALL_ID: &str = "claudecode/toolUseId";
 
 /// The source of documents: a [`Loader`], except in tests.
 pub trait Load: Send + Sync + 'static {
@@ -58,15 +53,12 @@ pub(super) struct Server<L> {
     pub(super) loader: Arc<L>,
     pub(super) callers: Caller,
     pub(super) surface: Surface,
+    pub(super) pending: PendingRequests,
 }
 
 impl<L: Load> Server<L> {
     /// The answer to a call.
     async fn load(&self, target: Target, context: &RequestContext<RoleServer>) -> CallToolResult {
-        // The transport gives each request its own.
-        let Some(permits) = context.extensions.get::<RequestPermits>() else {
-            return refused(Refusal::Internal);
-        };
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
@@ -78,13 +70,13 @@ impl<L: Load> Server<L> {
         match loaded {
             // Only Claude Code sends an id of its own.
             Ok(Content { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
-                refused(Refusal::TooLarge)
+                tool::refused(Refusal::TooLarge)
             }
             Ok(Content { text, permit }) => {
-                permits.keep(permit);
+                self.pending.keep(&context.id, permit);
                 tool::document(text)
             }
-            Err(code) => refused(code),
+            Err(code) => tool::refused(code),
         }
     }
 }
@@ -93,7 +85,7 @@ impl<L: Load> Server<L> {
 fn server_info(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     let version = context.protocol_version()?;
     (!version.has_initialize()).then(|| {
-        MetaObject(tool::object(json!({
+        MetaObject(tool::fields(json!({
             "io.modelcontextprotocol/serverInfo": { "name": NAME, "version": VERSION },
         })))
     })
@@ -120,19 +112,18 @@ impl<L: Load> ServerHandler for Server<L> {
         if request.protocol_version == ProtocolVersion::V_2025_03_26 {
             request.protocol_version = ProtocolVersion::V_2025_06_18;
         }
-        context.peer.set_peer_info(request.clone());
-        self.negotiate_initialize(&request)
+        let answer = self.negotiate_initialize(&request)?;
+        request.protocol_version = answer.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(answer)
     }
 
-    /// One page. We never return a cursor, so no cursor can be valid.
+    /// One page, so no cursor leads to another.
     async fn list_tools(
         &self,
-        request: Option<PaginatedRequestParams>,
+        _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(unknown_cursor());
-        }
         let mut tools = ListToolsResult::with_all_items(vec![self.surface.tool()]);
         tools.meta = server_info(&context);
         Ok(tools)
@@ -144,13 +135,28 @@ impl<L: Load> ServerHandler for Server<L> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if request.name != tool::NAME {
-            return Err(unknown_tool());
+            return Err(ErrorData::invalid_params("unknown tool", None));
         }
-        let mut result = match self.surface.parse_arguments(request.arguments) {
+        let arguments = context.extensions.get::<Box<RawValue>>();
+        let arguments = arguments.map_or("{}", |arguments| arguments.get());
+        let mut result = match self.surface.parse_arguments(arguments) {
             Ok(target) => self.load(target, &context).await,
-            Err(advice) => wrong_arguments(advice),
+            Err(advice) => tool::error(advice),
         };
         result.meta = server_info(&context);
         Ok(result.into())
+    }
+
+    /// Every method that we do not serve. No answer repeats its name.
+    async fn on_custom_request(
+        &self,
+        _: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            "method not found",
+            None,
+        ))
     }
 }

@@ -1,8 +1,10 @@
-//! The one tool: what a client sees of it, and its answers.
+//! The one tool: what a client sees of it and may ask of it, and its answers. It takes a key, or
+//! has one bound context.
 
-use super::refusals::WHAT_TO_DO;
-use keyhole_core::{Key, limits::MAX_CLAUDE_CHARS};
+use super::message::object;
+use keyhole_core::{Binding, BindingName, Key, Refusal, Target, limits::MAX_CLAUDE_CHARS};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -32,6 +34,83 @@ Pass it on to no person, agent, tool or file.";
 
 const END: &str = "Do not go on without the document.";
 
+/// What a model does on a refusal. Each description holds it.
+const WHAT_TO_DO: &str = "\
+A refusal reads `code: what to do`. On `changed`, `busy`, `out-of-resources` or `internal`, \
+call again, at most twice. On any other code, stop: tell whoever gave you the task \
+the code and its advice";
+
+/// What a server shows and accepts. It is fixed at the start, because the client's user
+/// agrees to what the server shows then. What it serves does follow the map.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    tool: Tool,
+    /// What every call asks for. None means that each caller names a key.
+    target: Option<Target>,
+}
+
+impl Surface {
+    /// A caller names a key and gets the key's file.
+    #[must_use]
+    pub fn general() -> Self {
+        Self {
+            tool: general(),
+            target: None,
+        }
+    }
+
+    /// The context that the map calls `name`. Callers name no key. Without its `binding`, the map
+    /// does not have it yet, or cannot be used. Then clients do not see the name either: it may
+    /// be a key that the user put in the wrong place.
+    #[must_use]
+    pub fn bound(name: &BindingName, binding: Option<&Binding>) -> Self {
+        let tool = match binding {
+            Some(binding) => bound(Some(name), binding.title(), binding.description()),
+            None => bound(None, None, None),
+        };
+        let target = Some(Target::Bound(name.clone()));
+        Self { tool, target }
+    }
+
+    /// The context of `key`, which the operator names. The map says only which file the
+    /// key stands for.
+    #[must_use]
+    pub fn to_key(name: &BindingName, key: Key) -> Self {
+        Self {
+            tool: bound(Some(name), None, None),
+            target: Some(Target::Given(key)),
+        }
+    }
+
+    /// The one tool.
+    pub(super) fn tool(&self) -> Tool {
+        self.tool.clone()
+    }
+
+    /// Parses the arguments of a call into what it asks for. The error says what to send, and
+    /// repeats no input.
+    pub(super) fn parse_arguments(&self, arguments: &str) -> Result<Target, &'static str> {
+        match &self.target {
+            Some(target) => object::<NoArguments>(arguments)
+                .map(|_| target.clone())
+                .ok_or("This tool takes no arguments. Call again without any."),
+            None => object::<OneKey>(arguments)
+                .map(|arguments| Target::Key(arguments.key))
+                .ok_or("Wrong arguments. Call again with exactly one, \"key\", which is a string."),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoArguments {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneKey {
+    key: String,
+}
+
 /// The tool that takes a key, as `tools/list` shows it.
 pub(super) fn general() -> Tool {
     let key = json!({
@@ -52,7 +131,7 @@ pub(super) fn general() -> Tool {
 }
 
 /// The tool of a server with one context. Without its `name`, it shows nothing of it.
-pub(super) fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> Tool {
+fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> Tool {
     let title = match (title, name) {
         (Some(title), _) => title.to_owned(),
         (None, Some(name)) => format!("Load context: {name}"),
@@ -74,7 +153,7 @@ pub(super) fn bound(name: Option<&str>, title: Option<&str>, description: Option
 
 /// A tool with what both have in common.
 fn tool(title: &str, description: String, schema: Value) -> Tool {
-    Tool::new(NAME, description, Arc::new(object(schema)))
+    Tool::new(NAME, description, Arc::new(fields(schema)))
         .with_title(title)
         .with_annotations(
             ToolAnnotations::new()
@@ -83,12 +162,12 @@ fn tool(title: &str, description: String, schema: Value) -> Tool {
                 .idempotent(true)
                 .open_world(false),
         )
-        .with_meta(MetaObject(object(json!({
+        .with_meta(MetaObject(fields(json!({
             "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS,
         }))))
 }
 
-pub(super) fn object(value: Value) -> JsonObject {
+pub(super) fn fields(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
         _ => JsonObject::new(),
@@ -106,4 +185,20 @@ pub(super) fn is_too_long_for_claude(text: &str) -> bool {
 /// sent twice.
 pub(super) fn document(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+/// An error for the model: it may never see one of the protocol.
+pub(super) fn error(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+/// The call is refused. The text contains the code too, because some clients pass on
+/// only the text of an error.
+pub(super) fn refused(code: Refusal) -> CallToolResult {
+    let mut result = error(code.to_string());
+    result.structured_content = Some(json!({
+        "code": code.as_str(),
+        "message": code.advice(),
+    }));
+    result
 }

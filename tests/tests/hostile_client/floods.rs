@@ -1,9 +1,14 @@
 use super::{KEY, settle, took_at_most, world};
 use keyhole_tests::without_start;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 
 const MIB: usize = 1 << 20;
+
+fn cancel(id: Value) -> Value {
+    let params = json!({ "requestId": id });
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })
+}
 
 #[test]
 fn ten_thousand_calls_at_once_all_get_the_document_or_busy() {
@@ -36,6 +41,22 @@ fn a_client_that_reads_nothing_for_a_while_gets_every_answer_then() {
     session.end();
 }
 
+/// The answers to cancelled calls were once kept until the client read the one before them.
+#[test]
+fn answers_that_nobody_reads_and_whose_calls_are_cancelled_take_no_memory() {
+    let world = world(&"x".repeat(MIB));
+    let mut session = world.serve();
+    session.begin();
+    for _ in 0..20 {
+        let ids: Vec<u64> = (0..10).map(|_| session.call(KEY)).collect();
+        settle(&session);
+        for id in ids {
+            session.send(&cancel(id.into()));
+        }
+    }
+    took_at_most(&session, 80);
+}
+
 #[test]
 fn a_cancelled_call_is_answered_at_most_once_and_costs_no_other_its_answer() {
     let world = world("text");
@@ -47,18 +68,12 @@ fn a_cancelled_call_is_answered_at_most_once_and_costs_no_other_its_answer() {
         match number % 2 {
             0 => kept.insert(id),
             _ => {
-                session.send(&json!({
-                    "jsonrpc": "2.0", "method": "notifications/cancelled",
-                    "params": { "requestId": id },
-                }));
+                session.send(&cancel(id.into()));
                 cancelled.insert(id)
             }
         };
         // A client can also cancel a request that it never sent.
-        session.send(&json!({
-            "jsonrpc": "2.0", "method": "notifications/cancelled",
-            "params": { "requestId": format!("never-{number}") },
-        }));
+        session.send(&cancel(format!("never-{number}").into()));
     }
     while !kept.is_empty() {
         let answer = session.receive();

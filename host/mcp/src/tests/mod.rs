@@ -2,19 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-mod output;
 mod pending;
 mod random;
 mod tool;
 
-use super::{SessionError, Surface, run_session, server::Load};
+use super::{Surface, run_session, server::Load};
 use keyhole_core::{Caller, Content, Refusal, Target};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex},
     sync::Semaphore,
-    task::JoinHandle,
     time::timeout,
 };
 
@@ -25,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
 
-/// Each character has to be escaped. Repeated, it is larger than one piece of output.
+/// Repeated, it is larger than one piece of output, and the pieces end within characters.
 const ESCAPED: &str = "\"\u{1f511}\"\n";
 
 /// More than any test holds.
@@ -92,7 +90,6 @@ struct Client {
     to: DuplexStream,
     from: BufReader<DuplexStream>,
     loader: Arc<Fake>,
-    session: JoinHandle<Result<(), SessionError>>,
 }
 
 impl Client {
@@ -107,7 +104,7 @@ impl Client {
         let (to, stdin) = duplex(to);
         let (stdout, from) = duplex(from);
         let loader = Arc::<Fake>::default();
-        let session = tokio::spawn(run_session(
+        tokio::spawn(run_session(
             loader.clone(),
             Caller::Nobody,
             Surface::general(),
@@ -119,7 +116,6 @@ impl Client {
             to,
             from: BufReader::new(from),
             loader,
-            session,
         }
     }
 

@@ -5,26 +5,17 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use tokio::io::AsyncWriteExt;
 
-/// `MAX_IN_FLIGHT_BYTES / MIN_REQUEST_BYTES` of `transport.rs`.
+/// `MAX_LINE_BYTES / MIN_REQUEST_BYTES` of `transport.rs`.
 const MAX_IN_FLIGHT: usize = 1024;
 
 #[tokio::test(start_paused = true)]
-async fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_served() {
+async fn two_requests_with_one_id_get_an_answer_each() {
     let mut client = Client::initialized().await;
     client.call(1, "slow").await;
     client.call(1, "document").await;
-    let refused = client.answer().await;
-    assert_eq!(
-        (&refused["error"]["code"], &refused["id"]),
-        (&(-32600).into(), &1.into())
-    );
-    // The same id as a string is another id.
-    client.call("1", "document").await;
-    client.is("1", DOCUMENT).await;
+    client.is(1, DOCUMENT).await;
     client.loader.gate.add_permits(1);
     client.is(1, "slow").await;
-    client.call(1, "document").await;
-    client.is(1, DOCUMENT).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -75,6 +66,30 @@ async fn a_place_is_held_until_its_answer_is_written_and_none_is_after_a_cancell
     assert_eq!(client.answer().await["id"], 1);
     until(|| client.loader.held() == 0).await;
     client.is_quiet().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_put_between_the_pieces_of_a_large_document() {
+    let mut client = Client::with_room(1 << 20, 1000);
+    client.initialize().await;
+    for id in 1..4 {
+        client.call(id, "escaped").await;
+    }
+    until(|| client.loader.held() == 3).await;
+    for id in 1..4 {
+        client.is(id, &super::ESCAPED.repeat(100_000)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_closed_its_end_holds_no_place() {
+    let mut client = Client::with_room(1 << 20, 1000);
+    client.initialize().await;
+    client.call(1, "big").await;
+    client.call(2, "big").await;
+    until(|| client.loader.held() == 2).await;
+    drop(client.from);
+    until(|| client.loader.held() == 0).await;
 }
 
 #[tokio::test(start_paused = true)]
