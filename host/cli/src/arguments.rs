@@ -1,7 +1,7 @@
 //! The arguments of each command, and their help.
 
 use crate::{say, setup, streams};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use keyhole_core::{AgentName, BindingName, Caller, Key, LiveMap, Location, ticket::Tickets};
 use std::{
     path::{Path, PathBuf},
@@ -163,22 +163,12 @@ pub(crate) struct Check {
     /// Say which walls a server has, also if all stand
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// When to print colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: Color,
     /// Report for the Claude Code plugin, whose command this is
     #[arg(long, hide = true, value_name = "COMMAND", conflicts_with = "file")]
     pub(crate) plugin: Option<PathBuf>,
     /// Print a line for the start of a session, and only if the map cannot be used
     #[arg(long, hide = true)]
     pub(crate) brief: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    Auto,
-    Always,
-    Never,
 }
 
 // Not a doc comment: clap would print it as the help of `serve`.

@@ -13,7 +13,6 @@ mod serve;
 mod setup;
 mod start;
 mod streams;
-mod terminal;
 mod withhold;
 
 use arguments::{Cli, Command, tickets};
@@ -23,7 +22,7 @@ use std::{
     io::{self, Write as _},
     process::ExitCode,
 };
-use terminal::print;
+use streams::print;
 
 /// Cargo.toml says why.
 #[cfg(target_env = "musl")]

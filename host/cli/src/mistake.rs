@@ -1,6 +1,9 @@
 //! A mistake on the command line, told in our own words.
 
-use crate::{Failure, ended, say, streams, terminal::print};
+use crate::{
+    Failure, ended, say,
+    streams::{self, print},
+};
 use clap::{
     Error,
     error::{ContextKind, ErrorKind as Kind},

@@ -36,6 +36,19 @@ pub(crate) fn error() -> Waiting<io::Stderr> {
     Waiting(io::stderr())
 }
 
+/// Prints `text` on standard output. If its reader has seen enough, such as `head`, that is
+/// no error.
+pub(crate) fn print(text: &str) -> Result<(), String> {
+    let mut stdout = output();
+    let written = stdout.write_all(text.as_bytes());
+    match written.and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes a line to standard error if that takes it at once. A server's calls must not wait for
 /// a client that does not read. A pipe that is ready takes 4,096 bytes, more than all threads
 /// write at a time.

@@ -60,8 +60,6 @@ check --json --json
 check -q --json
 check context-map.toml
 check --map my notes.toml
-check --color
-check --color k-hunter2
 contract x
 setup key
 setup key ~/my notes/a.md

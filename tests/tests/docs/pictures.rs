@@ -10,42 +10,11 @@ const COLUMNS: usize = 104;
 const MOST_ROWS: usize = 2;
 /// The width of a character and the height of a row, in pixels.
 const SIZE: (f32, usize) = (7.3, 18);
-/// The colours of the picture, for the styles in which the program prints.
-const STYLES: [(&str, &str); 6] = [
-    ("1", "fill:#fff;font-weight:bold"),
-    ("2", "fill:#9aa4ae"),
-    ("31", "fill:#ff8b8b"),
-    ("32", "fill:#7bd88f"),
-    ("33", "fill:#ffd479"),
-    ("36", "fill:#8ab4f8"),
-];
-
-/// A character, and the classes of the styles in which it is printed.
-type Printed = (char, String);
-
-/// The characters of a line, without the escape sequences that set their styles.
-fn characters(line: &str) -> Vec<Printed> {
-    let mut parts = line.split("\x1b[");
-    let first = parts.next().unwrap_or_default().chars();
-    let mut all: Vec<Printed> = first.map(|c| (c, String::new())).collect();
-    let mut styles = Vec::new();
-    for part in parts {
-        let (style, text) = part.split_once('m').unwrap();
-        if style == "0" {
-            styles.clear();
-        } else {
-            assert!(STYLES.iter().any(|(known, _)| *known == style), "{style}");
-            styles.push(format!("s{style}"));
-        }
-        all.extend(text.chars().map(|c| (c, styles.join(" "))));
-    }
-    all
-}
 
 /// The line in rows. All but the first are indented.
-fn rows(line: &str) -> Vec<Vec<Printed>> {
+fn rows(line: &str) -> Vec<String> {
     const INDENT: usize = 5;
-    let mut rest = characters(line);
+    let mut rest: Vec<char> = line.chars().collect();
     let mut rows = Vec::new();
     while rows.is_empty() || (!rest.is_empty() && rows.len() < MOST_ROWS) {
         let indent = if rows.is_empty() { 0 } else { INDENT };
@@ -53,58 +22,40 @@ fn rows(line: &str) -> Vec<Vec<Printed>> {
         let mut end = rest.len().min(fits);
         if end < rest.len() {
             let nearby = &rest[end - 20..end];
-            if let Some(blank) = nearby.iter().rposition(|(c, _)| *c == ' ') {
+            if let Some(blank) = nearby.iter().rposition(|c| *c == ' ') {
                 end = end - 20 + blank + 1;
             }
         }
-        let mut row = vec![(' ', String::new()); indent];
-        row.extend(rest.drain(..end));
-        rows.push(row);
+        rows.push(" ".repeat(indent) + &String::from_iter(rest.drain(..end)));
     }
     if let (Some(last), false) = (rows.last_mut(), rest.is_empty()) {
-        last.truncate(COLUMNS - 1);
-        last.push(('…', String::new()));
+        last.pop();
+        last.push('…');
     }
     rows
 }
 
-/// The text of a row, each run of one style as an element.
-fn spans(row: &[Printed]) -> String {
-    let runs = row.chunk_by(|one, next| one.1 == next.1).map(|run| {
-        let plain: String = run.iter().map(|(c, _)| *c).collect();
-        let plain = plain.replace('&', "&amp;").replace('<', "&lt;");
-        let plain = plain.replace('>', "&gt;");
-        match &*run[0].1 {
-            "" => plain,
-            classes => format!("<tspan class=\"{classes}\">{plain}</tspan>"),
-        }
-    });
-    runs.collect()
-}
-
 /// A terminal with `command` and what it printed, as SVG.
 fn picture(command: &str, printed: &str) -> String {
-    let asked = format!("\x1b[32m$ {command}\x1b[0m");
+    let asked = format!("$ {command}");
     let lines = iter::once(&*asked).chain(printed.trim_matches('\n').lines());
     let rows: Vec<_> = lines.flat_map(rows).collect();
     let width = (COLUMNS as f32 * SIZE.0) as usize + 32;
     let height = (rows.len() + 1) * SIZE.1 + 16;
-    let styles = STYLES.map(|(style, looks)| format!(".s{style}{{{looks}}}"));
     let mut svg = format!(
         "<!-- Made by `./x bless` from what the program prints. -->\n\
          <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"what {command} prints\">\n\
-         <style>text{{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#d6dbe0;white-space:pre}}\
-         {}</style>\n\
-         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#1e2429\"/>\n",
-        styles.concat()
+         <style>text{{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#d6dbe0;white-space:pre}}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#1e2429\"/>\n"
     );
     for (number, row) in rows.iter().enumerate() {
+        let text = row.replace('&', "&amp;").replace('<', "&lt;");
+        let text = text.replace('>', "&gt;");
+        let y = (number + 1) * SIZE.1 + 8;
         writeln!(
             svg,
-            "<text x=\"16\" y=\"{}\" xml:space=\"preserve\">{}</text>",
-            (number + 1) * SIZE.1 + 8,
-            spans(row)
+            "<text x=\"16\" y=\"{y}\" xml:space=\"preserve\">{text}</text>"
         )
         .unwrap();
     }
@@ -123,7 +74,6 @@ fn the_picture_of_check_is_what_it_prints() {
              \"k-91c0d2e4f6a8b0c1\" = { path = \"~/notes/glossary.md\", max_bytes = 65536 }\n\
              \"k-5e0b7d1c9f3a2468\" = { path = \"~/notes/gone.md\", agents = [\"acme:reviewer\"] }\n",
         )
-        .env("CLICOLOR_FORCE", "1")
         .run(["check"])
         .exits(1);
     let printed = ran.stdout.replace("HOME", "/home/jane");
@@ -135,11 +85,7 @@ fn the_picture_of_check_is_what_it_prints() {
 
 #[test]
 fn the_picture_of_the_demo_is_what_it_prints() {
-    let ran = World::new()
-        .env("CLICOLOR_FORCE", "1")
-        .through([demo()])
-        .run([""; 0])
-        .exits(0);
+    let ran = World::new().through([demo()]).run([""; 0]).exits(0);
     // Each run has a folder of its own.
     let (before, rest) = ran.stdout.split_once("roots = [\"").unwrap();
     let (folder, rest) = rest.split_once("/notes\"]").unwrap();

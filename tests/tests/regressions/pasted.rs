@@ -39,13 +39,7 @@ fn printed(world: &World, arguments: &[&OsStr]) -> Vec<String> {
     #[cfg(target_os = "linux")]
     let printed = {
         let (shown, _) = world.asked(with(None), &[]);
-        // Its own colours.
-        let colours = shown.split("\x1b[").enumerate();
-        let plain = colours.map(|(at, part)| match part.split_once('m') {
-            Some((numbers, rest)) if at > 0 && numbers.len() < 9 => rest,
-            _ => part,
-        });
-        [printed, vec![plain.collect()]].concat()
+        [printed, vec![shown]].concat()
     };
     printed
 }

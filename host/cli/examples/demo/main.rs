@@ -12,25 +12,19 @@
 
 mod session;
 
-use anstyle::{AnsiColor, Style};
 use serde_json::json;
 use session::Session;
 use std::{
     env,
     error::Error,
     fs,
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, Write as _},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
-
-const HEAD: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
-const SENT: Style = AnsiColor::Cyan.on_default();
-const RECEIVED: Style = AnsiColor::Green.on_default();
 
 const GOOD: &str = "k-3f9c27e1b6a84d05";
 const CATALOG: &str = "# Identifiers to look for\n\n- Jane Q. Example\n- jane@example.org\n";
@@ -220,11 +214,11 @@ fn expect(holds: bool, expected: &'static str) -> Result {
 }
 
 fn head(text: &str) -> Result {
-    shown(&format!("\n{HEAD}{text}{HEAD:#}\n"))
+    shown(&format!("\n{text}\n"))
 }
 
 fn say(text: &str) -> Result {
-    shown(&format!("  {FAINT}# {text}{FAINT:#}\n"))
+    shown(&format!("  # {text}\n"))
 }
 
 fn show(text: &str) -> Result {
@@ -232,24 +226,8 @@ fn show(text: &str) -> Result {
     shown(&lines)
 }
 
-/// Prints it, with its colours only if standard output is a terminal, or
-/// `CLICOLOR_FORCE` asks for them; with `NO_COLOR` nowhere.
 fn shown(text: &str) -> Result {
-    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
     let mut stdout = io::stdout().lock();
-    let shows = is_set("CLICOLOR_FORCE") || stdout.is_terminal();
-    match shows && !is_set("NO_COLOR") {
-        true => stdout.write_all(text.as_bytes())?,
-        false => {
-            for (at, part) in text.split('\x1b').enumerate() {
-                let plain = if at == 0 {
-                    part
-                } else {
-                    part.split_once('m').map_or("", |it| it.1)
-                };
-                stdout.write_all(plain.as_bytes())?;
-            }
-        }
-    }
+    stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
 }

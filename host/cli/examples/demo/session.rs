@@ -1,6 +1,6 @@
 //! The client: one server process, one request at a time.
 
-use super::{RECEIVED, Result, SENT};
+use super::Result;
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -53,7 +53,7 @@ impl Session {
         }))?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
-        let said = format!("  {RECEIVED}<-{RECEIVED:#} {}\n", line.trim_end());
+        let said = format!("  <- {}\n", line.trim_end());
         super::shown(&said)?;
         Ok(serde_json::from_str(&line)?)
     }
@@ -71,7 +71,7 @@ impl Session {
     }
 
     fn send(&mut self, message: &Value) -> Result {
-        super::shown(&format!("  {SENT}->{SENT:#} {message}\n"))?;
+        super::shown(&format!("  -> {message}\n"))?;
         if let Some(requests) = &mut self.requests {
             writeln!(requests, "{message}").map_err(|error| format!("the server: {error}"))?;
         }

@@ -11,7 +11,7 @@ use crate::{
     Failure,
     arguments::Check as Arguments,
     start::{Behind, StartError, start},
-    terminal::{colored, print},
+    streams::print,
 };
 use keyhole_core::{
     AgentName, Caller, Entry, Executor, Grant, Key, LiveMap, Loader, Location, Map, MapError, Maps,
@@ -208,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         (_, true) => report.to_json(),
         _ => report.to_text(arguments.verbose),
     };
-    print(&colored(&text, arguments.color))?;
+    print(&text)?;
     Ok(report.exit_code())
 }
 

@@ -1,7 +1,6 @@
 //! The report for people.
 
 use super::{BindingReport, EntryReport, Report, SHOWS_A_KEY, Warning, remedy};
-use anstyle::{AnsiColor, Style};
 use keyhole_core::{MapError, Refusal};
 use keyhole_walk::printable::{printable, printable_text};
 use keyhole_wall::WallStatus;
@@ -15,15 +14,10 @@ const HIDDEN: &str = "…";
 /// The result of a binding that is not served because clients show its words.
 const REVEALS: &str = "shows-a-key";
 
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-const HEAD: Style = Style::new().bold();
-
 impl Report {
-    /// The report as a table, or which line of the map is wrong, with colours. It holds no
-    /// control character of the map or of a file name. It says which walls stand if they do
-    /// not all, or `is_verbose`.
+    /// The report as a table, or which line of the map is wrong. It holds no control character
+    /// of the map or of a file name. It says which walls stand if they do not all, or
+    /// `is_verbose`.
     pub(crate) fn to_text(&self, is_verbose: bool) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -38,14 +32,14 @@ impl Report {
     /// The position is only a line: a column could tell how long a key is.
     fn write_error(&self, error: &MapError, out: &mut impl Write) -> fmt::Result {
         let (code, said) = (error.code().as_str(), self.said(error));
-        writeln!(out, "{BAD}error{BAD:#}: {code}: {said}")?;
+        writeln!(out, "error: {code}: {said}")?;
         if let MapError::Parse { source, .. } = error {
             let map = self.map.as_deref();
             let map = map.map_or_else(|| "the map".to_owned(), printable);
             writeln!(out, "  --> {map}:{}", source.line())?;
         }
         match &self.help {
-            Some(help) => writeln!(out, "  {HEAD}help{HEAD:#}: {help}"),
+            Some(help) => writeln!(out, "  help: {help}"),
             None => Ok(()),
         }
     }
@@ -79,23 +73,16 @@ impl Report {
                 .collect()
         };
         for code in failed {
-            writeln!(out, "{BAD}{}{BAD:#}: {}", code.as_str(), remedy(code))?;
+            writeln!(out, "{}: {}", code.as_str(), remedy(code))?;
             out.write_str(&details(Some(code)))?;
         }
         let shown = self.bindings.iter().filter(|binding| binding.shows_a_key);
         let shown: Vec<u32> = shown.map(|binding| binding.file.line).collect();
         if !shown.is_empty() {
-            writeln!(
-                out,
-                "{BAD}{REVEALS}{BAD:#}: {SHOWS_A_KEY}: {}",
-                lines(&shown)
-            )?;
+            writeln!(out, "{REVEALS}: {SHOWS_A_KEY}: {}", lines(&shown))?;
         }
         for root in &self.roots {
-            writeln!(
-                out,
-                "{WARNING}warning{WARNING:#}: no file in this root is served: {root}"
-            )?;
+            writeln!(out, "warning: no file in this root is served: {root}")?;
         }
         if self.unabridged.is_none() && all.iter().any(|entry| entry.path.is_none()) {
             writeln!(
@@ -111,11 +98,11 @@ impl Report {
         }
         if let Some(at) = warnings.remove(&Warning::GuessableKey) {
             let said = Warning::GuessableKey;
-            writeln!(out, "{BAD}error{BAD:#}: {said}: {}", lines(&at))?;
+            writeln!(out, "error: {said}: {}", lines(&at))?;
         }
         let long = warnings.remove(&Warning::LongForClaude);
         for (warning, at) in &warnings {
-            writeln!(out, "{WARNING}warning{WARNING:#}: {warning}: {}", lines(at))?;
+            writeln!(out, "warning: {warning}: {}", lines(at))?;
         }
         out.write_str(&details(None))?;
         let served = entries.iter().filter(|entry| entry.result.is_ok()).count()
@@ -162,20 +149,19 @@ impl Report {
         let head = row("RESULT", "BYTES", "LINE");
         // The path comes last, because its width on a terminal is unknown.
         let line = |result: &str, entry: &EntryReport, name: &str| {
-            let style = if result == "ok" { GOOD } else { BAD };
             let bytes = entry.result.map_or("-".into(), |bytes| bytes.to_string());
             let row = row(result, &bytes, &entry.line.to_string());
             let path = entry.path.as_deref().map_or(HIDDEN.into(), printable_text);
-            format!("{style}{row}{style:#}  {name}{path}")
+            format!("{row}  {name}{path}")
         };
         if !entries.is_empty() {
-            writeln!(out, "\n{HEAD}{head}  PATH{HEAD:#}")?;
+            writeln!(out, "\n{head}  PATH")?;
         }
         for entry in entries {
             writeln!(out, "{}", line(result(entry), entry, ""))?;
         }
         if !self.bindings.is_empty() {
-            writeln!(out, "\n{HEAD}{head}  {:<longest$}  PATH{HEAD:#}", "BINDING")?;
+            writeln!(out, "\n{head}  {:<longest$}  PATH", "BINDING")?;
         }
         for binding in &self.bindings {
             let name = format!("{:<longest$}  ", name(binding));
@@ -186,10 +172,10 @@ impl Report {
 
     fn write_rest(&self, is_verbose: bool, out: &mut impl Write) -> fmt::Result {
         for agent in &self.unguarded {
-            writeln!(out, "{BAD}unguarded{BAD:#}: {agent}")?;
+            writeln!(out, "unguarded: {agent}")?;
         }
         for note in &self.notes {
-            writeln!(out, "{WARNING}warning{WARNING:#}: {note}")?;
+            writeln!(out, "warning: {note}")?;
         }
         if let Some(more) = &self.of_older {
             writeln!(out, "{more}")?;
@@ -201,8 +187,7 @@ impl Report {
             )?;
         }
         for agent in &self.agents {
-            let style = if agent.is_served { GOOD } else { BAD };
-            writeln!(out, "{style}{}{style:#}: {}", agent.agent, agent.said)?;
+            writeln!(out, "{}: {}", agent.agent, agent.said)?;
         }
         match self.wall {
             Some(wall) if wall.is_whole() => match is_verbose {

@@ -208,7 +208,7 @@ fn checked(location: &Location, what: &What) -> Result<String, SetupError> {
         What::Plugin => report.for_the_plugin(location, Path::new("keyhole"), true),
         _ => report.for_claude_code(location),
     };
-    Ok(crate::terminal::plain(&report.to_text(false)))
+    Ok(report.to_text(false))
 }
 
 fn ask_file(asked: &mut dyn Asked) -> Result<PathBuf, keyhole_setup::SetupError> {
