@@ -352,19 +352,13 @@ impl World {
     /// prints to a test, `HOME` in it is the home.
     #[track_caller]
     pub fn typed(&self, text: &str) -> Ran {
-        self.typed_into("/bin/sh", text)
-    }
-
-    /// The same with another shell.
-    #[track_caller]
-    pub fn typed_into(&self, shell: &str, text: &str) -> Ran {
         let bin = self.outside("bin");
         if !bin.exists() {
             fs::create_dir(&bin).expect("our own directory");
             symlink(binary(), bin.join("keyhole")).expect("a link");
         }
         let path = env::var("PATH").expect("a path");
-        let mut shell = Command::new(shell);
+        let mut shell = Command::new("/bin/sh");
         shell
             .args(["-c", &text.replace("HOME", self.home_in_utf8())])
             .env_clear()

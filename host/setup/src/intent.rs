@@ -13,7 +13,7 @@ use crate::{
     plan::Plan,
     recipe::{Filled, NameError, tickets},
     record::Wanted,
-    rules::{CAUTION, Denied, Places, without_links},
+    rules::{CAUTION, Denied, Places},
     state_folder,
 };
 use keyhole_walk::printable::printable;
@@ -120,19 +120,10 @@ impl Intent<'_> {
         }
         self.notes.extend(door.caution.clone());
         if let Some(repository) = &document.repository {
-            let is_inside = without_links(&door.home.join("private")).starts_with(repository);
-            // A map that has it already would lead nowhere.
-            let is_free = !is_inside && self.same.is_empty();
-            let word = paste::word(&document.path).filter(|_| is_free);
-            let moved = word.map(|_| paste::move_to_private(&document.path, &door.home));
-            self.notes.push(match moved {
-                Some(None) => "The document lies in a git repository: it may be committed. Move it to ~/private, under a new name: a file of its name is there.".to_owned(),
-                Some(Some(command)) => format!(
-                    "The document lies in a git repository, {}: it may be committed. To move it out, answer no, run this, and run setup again with the new path: {command}",
-                    printable(repository)
-                ),
-                None => "The document lies in a git repository: it may be committed. Keep it in a folder that is in none.".to_owned(),
-            });
+            self.notes.push(format!(
+                "The document lies in a git repository, {}: it may be committed. Keep it in a folder that is in none. If you move it there, answer no, and run setup again with the new path.",
+                printable(repository)
+            ));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::docs::fenced;
 use keyhole_tests::{NOBODY, World, skipped};
 use serde_json::Value;
-use std::os::unix::fs::{MetadataExt as _, lchown};
+use std::os::unix::fs::lchown;
 #[cfg(target_os = "linux")]
 use {
     crate::wall::{NO_FILTER, NO_LANDLOCK, stands},
@@ -113,7 +113,7 @@ fn report(world: &World, exit: i32) -> String {
 }
 
 #[test]
-fn each_entry_that_would_not_load_is_told_with_what_to_type_next() {
+fn each_entry_that_would_not_load_is_told_with_the_next_step() {
     insta::assert_snapshot!(said(&mixed(), &[], 1));
 }
 
@@ -318,21 +318,41 @@ fn a_key_that_can_be_guessed_by_anybody_fails_the_check() {
     }
 }
 
-/// What is printed for it, typed as it stands: for a file, and for the map.
+/// Typed as they stand, for a file and for the map: the next check prints the next one.
 #[test]
-fn one_command_closes_all_directories_on_the_way() {
+fn each_command_closes_one_directory_on_the_way() {
     for (open, also, exit) in [
-        ("all here", "all here/group", 1),
-        (".config/keyhole", ".config", 2),
+        ("shared", "shared/group", 1),
+        (".config", ".config/keyhole", 2),
     ] {
         let world = World::new()
-            .file("all here/group/a.md", "a")
-            .map(format!("[keys]\n{STRONG} = '~/all here/group/a.md'\n"));
+            .file("shared/group/a.md", "a")
+            .map(format!("[keys]\n{STRONG} = '~/shared/group/a.md'\n"));
         world.mode(open, 0o777);
-        world.mode(also, 0o775);
-        let said = said(&world, &[], exit);
-        let _ = world.typed(command(&said)).exits(0);
+        world.mode(also, 0o777);
+        for closed in [open, also] {
+            let said = said(&world, &[], exit);
+            assert_eq!(command(&said), format!("chmod go-w HOME/{closed}"));
+            let _ = world.typed(command(&said)).exits(0);
+        }
         let _ = world.run(["check"]).exits(0);
+    }
+}
+
+/// A shell might read it in its own way, or it is about something else than the user's own.
+#[test]
+fn without_a_safe_command_the_next_step_is_in_words() {
+    for (folder, file) in [("my n", "my n/a.md"), ("real", "link/a.md")] {
+        let world = World::new()
+            .file(&format!("{folder}/a.md"), "a")
+            .link("link", "real")
+            .map(format!("[keys]\n{STRONG} = '~/{file}'\n"));
+        world.mode(&format!("{folder}/a.md"), 0o666);
+        let _ = world
+            .run(["check"])
+            .exits(1)
+            .mentions(&format!("others can write to HOME/{file}; keep your file, or a copy of it, in a folder that only you can write to"))
+            .conceals("chmod");
     }
 }
 
@@ -354,12 +374,12 @@ fn a_file_that_others_may_read_is_warned_of_with_the_command_that_closes_it() {
         (0o710, 0o604, false),
     ] {
         let world = World::new()
-            .file("my n/a.md", "a")
-            .map(format!("[keys]\n{STRONG} = '~/my n/a.md'\n"));
+            .file("n/a.md", "a")
+            .map(format!("[keys]\n{STRONG} = '~/n/a.md'\n"));
         world.mode("..", 0o755);
-        world.mode("my n", 0o755);
+        world.mode("n", 0o755);
         world.mode("", home);
-        world.mode("my n/a.md", file);
+        world.mode("n/a.md", file);
         let ran = world.run(["check"]).exits(0);
         assert_eq!(ran.stdout.contains(says), is_open, "{ran:#?}");
         if let Some((_, command)) = ran.stdout.split_once("\n  line 2: run: ") {
@@ -403,85 +423,25 @@ fn a_file_that_says_nothing_or_only_looks_like_text_is_warned_of() {
     }
 }
 
-/// What is printed for it, typed as it stands: for a file, and for the map.
 #[test]
-fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
-    const FILE: &str = "my n/a.md";
-    const MAP: &str = ".config/keyhole/context-map.toml";
-    let map = format!("[keys]\n{STRONG} = '~/{FILE}'\n");
-    let text = "# caf\u{e9} \u{1d11e}\n";
-    let bytes = |text: &str, of_unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
-        text.encode_utf16().flat_map(of_unit).collect()
+fn a_file_or_a_map_in_another_encoding_is_to_be_saved_as_utf_8() {
+    let map = format!("[keys]\n{STRONG} = '~/a.md'\n");
+    let units = |text: &str| -> Vec<u8> {
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
     };
-    let little = |text: &str| bytes(text, u16::to_le_bytes);
-    let big = |text: &str| bytes(text, u16::to_be_bytes);
-    let wide: Vec<u8> = text
-        .chars()
-        .flat_map(|c| u32::from(c).to_le_bytes())
-        .collect();
-    let marked = |mark: &[u8], bytes: Vec<u8>| [mark, &bytes].concat();
-    for (file, bytes, encoding) in [
-        (FILE, marked(b"\xff\xfe", little(text)), "it is UTF-16: "),
-        (FILE, marked(b"\xfe\xff", big(text)), "it is UTF-16: "),
-        (FILE, marked(b"\xff\xfe\0\0", wide), "it is UTF-32: "),
-        (FILE, little(text), "it is UTF-16LE: "),
-        (FILE, big(text), "it is UTF-16BE: "),
+    let world = World::new().file("a.md", units("# caf\u{e9}\n")).map(&map);
+    let says = "not-utf8: the file is not UTF-8 text. Save it as UTF-8\n";
+    let _ = world.run(["check"]).exits(1).mentions(says);
+    for (map, says) in [
+        (units(&map), "the map is not UTF-8"),
         (
-            MAP,
-            marked(b"\xff\xfe", little(&map)),
-            "the map is not UTF-8",
+            [map.as_bytes(), b"#\0 \0a\0\n\0"].concat(),
+            "not TOML",
         ),
-        (MAP, marked(b"\xfe\xff", big(&map)), "the map is not UTF-8"),
     ] {
-        let world = World::new().file(FILE, text).map(&map).file(file, bytes);
-        let said = said(&world, &[], if file == MAP { 2 } else { 1 });
-        assert!(said.contains(encoding), "{said}");
-        assert!(!command(&said).contains('('), "{said}");
-        let _ = world.typed(command(&said)).exits(0);
-        let _ = world.run(["check"]).exits(0);
-        let mode = std::fs::metadata(world.path(file)).unwrap().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        let mut client = world.client();
-        let loaded = client.load(STRONG);
-        assert_eq!(loaded.text().unwrap().trim_start_matches('\u{feff}'), text);
-        client.end();
-    }
-    let appended = [text.as_bytes(), &little(text)].concat();
-    let _ = World::new()
-        .file("my n/a.md", appended)
-        .map(&map)
-        .run(["check"])
-        .exits(1)
-        .mentions("a part of it is UTF-16, or no text")
-        .conceals("Latin-1");
-    let appended = [map.as_bytes(), b"#\0 \0a\0\n\0"].concat();
-    let _ = World::new()
-        .map(appended)
-        .run(["check"])
-        .exits(2)
-        .mentions("not TOML");
-}
-
-#[test]
-fn no_command_replaces_a_file_that_is_there() {
-    let map = format!(
-        "[keys]\n{STRONG} = '~/n/list'\n{ALSO_STRONG} = '~/n/latin1.md'\nk-7f3a9c55aa01be01 = '~/sticky/a.md'\n"
-    );
-    let mut world = World::new()
-        .file("n/list", "a")
-        .file("n/latin1.md", b"caf\xe9\n")
-        .file("sticky/a.md", "a")
-        .map(map);
-    world.mode("sticky", 0o1777);
-    let commands = ["rename it to list.md", "iconv ", "mv HOME/sticky/a.md"];
-    for command in commands {
-        let _ = world.run(["check"]).exits(1).mentions(command);
-    }
-    for there in ["n/list.md", "n/latin1.md.new", "private/a.md"] {
-        world = world.file(there, "mine");
-    }
-    for command in commands {
-        let _ = world.run(["check"]).exits(1).conceals(command);
+        let ran = World::new().map(map).run(["check"]).exits(2);
+        let _ = ran.mentions(says);
     }
 }
 

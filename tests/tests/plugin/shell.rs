@@ -2,7 +2,7 @@
 
 use super::{Package, in_home};
 use keyhole_tests::{Ran, World};
-use std::{fs, process::Command};
+use std::{fs, path::Path, process::Command};
 
 const KEY: &str = "keyhole-privacy-catalog";
 
@@ -115,7 +115,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
             .conceals("secret-place")
             .conceals("context-map.toml")
             .conceals("setup key")
-            .mentions("bin/keyhole' check\n")
+            .mentions(": bin/keyhole check, in the plugin's folder\n")
             .conceals("k-2c1f")
             .conceals("private words")
             .says_nothing_on_stderr();
@@ -194,20 +194,33 @@ fn a_session_is_told_of_a_map_that_cannot_be_used_and_of_nothing_else() {
     let _ = brief().says("");
 }
 
-/// The one command, by its full path, for a user who has nothing but the plugin.
+/// The one command, by its full path, for a user who has nothing but the plugin; in words if a
+/// shell might read that path in its own way.
 #[test]
 fn without_a_map_a_session_is_told_the_command_that_makes_one_by_its_full_path() {
     let package = Package::shared();
+    let odd = package.plugin();
     let world = World::new().file("private/identifiers.md", "- private words\n");
-    let server = package.plugin().join("server");
-    let program = fs::read_dir(server).unwrap().next().unwrap().unwrap();
-    let mut command = Command::new(program.path());
-    let command = in_home(command.args(["check", "--brief"]), &world);
-    let told = Ran::of(command, b"").exits(0).json();
-    let said = told["systemMessage"].as_str().unwrap();
-    let (_, typed) = said.split_once("In a terminal, run: ").unwrap();
+    let plain = world.outside("plugin");
+    let copied = Command::new("cp")
+        .args(["-R".as_ref(), odd.as_os_str(), plain.as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
+    let told = |plugin: &Path| {
+        let mut server = fs::read_dir(plugin.join("server")).unwrap();
+        let mut command = Command::new(server.next().unwrap().unwrap().path());
+        let told = Ran::of(in_home(command.args(["check", "--brief"]), &world), b"").exits(0);
+        let said = told.json()["systemMessage"].as_str().unwrap().to_owned();
+        let (_, typed) = said.split_once("In a terminal, run: ").unwrap();
+        typed.to_owned()
+    };
+    assert_eq!(
+        told(&odd),
+        "bin/keyhole setup plugin, in the plugin's folder"
+    );
+    let typed = told(&plain);
     assert!(
-        typed.contains("plugin/bin/keyhole' setup plugin"),
+        typed.ends_with("/plugin/bin/keyhole setup plugin"),
         "{typed}"
     );
     #[cfg(target_os = "linux")]

@@ -39,7 +39,7 @@ use std::{
     sync::Arc,
     time::Instant,
 };
-pub(crate) use way::{foreign_map, make};
+pub(crate) use way::foreign_map;
 
 /// The result of a check. It contains no key, nothing from which a key's length could be
 /// told, and no text from the map that may be a key.
@@ -51,7 +51,7 @@ pub(crate) struct Report {
     outcome: Result<Vec<EntryReport>, MapError>,
     /// The map that was checked, if it can be used.
     read: Option<Arc<Map>>,
-    /// What to type if the map cannot be used.
+    /// What to do if the map cannot be used.
     help: Option<String>,
     bindings: Vec<BindingReport>,
     /// The roots in which no file is served, because others could put another
@@ -116,7 +116,7 @@ pub(crate) struct EntryReport {
     pub(crate) result: Result<u64, Refusal>,
     /// Its length as Claude Code counts: in UTF-16 code units.
     pub(crate) chars: usize,
-    /// What is wrong with this one, or what others may read, and what to type. It may hold
+    /// What is wrong with this one, or what others may read, and what to do. It may hold
     /// paths.
     detail: Option<String>,
     /// What else the user should know. None of it keeps the file from being served.
@@ -370,7 +370,7 @@ const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you 
 /// Why no file in this root is served, if others could put another directory in its place.
 fn why_not_root(root: &Path, secrets: &Secrets<'_>) -> Option<String> {
     match Walker::new(System).walk(root, Policy::DIRECTORY) {
-        Err(WalkError::Untrusted(distrust)) => Some(secrets.hidden_in(way::cure(&distrust, root))),
+        Err(WalkError::Untrusted(distrust)) => Some(secrets.hidden_in(way::cure(&distrust))),
         _ => None,
     }
 }
@@ -397,7 +397,7 @@ fn detail(code: Refusal, map: &Map, entry: &Entry, location: &Location) -> Optio
     let file = location.expand(entry.path())?;
     match code {
         Refusal::Untrusted => {
-            distrust_of_file(map, entry, &file).map(|distrust| way::cure(&distrust, &file))
+            distrust_of_file(map, entry, &file).map(|distrust| way::cure(&distrust))
         }
         // What hung would hang once more.
         Refusal::TimedOut => None,
@@ -574,7 +574,7 @@ const fn remedy(code: Refusal) -> &'static str {
             "the map changed during the check; check again"
         }
         Refusal::NotMarkdown => {
-            "the file's name must end in .md. If it is a link, so must the name of the file behind it"
+            "the file's name must end in .md, also that of the file behind a link. Rename it, and write the new name in the map"
         }
         Refusal::NotFound => "nothing is there",
         Refusal::NotAFile => "this is no regular file; map a Markdown file",
@@ -588,7 +588,7 @@ const fn remedy(code: Refusal) -> &'static str {
             "you may not read the file, or enter its directory; fix their permissions"
         }
         Refusal::TooLarge => "the file is larger than its limit",
-        Refusal::NotUtf8 => "the file is not UTF-8 text; convert it",
+        Refusal::NotUtf8 => "the file is not UTF-8 text. Save it as UTF-8",
         Refusal::Changed => "the file was being written to; check again",
         Refusal::TimedOut => "the file could not be read in time; look at the file system it is on",
         Refusal::RestartNeeded => {

@@ -3,17 +3,15 @@
 
 use super::{
     EntryReport, Report, Secrets, Warning,
-    way::{door, to_a_missing_map},
+    way::{door, plugins, to_a_missing_map},
 };
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal};
 use keyhole_setup::{
     PLUGIN,
     agents::own_agents,
-    paste::shell_word,
     rules::{Denied, Places, Settings},
     state_folder,
 };
-use keyhole_walk::printable::visible;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, env, fs, io::ErrorKind, path::Path};
 
@@ -21,7 +19,7 @@ use std::{collections::BTreeSet, env, fs, io::ErrorKind, path::Path};
 const AGENTS: [(&str, &str, &str); 1] = [(PLUGIN.0, PLUGIN.1, "~/private/identifiers.md")];
 
 /// The command that gives the plugin's agent its document.
-const DOOR: &str = "setup plugin";
+pub(super) const DOOR: &str = "setup plugin";
 
 /// Whether an agent of the plugin would be served, and what to do.
 #[derive(Debug)]
@@ -69,8 +67,7 @@ impl Report {
             self.of_older = of_older(&settings);
         }
         if !is_private {
-            let command = visible(command).and_then(shell_word);
-            self.unabridged = Some(command.unwrap_or_else(|| "keyhole".to_owned()));
+            self.unabridged = Some(plugins(command, "check"));
             self.map = None;
             self.roots
                 .iter_mut()

@@ -183,7 +183,7 @@ impl Report {
         if let Some(command) = &self.unabridged {
             writeln!(
                 out,
-                "No path is shown to a session. In a terminal of your own: {command} check"
+                "No path is shown to a session. In a terminal of your own: {command}"
             )?;
         }
         for agent in &self.agents {

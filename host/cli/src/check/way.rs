@@ -1,15 +1,16 @@
-//! What to type next: to make a map, to close a directory, to find where a path leads.
+//! What is wrong with a file or a map, and the one next step. It is in words, except for a
+//! command that each shell reads in the same way: see [`word`].
 #![expect(
     clippy::disallowed_methods,
     reason = "it says what stands in the way, and serves nothing"
 )]
 
-use super::{Advice, system};
+use super::{Advice, plugin::DOOR, system};
 use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
 use keyhole_setup::{
     document::is_open,
     is_under_sudo,
-    paste::{self, is_free, quoted, word},
+    paste::{self, quoted, word},
     program::is_command,
 };
 use keyhole_walk::{
@@ -17,74 +18,36 @@ use keyhole_walk::{
     printable::{is_visible, printable, visible},
 };
 use std::{
-    collections::BTreeSet,
     env::{self, consts::OS},
     ffi::OsStr,
     fs,
-    io::Read as _,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
-/// What is wrong, and the command that cures it, if there is one that is safe: it closes all
-/// directories on the way to `file` to others at once. Nothing is decided by it.
-pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
-    let (places, said) = (in_the_way(distrust, file), distrust.to_string());
-    let text = match (command(distrust.why, &places), said.rsplit_once("; ")) {
-        (Some(command), _) if distrust.why == DistrustReason::Movable => {
-            format!("{said}, and write its new path in the map. Run: {command}")
-        }
-        (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
+/// What others could change, and how to close it: by a command if that is safe. Nothing is
+/// decided by it.
+pub(super) fn cure(distrust: &Distrust) -> Advice {
+    let (said, shut) = (distrust.to_string(), shutting(distrust));
+    let text = match (shut, said.rsplit_once("; ")) {
+        (Some(shut), Some((wrong, _))) => format!("{wrong}. Run: {shut}"),
         _ => said,
     };
-    (text, [places, vec![distrust.path.clone()]].concat())
+    (text, vec![distrust.path.clone()])
 }
 
-fn command(why: DistrustReason, places: &[PathBuf]) -> Option<String> {
-    let words = places.iter().map(|path| word(path));
-    let words = words.collect::<Option<Vec<String>>>()?.join(" ");
-    match why {
-        _ if words.is_empty() => None,
-        DistrustReason::WritableByOthers
-        | DistrustReason::WritableByGroup
-        | DistrustReason::UnknownGroup(_) => Some(format!("chmod go-w {words}")),
-        DistrustReason::AccessList => Some(format!("ls -led {words} && chmod -N {words}")),
-        DistrustReason::Movable => {
-            let home = keyhole_core::home(|name| env::var_os(name))?;
-            paste::move_to_private(places.first()?, &home)
-        }
-        _ => None,
-    }
-}
-
-/// What a command can cure: all that others may write to on the way to `file`; or the one
-/// file. Nothing if the way has a link.
-fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
-    if !paste::is_own(file) {
-        return Vec::new();
-    }
-    if !matches!(
+fn shutting(distrust: &Distrust) -> Option<String> {
+    let is_mode = matches!(
         distrust.why,
         DistrustReason::WritableByOthers
             | DistrustReason::WritableByGroup
             | DistrustReason::UnknownGroup(_)
-    ) {
-        let file = Some(distrust.path.clone()).filter(|file| file.is_file());
-        return file.into_iter().collect();
-    }
-    let is_open = |path: &&Path| {
-        let found = fs::symlink_metadata(path);
-        found.is_ok_and(|found| {
-            let mode = found.mode();
-            !found.is_symlink() && mode & 0o022 != 0 && (found.is_file() || mode & 0o1000 == 0)
-        })
-    };
-    let open = file.ancestors().filter(is_open).map(Path::to_owned);
-    let open: BTreeSet<_> = open.chain([distrust.path.clone()]).collect();
-    open.into_iter().collect()
+    );
+    let path = word(&distrust.path).filter(|_| is_mode)?;
+    Some(format!("chmod go-w {path}"))
 }
 
-/// What to type about this one file, if the code does not say it all.
+/// What to do about this one file, if the code does not say it all.
 pub(super) fn leads(
     code: Refusal,
     entry: &Entry,
@@ -101,16 +64,7 @@ pub(super) fn leads(
             return Some((text, Vec::new()));
         }
         // If no file has the name, it may be something else, such as a key.
-        Refusal::NotMarkdown if !path.ends_with(".md") => {
-            let name = found.map(|_| file.with_extension("md"))?;
-            match is_free(&name) {
-                true => {
-                    let name = visible(Path::new(name.file_name()?))?;
-                    format!("rename it to {name}, and write that in the map")
-                }
-                false => "rename it, and write the new name in the map; the same name with .md is another file's".to_owned(),
-            }
-        }
+        Refusal::NotMarkdown if !path.ends_with(".md") => return None,
         Refusal::NotMarkdown => format!(
             "this is a link to {place}: put a copy of that, named .md, in a folder of your own, and map it"
         ),
@@ -146,16 +100,6 @@ pub(super) fn leads(
             };
             return Some((text, Vec::new()));
         }
-        Refusal::NotUtf8 => {
-            let begin = begin(&real).unwrap_or_default();
-            match encoding(&begin) {
-                Some(from) => format!("it is {from}: {}", conversion(from, file)),
-                None if begin.contains(&0) => {
-                    "a part of it is UTF-16, or no text: write that part again, as UTF-8".to_owned()
-                }
-                None => format!("if it is Latin-1, {}", conversion("latin1", file)),
-            }
-        }
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
@@ -172,42 +116,9 @@ fn opening(file: &Path) -> Option<String> {
 /// What closes a file that others may read, if they may.
 pub(super) fn closing(file: &Path) -> Option<Advice> {
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
-    let how = word(file).map_or_else(
-        || "close what the path leads to (mode 600)".to_owned(),
-        |word| format!("run: chmod 600 {word}"),
-    );
+    let how = word(file).map(|word| format!("run: chmod 600 {word}"));
+    let how = how.unwrap_or_else(|| "close it to them: mode 600".to_owned());
     Some((how, vec![file.to_owned(), real]))
-}
-
-/// The first bytes of a file: all, of most.
-fn begin(file: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = fs::File::open(file).ok()?;
-    file.take(1 << 20).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-/// The encoding of a file that begins so, if it is not UTF-8. A mark tells, or that its first two
-/// characters are ASCII.
-fn encoding(begin: &[u8]) -> Option<&'static str> {
-    match begin {
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
-        [1..=255, 0, 1..=255, 0, ..] => Some("UTF-16LE"),
-        [0, 1..=255, 0, 1..=255, ..] => Some("UTF-16BE"),
-        _ => None,
-    }
-}
-
-/// What to type to make it UTF-8. The copy first, so that what is converted has the same mode.
-fn conversion(from: &str, file: &Path) -> String {
-    let new = file.with_added_extension("new");
-    match word(file).filter(|_| is_free(&new)) {
-        Some(word) => format!(
-            "run: cp -p {word} {word}.new && iconv -f {from} -t UTF-8 {word} >{word}.new && mv {word}.new {word}"
-        ),
-        None => "save it as UTF-8".to_owned(),
-    }
 }
 
 fn nothing_there(path: &str, file: &Path) -> Advice {
@@ -256,23 +167,17 @@ fn looks_there(file: &Path) -> bool {
     beside.take(1000).any(|entry| looks(&entry.file_name()))
 }
 
-/// What to type if the map cannot be used.
+/// What to do if the map cannot be used.
 pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> {
     match error {
         MapError::Missing { .. } => to_a_missing_map(location, "setup"),
-        MapError::Untrusted(distrust) => {
-            let places = in_the_way(distrust, location.file());
-            Some(format!("run: {}", command(distrust.why, &places)?))
-        }
+        MapError::Untrusted(distrust) => Some(format!("run: {}", shutting(distrust)?)),
         MapError::Unreadable { source, .. }
             if *source == SystemError::Denied && !location.is_named() =>
         {
             Some(format!("run: {}", opening(location.file())?))
         }
-        MapError::Parse { source, .. } => source.help.clone().or_else(|| {
-            let map = location.file();
-            Some(conversion(encoding(&begin(map)?)?, map))
-        }),
+        MapError::Parse { source, .. } => source.help.clone(),
         _ => None,
     }
 }
@@ -291,44 +196,37 @@ pub(super) fn to_a_missing_map(location: &Location, arguments: &str) -> Option<S
     }
     // HOME may be root's then: no client of the user looks for a map there.
     if is_under_sudo(|name| env::var_os(name)) {
-        return Some("this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned());
+        let said = "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo";
+        return Some(said.to_owned());
     }
-    let there = usual(location).filter(|there| *there != map && there.is_file());
-    let there = there.and_then(|there| word(&there));
-    let moved = there.and_then(|there| make(map, &format!("mv {there}")));
-    let moved = moved.map_or_else(String::new, |moved| {
-        format!("\n\nYou have one elsewhere. To move it, run:\n\n{moved}")
-    });
+    if usual(location).is_some_and(|there| there.is_file()) {
+        let said = "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME";
+        return Some(said.to_owned());
+    }
+    let door = door(arguments);
     Some(format!(
-        "to make one, run this in a terminal; it shows what it writes, and asks: {}{moved}",
-        door(arguments)
+        "to make one, run this in a terminal; it shows what it writes, and asks: {door}"
     ))
 }
 
 /// The command of this program with these arguments, by its full path if that is needed.
 pub(super) fn door(arguments: &str) -> String {
     let program = std::env::current_exe().ok();
-    let of_the_plugin = || {
-        let root = program.as_deref()?.parent()?.parent()?;
-        Some(root.join("bin/keyhole")).filter(|command| command.is_file())
-    };
-    let path = match arguments.starts_with("setup plugin") {
-        true => of_the_plugin().or(program.clone()),
-        false => program.filter(|program| !is_command(program)),
-    };
-    path.and_then(|path| paste::command(&path, arguments))
-        .unwrap_or_else(|| format!("keyhole {arguments}"))
+    let root = || program.as_deref()?.parent()?.parent();
+    let of_the_plugin = || root().map(|root| root.join("bin/keyhole"));
+    match of_the_plugin().filter(|it| it.is_file() && arguments == DOOR) {
+        Some(command) => plugins(&command, arguments),
+        None => program
+            .filter(|program| !is_command(program))
+            .and_then(|program| paste::command(&program, arguments))
+            .unwrap_or_else(|| format!("keyhole {arguments}")),
+    }
 }
 
-/// The lines that make the map's folder, and then do `command` with the map's name.
-pub(crate) fn make(map: &Path, command: &str) -> Option<String> {
-    let (folder, map) = (word(map.parent()?)?, word(map)?);
-    // A file that is moved is there only afterwards.
-    Some(if command.starts_with("mv ") {
-        format!("mkdir -p -m 700 {folder} &&\n  {command} {map} && chmod 600 {map}")
-    } else {
-        format!("mkdir -p -m 700 {folder} && touch {map} && chmod 600 {map} &&\n  {command} {map}")
-    })
+/// The plugin's command with these arguments, in words if its path is not to be typed.
+pub(super) fn plugins(command: &Path, arguments: &str) -> String {
+    paste::command(command, arguments)
+        .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
 /// That HOME is another user's, as `sudo` may leave it: then nothing in it is served.

@@ -1,12 +1,11 @@
 //! What one client needs, with this program and the user's names in it, to be pasted.
 
 use super::{Output, SetupError, UserMap};
-use crate::check::make;
 use keyhole_core::{AgentName, Binding, Map};
 use keyhole_setup::{
     clients::{self, Audience, Recipe},
     hook::{self, RULE},
-    paste::{quoted, shell_word},
+    paste::{bare, quoted, word},
     program::Program,
     recipe::{Filled, NameError, tickets, usual},
     state_folder,
@@ -150,19 +149,24 @@ fn entry(agent: &AgentName, user: &UserMap, program: &str) -> String {
     format!("Your map, {file}, names this agent {found}")
 }
 
-/// None of the shells may read the name in its own way: then the user writes it.
+/// A shell may read the name in its own way: then the user writes it.
 fn agent_option(agent: &str) -> String {
-    let word = shell_word(agent);
-    format!(" --agent {}", word.as_deref().unwrap_or("NAME"))
+    format!(" --agent {}", bare(agent).unwrap_or("NAME"))
 }
 
 /// The command that adds to the map what it lacks.
 fn add_entry(user: &UserMap, program: &str, lacks: &str, options: &str) -> String {
     let file = user.live.location().file();
-    let program = shell_word(program).unwrap_or_else(|| "keyhole".to_owned());
+    let program = bare(program).unwrap_or("keyhole");
     let key = format!("{program} setup key FILE{options}");
-    let (how, lines) = match make(file, &format!("{key} >>")) {
-        Some(lines) => ("Add it", lines),
+    let made = file.parent().and_then(word).zip(word(file));
+    let (how, lines) = match made {
+        Some((folder, map)) => (
+            "Add it",
+            format!(
+                "mkdir -p -m 700 {folder} && touch {map} && chmod 600 {map} &&\n  {key} >> {map}"
+            ),
+        ),
         None => ("Put at its end what this prints", key),
     };
     format!(
