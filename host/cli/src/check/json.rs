@@ -26,11 +26,14 @@ impl Report {
     /// and `null` if it does not apply, or its text may be a key. Each `line` is one of the
     /// map, from 1; each `message` and `help` is for people, and may be reworded.
     fn to_value(&self) -> Value {
-        let entries = self.outcome.as_deref().ok();
+        let all = self.outcome.as_deref().ok();
+        let of = |is_binding| {
+            let all = all.into_iter().flatten();
+            all.filter(move |entry| entry.is_binding == is_binding)
+        };
         // Each fault is told once: an entry's is its code, so it is not among the warnings.
-        let warnings = entries.map(|entries| {
-            let bound = self.bindings.iter().map(|binding| &binding.file);
-            let of_lines = entries.iter().chain(bound).flat_map(|entry| {
+        let warnings = all.map(|all| {
+            let of_lines = all.iter().flat_map(|entry| {
                 let warnings = entry.warnings.iter();
                 warnings
                     .map(|warning| json!({ "line": entry.line, "message": warning.to_string() }))
@@ -49,7 +52,7 @@ impl Report {
             // Whether everything would be served, and to nobody who guesses, as exit code 0 says.
             "ok": self.exit_code() == 0,
             // In the order of the map; `null` if the map itself is invalid.
-            "entries": entries.map(|entries| entries.iter().map(|entry| json!({
+            "entries": all.map(|_| of(false).map(|entry| json!({
                 "line": entry.line,
                 // As written in the map; `null` if it does not end in `.md`, or holds a key.
                 "path": entry.path,
@@ -64,15 +67,15 @@ impl Report {
                 "code": entry.result.err().map(Refusal::as_str),
                 "message": entry.message(),
             })).collect::<Value>()),
-            "bindings": entries.map(|_| self.bindings.iter().map(|binding| json!({
+            "bindings": all.map(|_| of(true).map(|binding| json!({
                 "name": binding.name,
-                "line": binding.file.line,
-                "path": binding.file.path,
-                "bound": binding.file.is_bound,
+                "line": binding.line,
+                "path": binding.path,
+                "bound": binding.is_bound,
                 "ok": binding.is_served(),
-                "bytes": binding.file.result.ok(),
+                "bytes": binding.result.ok(),
                 // `null` also if it is not served because it shows a key.
-                "code": binding.file.result.err().map(Refusal::as_str),
+                "code": binding.result.err().map(Refusal::as_str),
                 "message": binding.message(),
             })).collect::<Value>()),
             // The agents of Claude Code's plugin, if that asks.

@@ -3,7 +3,6 @@
 
 mod json;
 mod plugin;
-mod system;
 mod text;
 mod way;
 
@@ -48,12 +47,12 @@ pub(crate) struct Report {
     /// The map's path. None if this report shows no path, or if an argument names it and no
     /// readable file is there: then the text may be anything, even a key.
     map: Option<PathBuf>,
+    /// For each entry, and below them for each binding.
     outcome: Result<Vec<EntryReport>, MapError>,
     /// The map that was checked, if it can be used.
     read: Option<Arc<Map>>,
     /// What to do if the map cannot be used.
     help: Option<String>,
-    bindings: Vec<BindingReport>,
     /// The roots in which no file is served, because others could put another
     /// directory in their place, and what to do.
     roots: Vec<String>,
@@ -72,31 +71,6 @@ pub(crate) struct Report {
     wall: Option<WallStatus>,
 }
 
-/// The result for one binding.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BindingReport {
-    /// Its name. None if the name contains a key.
-    name: Option<String>,
-    /// Whether a client would be shown a key. Then its server does not start.
-    shows_a_key: bool,
-    /// The result for its file.
-    file: EntryReport,
-}
-
-impl BindingReport {
-    fn is_served(&self) -> bool {
-        !self.shows_a_key && self.file.result.is_ok()
-    }
-
-    /// What to do about a binding that is not served.
-    fn message(&self) -> Option<String> {
-        match self.shows_a_key {
-            true => Some(SHOWS_A_KEY.to_owned()),
-            false => self.file.message(),
-        }
-    }
-}
-
 /// What to do about a binding that shows a key.
 const SHOWS_A_KEY: &str =
     "the binding's name, title or description holds a key, and clients show them; reword it";
@@ -109,6 +83,12 @@ pub(crate) struct EntryReport {
     /// The path as the map has it. None if it may be a key in the wrong place: if it
     /// does not end in `.md`, or contains one of the map's keys.
     path: Option<String>,
+    /// Whether it is a binding.
+    is_binding: bool,
+    /// A binding's name. None if it contains a key.
+    name: Option<String>,
+    /// Whether a client would be shown a key. Then the binding's server does not start.
+    shows_a_key: bool,
     /// Whether it is for its agents only. The report does not name them: a name may
     /// be a key in the wrong place. The check cannot tell whether such agents exist.
     is_bound: bool,
@@ -124,16 +104,31 @@ pub(crate) struct EntryReport {
 }
 
 impl EntryReport {
+    fn is_served(&self) -> bool {
+        !self.shows_a_key && self.result.is_ok()
+    }
+
     /// What to do about a file that is not served.
     pub(crate) fn message(&self) -> Option<String> {
+        if self.shows_a_key {
+            return Some(SHOWS_A_KEY.to_owned());
+        }
         let code = self.result.err()?;
         Some(self.detail.clone().unwrap_or_else(|| remedy(code).into()))
     }
 }
 
-/// A problem that is not an error.
+/// A problem that keeps no file from being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum Warning {
+    /// The key is so short, or so simple, that somebody might guess it, and whoever does gets the
+    /// file. This one fails the check.
+    #[error(
+        "a key of fewer than {} characters, or fewer than {} different ones, can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints",
+        Key::STRONG_LEN,
+        Key::STRONG_CHARS
+    )]
+    GuessableKey,
     /// The file tells an agent nothing: nobody sees a character of it.
     #[error("the file is empty, so a scan would find nothing. Write your list into it")]
     Blank,
@@ -147,21 +142,13 @@ pub(crate) enum Warning {
         "withhold finds next to no value in the file, so it takes next to nothing out of a report: headings, labels and ordinary words stay. Write each value as an item of a list"
     )]
     FewValues,
-    /// The key is so short, or so simple, that somebody might guess it. Only its agents get
-    /// the file.
+    /// The same, but only its agents get the file.
     #[error(
         "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
         Key::STRONG_LEN,
         Key::STRONG_CHARS
     )]
     WeakKey,
-    /// The same, and whoever guesses it gets the file.
-    #[error(
-        "a key of fewer than {} characters, or fewer than {} different ones, can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints",
-        Key::STRONG_LEN,
-        Key::STRONG_CHARS
-    )]
-    GuessableKey,
     /// The entry names an agent that the plugin does not have, and others.
     #[error("the plugin has no agent of one of the names in agents; its agent is {}", PLUGIN.0)]
     Misspelt,
@@ -269,7 +256,6 @@ pub(crate) async fn check(
         outcome: Ok(Vec::new()),
         read: map.as_ref().ok().cloned(),
         help: None,
-        bindings: Vec::new(),
         roots: Vec::new(),
         unguarded: Vec::new(),
         notes: way::surroundings(location),
@@ -309,17 +295,18 @@ pub(crate) async fn check(
         let target = Target::Key(key.expose().to_owned());
         entries.push(entry_report(&map, target, entry, &secrets, location, &load).await);
     }
-    report.outcome = Ok(entries);
-    report.notes.extend(long_names(&map));
     for (name, binding) in map.bindings() {
         let (target, entry) = (Target::Bound(name.clone()), binding.entry());
         let shows_a_key = binding.shows_a_key(name, &map);
-        report.bindings.push(BindingReport {
+        entries.push(EntryReport {
+            is_binding: true,
             name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_string()),
             shows_a_key,
-            file: entry_report(&map, target, entry, &secrets, location, &load).await,
+            ..entry_report(&map, target, entry, &secrets, location, &load).await
         });
     }
+    report.outcome = Ok(entries);
+    report.notes.extend(long_names(&map));
     report
 }
 
@@ -466,6 +453,9 @@ pub(crate) async fn entry_report(
     EntryReport {
         line: entry.line(),
         path: is_shown.then(|| path.to_owned()),
+        is_binding: false,
+        name: None,
+        shows_a_key: false,
         is_bound: !agents.is_empty(),
         result: text.map(|text| text.len() as u64).map_err(|code| *code),
         chars,
@@ -534,10 +524,9 @@ impl Report {
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
         let is_good = |entry: &EntryReport| {
-            entry.result.is_ok() && !entry.warnings.contains(&Warning::GuessableKey)
+            entry.is_served() && !entry.warnings.contains(&Warning::GuessableKey)
         };
         let all = entries.iter().all(is_good)
-            && self.bindings.iter().all(BindingReport::is_served)
             && self.agents.iter().all(|agent| agent.is_served)
             && self.unguarded.is_empty();
         u8::from(!all)

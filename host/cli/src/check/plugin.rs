@@ -72,13 +72,8 @@ impl Report {
             self.roots
                 .iter_mut()
                 .for_each(|root| *root = "others could replace one".to_owned());
-            let bound = self.bindings.iter_mut().map(|binding| {
-                binding.name = None;
-                &mut binding.file
-            });
-            let entries = self.outcome.iter_mut().flatten();
-            for entry in entries.chain(bound) {
-                (entry.path, entry.detail) = (None, None);
+            for entry in self.outcome.iter_mut().flatten() {
+                (entry.name, entry.path, entry.detail) = (None, None, None);
             }
         }
         self

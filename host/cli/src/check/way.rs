@@ -5,7 +5,7 @@
     reason = "it says what stands in the way, and serves nothing"
 )]
 
-use super::{Advice, plugin::DOOR, system};
+use super::{Advice, plugin::DOOR};
 use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
 use keyhole_setup::{
     document::is_open,
@@ -18,7 +18,7 @@ use keyhole_walk::{
     printable::{is_visible, printable, visible},
 };
 use std::{
-    env::{self, consts::OS},
+    env,
     ffi::OsStr,
     fs,
     os::unix::fs::MetadataExt as _,
@@ -88,9 +88,7 @@ pub(super) fn leads(
             "the file is {place}: add {} to roots, or move the file",
             quoted(visible(real.parent()?)?)
         ),
-        Refusal::PermissionDenied if system::keeps(OS, || fs::File::open(&real)) => {
-            system::KEPT.to_owned()
-        }
+        Refusal::PermissionDenied if is_kept_from_this_app(&real) => KEPT.to_owned(),
         Refusal::PermissionDenied => format!("run: {}", opening(file)?),
         Refusal::TooLarge => {
             let size = found?.len();
@@ -103,6 +101,16 @@ pub(super) fn leads(
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
+}
+
+/// What to do if [`is_kept_from_this_app`].
+const KEPT: &str = "macOS does not let this app read it, whatever its mode: allow the app in System Settings under Privacy & Security, or move the file to ~/private";
+
+/// Whether macOS keeps the app that started us from a file, as in Documents, Desktop, Downloads
+/// and cloud folders. A mode gives another error than EPERM.
+fn is_kept_from_this_app(file: &Path) -> bool {
+    let error = || fs::File::open(file).err()?.raw_os_error();
+    cfg!(target_os = "macos") && error() == Some(1)
 }
 
 /// What lets the user read the file: it, or the folder that they may not enter.
