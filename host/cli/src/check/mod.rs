@@ -13,10 +13,11 @@ use crate::{
     streams::print,
 };
 use keyhole_core::{
-    AgentName, Caller, Entry, Executor, Grant, Key, LiveMap, Loader, Location, Map, MapError, Maps,
-    Refusal, Target, Unresolved,
+    AgentName, Caller, Entry, Grant, Key, LiveMap, Loader, Location, Map, MapError, Maps, Refusal,
+    Target, Unresolved,
     limits::{Limits, MAX_CLAUDE_CHARS},
     locate,
+    sandbox::Sandbox,
 };
 use keyhole_setup::{
     PLUGIN,
@@ -29,8 +30,7 @@ use keyhole_walk::{
 };
 use keyhole_wall::WallStatus;
 use keyhole_withhold::has_few_values;
-use plugin::AgentReport;
-use plugin::brief;
+use plugin::{AgentReport, brief};
 use std::{
     collections::{BTreeSet, HashSet},
     io::{self, IsTerminal as _},
@@ -67,8 +67,8 @@ pub(crate) struct Report {
     agents: Vec<AgentReport>,
     /// The command that shows the paths, if this report does not.
     unabridged: Option<String>,
-    /// The parts of the wall that a server has. None if the check did not look.
-    wall: Option<WallStatus>,
+    /// The parts of the wall that a server has.
+    wall: WallStatus,
 }
 
 /// What to do about a binding that shows a key.
@@ -199,15 +199,71 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     Ok(report.exit_code())
 }
 
-/// Loads every entry as a call would, on a thread that may read what a server's threads may.
+/// Checks the map, and loads every file in it, one after another, as calls do, on a thread that
+/// may read what a server's threads may.
 pub(crate) fn report(live: &LiveMap) -> Result<Report, StartError> {
     let (started, ()) = start(live, Behind::Loading, || Ok(((), 1)))?;
     let maps = Arc::new(ReadMap(started.map.clone()));
     let loader = Loader::new(maps, started.sandbox, Limits::default());
-    let load = async |target, caller: &Caller| load(&loader, target, caller).await;
-    let checked = check(live.location(), started.map, load);
-    let mut report = started.runtime.block_on(checked);
-    report.wall = Some(started.status);
+    let (location, map) = (live.location(), started.map);
+    let mut report = Report {
+        map: Some(location.file().to_owned()),
+        outcome: Ok(Vec::new()),
+        read: map.as_ref().ok().cloned(),
+        help: None,
+        roots: Vec::new(),
+        unguarded: Vec::new(),
+        notes: way::surroundings(location),
+        of_older: None,
+        agents: Vec::new(),
+        unabridged: None,
+        wall: started.status,
+    };
+    let map = match map {
+        Ok(map) => map,
+        Err(error) => {
+            report.help = way::to_a_map(&error, location);
+            let is_there = !matches!(
+                error,
+                MapError::Missing { .. } | MapError::Unreadable { .. }
+            );
+            report.map = report.map.filter(|_| is_there || !location.is_named());
+            report.outcome = Err(error);
+            return Ok(report);
+        }
+    };
+    let secrets = Secrets::of(&map);
+    let roots = map.roots();
+    if roots.is_empty() && cfg!(target_os = "linux") {
+        report.notes.push(NO_ROOTS.to_owned());
+    }
+    report
+        .notes
+        .extend(way::wide_map(location).filter(|_| !roots.is_empty()));
+    report.unguarded = unguarded(location, &map, &secrets);
+    report.roots = roots
+        .iter()
+        .filter_map(|root| why_not_root(root, &secrets))
+        .collect();
+    let judge = |target, entry| {
+        let judged = entry_report(&map, target, entry, &secrets, location, &loader);
+        started.runtime.block_on(judged)
+    };
+    let mut entries = Vec::new();
+    for (key, entry) in map.entries() {
+        entries.push(judge(Target::Key(key.expose().to_owned()), entry));
+    }
+    for (name, binding) in map.bindings() {
+        let shows_a_key = binding.shows_a_key(name, &map);
+        entries.push(EntryReport {
+            is_binding: true,
+            name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_string()),
+            shows_a_key,
+            ..judge(Target::Bound(name.clone()), binding.entry())
+        });
+    }
+    report.outcome = Ok(entries);
+    report.notes.extend(long_names(&map));
     Ok(report)
 }
 
@@ -233,81 +289,6 @@ impl Maps for ReadMap {
         let walker = Walker::new(System).until(deadline);
         locate(&walker, map, entry).map_err(|error| error.code())
     }
-}
-
-/// Loads a file as a call would.
-pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
-    loader: &Loader<M, G>,
-    target: Target,
-    caller: &Caller,
-) -> Result<String, Refusal> {
-    Ok(loader.load(target, caller.clone()).await?.text)
-}
-
-/// Checks the map, and loads every file in it, one after another, with `load`. It must load
-/// files as calls do, so that the report says what a caller would get.
-pub(crate) async fn check(
-    location: &Location,
-    map: Result<Arc<Map>, MapError>,
-    load: impl AsyncFn(Target, &Caller) -> Result<String, Refusal>,
-) -> Report {
-    let mut report = Report {
-        map: Some(location.file().to_owned()),
-        outcome: Ok(Vec::new()),
-        read: map.as_ref().ok().cloned(),
-        help: None,
-        roots: Vec::new(),
-        unguarded: Vec::new(),
-        notes: way::surroundings(location),
-        of_older: None,
-        agents: Vec::new(),
-        unabridged: None,
-        wall: None,
-    };
-    let map = match map {
-        Ok(map) => map,
-        Err(error) => {
-            report.help = way::to_a_map(&error, location);
-            let is_there = !matches!(
-                error,
-                MapError::Missing { .. } | MapError::Unreadable { .. }
-            );
-            report.map = report.map.filter(|_| is_there || !location.is_named());
-            report.outcome = Err(error);
-            return report;
-        }
-    };
-    let secrets = Secrets::of(&map);
-    let roots = map.roots();
-    if roots.is_empty() && cfg!(target_os = "linux") {
-        report.notes.push(NO_ROOTS.to_owned());
-    }
-    report
-        .notes
-        .extend(way::wide_map(location).filter(|_| !roots.is_empty()));
-    report.unguarded = unguarded(location, &map, &secrets);
-    report.roots = roots
-        .iter()
-        .filter_map(|root| why_not_root(root, &secrets))
-        .collect();
-    let mut entries = Vec::new();
-    for (key, entry) in map.entries() {
-        let target = Target::Key(key.expose().to_owned());
-        entries.push(entry_report(&map, target, entry, &secrets, location, &load).await);
-    }
-    for (name, binding) in map.bindings() {
-        let (target, entry) = (Target::Bound(name.clone()), binding.entry());
-        let shows_a_key = binding.shows_a_key(name, &map);
-        entries.push(EntryReport {
-            is_binding: true,
-            name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_string()),
-            shows_a_key,
-            ..entry_report(&map, target, entry, &secrets, location, &load).await
-        });
-    }
-    report.outcome = Ok(entries);
-    report.notes.extend(long_names(&map));
-    report
 }
 
 /// The agents of Claude Code, of the user and of this folder, whose server serves anybody.
@@ -404,7 +385,7 @@ pub(crate) async fn entry_report(
     entry: &Entry,
     secrets: &Secrets<'_>,
     location: &Location,
-    load: &impl AsyncFn(Target, &Caller) -> Result<String, Refusal>,
+    loader: &Loader<ReadMap, Sandbox>,
 ) -> EntryReport {
     // The call is made as an agent that may have the file, because the check asks
     // whether the file would load.
@@ -430,9 +411,9 @@ pub(crate) async fn entry_report(
     let loaded = if misspelt > 0 && misspelt == agents.len() {
         Err(Refusal::UnknownKey)
     } else {
-        load(target, &caller).await
+        loader.load(target, caller).await
     };
-    let text = loaded.as_deref();
+    let text = loaded.as_ref().map(|document| &*document.text);
     let detail = match text {
         Err(code) => detail(*code, map, entry, location),
         Ok(_) => location.expand(path).and_then(|file| way::closing(&file)),

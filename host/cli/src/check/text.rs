@@ -110,24 +110,20 @@ impl Report {
         }));
         let agents = self.agents.iter();
         said.extend(agents.map(|one| format!("{}: {}", one.agent, one.said)));
-        match self.wall {
-            Some(wall) if wall.is_whole() => {
-                let reads = if wall.roots {
-                    "in the roots only"
-                } else {
-                    "whatever you may"
-                };
-                said.extend(is_verbose.then(|| format!(
-                    "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
-                )));
-            }
-            Some(wall) if cfg!(target_os = "linux") && wall != WallStatus::default() => {
-                said.push(format!("wall: not whole on this system ({wall})"));
-            }
-            Some(_) => {
-                said.push("wall: none on this system; only the sandbox holds a call".to_owned());
-            }
-            None => {}
+        let wall = self.wall;
+        if wall.is_whole() {
+            let reads = if wall.roots {
+                "in the roots only"
+            } else {
+                "whatever you may"
+            };
+            said.extend(is_verbose.then(|| format!(
+                "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
+            )));
+        } else if cfg!(target_os = "linux") && wall != WallStatus::default() {
+            said.push(format!("wall: not whole on this system ({wall})"));
+        } else {
+            said.push("wall: none on this system; only the sandbox holds a call".to_owned());
         }
         said
     }

@@ -2,12 +2,10 @@
 
 use super::{Names, Output, SetupError, UserMap};
 use crate::{
-    check::{EntryReport, ReadMap, Secrets, entry_report, is_the_plugins, load},
+    check::{EntryReport, ReadMap, Secrets, entry_report, is_the_plugins},
     resources::runtime,
 };
-use keyhole_core::{
-    Caller, Entry, Loader, Location, Map, Target, hex, limits::Limits, sandbox::Sandbox,
-};
+use keyhole_core::{Entry, Loader, Location, Map, Target, hex, limits::Limits, sandbox::Sandbox};
 use keyhole_setup::{PLUGIN, paste::quoted, recipe::document};
 use keyhole_walk::printable::printable;
 use std::{
@@ -124,9 +122,10 @@ pub(super) fn judged(
     let planned = ReadMap(Ok(Arc::clone(map))).into();
     let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
     let runtime = runtime(limits.running, || {})?;
-    let load = async |target: Target, caller: &Caller| load(&loader, target, caller).await;
     let secrets = Secrets::of(map);
-    let report = runtime.block_on(entry_report(map, target, entry, &secrets, location, &load));
+    let report = runtime.block_on(entry_report(
+        map, target, entry, &secrets, location, &loader,
+    ));
     runtime.shutdown_background();
     Ok(report)
 }
