@@ -2,6 +2,7 @@
 
 use super::{Report, Warning};
 use keyhole_core::{MapError, Refusal};
+use keyhole_setup::PLUGIN;
 use keyhole_walk::printable::is_visible;
 use serde_json::{Value, json};
 
@@ -78,9 +79,9 @@ impl Report {
                 "code": binding.result.err().map(Refusal::as_str),
                 "message": binding.message(),
             })).collect::<Value>()),
-            // The agents of Claude Code's plugin, if that asks.
-            "agents": self.agents.iter().map(|agent| json!({
-                "name": agent.agent, "ok": agent.is_served, "message": agent.said,
+            // The agent of Claude Code's plugin, if that asks.
+            "agents": self.agent.iter().map(|agent| json!({
+                "name": PLUGIN.0, "ok": agent.is_served, "message": agent.said,
             })).collect::<Value>(),
             // What does not keep a file from being served; without a line, what is not
             // about one.

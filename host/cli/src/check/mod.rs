@@ -63,8 +63,8 @@ pub(crate) struct Report {
     notes: Vec<String>,
     /// What an older client needs beside, which is no warning.
     of_older: Option<String>,
-    /// The plugin's agents, if the plugin asks.
-    agents: Vec<AgentReport>,
+    /// The plugin's agent, if the plugin asks.
+    agent: Option<AgentReport>,
     /// The command that shows the paths, if this report does not.
     unabridged: Option<String>,
     /// The parts of the wall that a server has.
@@ -215,7 +215,7 @@ pub(crate) fn report(live: &LiveMap) -> Result<Report, StartError> {
         unguarded: Vec::new(),
         notes: way::surroundings(location),
         of_older: None,
-        agents: Vec::new(),
+        agent: None,
         unabridged: None,
         wall: started.status,
     };
@@ -508,7 +508,7 @@ impl Report {
             entry.is_served() && !entry.warnings.contains(&Warning::GuessableKey)
         };
         let all = entries.iter().all(is_good)
-            && self.agents.iter().all(|agent| agent.is_served)
+            && self.agent.as_ref().is_none_or(|agent| agent.is_served)
             && self.unguarded.is_empty();
         u8::from(!all)
     }

@@ -1,30 +1,27 @@
-//! What Claude Code's plugin asks: whether its agents would be served, and what keeps a
-//! parent from reading what they read.
+//! What Claude Code's plugin asks: whether its agent would be served, and what keeps a
+//! parent from reading what it reads.
 
 use super::{
-    EntryReport, Report, Secrets, Warning,
+    EntryReport, Report, Secrets, Warning, is_the_plugins,
     way::{door, plugins, to_a_missing_map},
 };
-use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal};
+use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal};
 use keyhole_setup::{
     PLUGIN,
     agents::own_agents,
+    document::NEW,
     rules::{Denied, Places, Settings},
     state_folder,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, env, fs, io::ErrorKind, path::Path};
 
-/// The plugin's agents, the key that each has in its text, and a path for an example.
-const AGENTS: [(&str, &str, &str); 1] = [(PLUGIN.0, PLUGIN.1, "~/private/identifiers.md")];
-
 /// The command that gives the plugin's agent its document.
 pub(super) const DOOR: &str = "setup plugin";
 
-/// Whether an agent of the plugin would be served, and what to do.
+/// Whether the plugin's agent would be served, and what to do.
 #[derive(Debug)]
 pub(super) struct AgentReport {
-    pub(super) agent: &'static str,
     pub(super) is_served: bool,
     pub(super) said: String,
 }
@@ -39,15 +36,13 @@ impl Report {
         is_private: bool,
     ) -> Self {
         let map = self.read.clone();
-        let judged = AGENTS.iter().map(|agent| match &self.outcome {
-            Ok(entries) => agent_report(agent, map.as_deref(), entries, is_private),
+        self.agent = Some(match &self.outcome {
+            Ok(entries) => agent_report(map.as_deref(), entries, is_private),
             Err(error) => AgentReport {
-                agent: agent.0,
                 is_served: false,
                 said: error.code().as_str().to_owned(),
             },
         });
-        self.agents = judged.collect();
         self.help = match &self.outcome {
             Err(MapError::Missing { .. }) if is_private => to_a_missing_map(location, DOOR),
             Err(MapError::Missing { .. }) => {
@@ -105,9 +100,8 @@ struct Files<'m> {
 
 impl<'m> Files<'m> {
     fn of(map: &'m Map, places: Option<&Places>) -> Self {
-        let is_the_plugins = |key: &Key| AGENTS.iter().any(|agent| key.expose() == agent.1);
         let keys = map.entries().into_iter();
-        let keys = keys.filter(|(key, entry)| entry.agents().is_some() || is_the_plugins(key));
+        let keys = keys.filter(|(key, entry)| entry.agents().is_some() || key.expose() == PLUGIN.1);
         let agents = places.map(|places| own_agents(&places.claude.join("agents")));
         let agents = agents.unwrap_or_default();
         let bindings = map.bindings().into_iter();
@@ -122,18 +116,12 @@ impl<'m> Files<'m> {
     }
 }
 
-fn agent_report(
-    &(agent, key, path): &(&'static str, &str, &str),
-    map: Option<&Map>,
-    entries: &[EntryReport],
-    is_private: bool,
-) -> AgentReport {
+fn agent_report(map: Option<&Map>, entries: &[EntryReport], is_private: bool) -> AgentReport {
+    let (agent, key) = PLUGIN;
     let table =
-        format!("[keys.{key}]\npath = \"{path}\"\nagents = [\"{agent}\"]\nwithhold = true\n");
-    let caller = AgentName::try_from(agent).ok();
-    let is_it = |name: &AgentName| caller.as_ref().is_some_and(|caller| name.means(caller));
+        format!("[keys.{key}]\npath = \"{NEW}\"\nagents = [\"{agent}\"]\nwithhold = true\n");
     let of = map.map(Map::entries).unwrap_or_default();
-    let is_for = |entry: &Entry| entry.agents().map(|names| names.iter().any(is_it));
+    let is_for = |entry: &Entry| entry.agents().map(|names| names.iter().any(is_the_plugins));
     let at = of.iter().position(|(own, _)| own.expose() == key);
     let result = |entry: &EntryReport| match entry.warnings.contains(&Warning::LongForClaude) {
         true => Err(Refusal::TooLarge),
@@ -164,11 +152,7 @@ fn agent_report(
         ),
         Some((line, Ok(_), _)) => format!("would be served, line {line}"),
     };
-    AgentReport {
-        agent,
-        is_served,
-        said,
-    }
+    AgentReport { is_served, said }
 }
 
 /// What the user's settings do not deny yet, of what tells the main conversation what its
@@ -284,17 +268,11 @@ pub(crate) fn brief(live: &LiveMap) -> Option<String> {
         // Bindings are none of the plugin's. A map with keys may be for other agents alone.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, at_door()),
         Ok(map) => {
-            let mut keys = AGENTS
-                .iter()
-                .filter_map(|agent| Key::try_from(agent.1).ok());
-            let is_gone = |key: Key| {
-                let entry = map.find(&key)?;
-                let file = live.location().expand(entry.path())?;
-                #[expect(clippy::disallowed_methods, reason = "it asks whether it is there")]
-                let found = fs::metadata(file);
-                Some(found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
-            };
-            let is_gone = keys.any(|key| is_gone(key) == Some(true));
+            let entry = map.find(&Key::try_from(PLUGIN.1).ok()?)?;
+            let file = live.location().expand(entry.path())?;
+            #[expect(clippy::disallowed_methods, reason = "it asks whether it is there")]
+            let found = fs::metadata(file);
+            let is_gone = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
             is_gone.then(|| (Refusal::NotFound, AT_CHECK.to_owned()))?
         }
     };

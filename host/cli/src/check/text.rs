@@ -2,6 +2,7 @@
 
 use super::{EntryReport, Report, SHOWS_A_KEY, Warning, remedy};
 use keyhole_core::{MapError, Refusal};
+use keyhole_setup::PLUGIN;
 use keyhole_walk::printable::{printable, printable_text};
 use keyhole_wall::WallStatus;
 use std::collections::BTreeSet;
@@ -42,8 +43,8 @@ impl Report {
         let mut said: Vec<String> = map.iter().map(|map| format!("map: {map}")).collect();
         said.push(String::new());
         if entries.is_empty() {
-            // The plugin's agents have keys of their own, so no fresh one helps them.
-            let how = if self.agents.is_empty() {
+            // The plugin's agent has a key of its own, so no fresh one helps it.
+            let how = if self.agent.is_none() {
                 " `keyhole setup key FILE` prints one."
             } else {
                 ""
@@ -92,7 +93,7 @@ impl Report {
         let bound = lines(&all, |one| {
             one.is_bound && one.result != Err(Refusal::UnknownKey)
         });
-        if let Some(at) = bound.filter(|_| self.agents.is_empty()) {
+        if let Some(at) = bound.filter(|_| self.agent.is_none()) {
             said.push(format!(
                 "To its agents only, whose names cannot be checked here: {at}."
             ));
@@ -108,8 +109,8 @@ impl Report {
         said.extend(self.unabridged.iter().map(|command| {
             format!("No path is shown to a session. In a terminal of your own: {command}")
         }));
-        let agents = self.agents.iter();
-        said.extend(agents.map(|one| format!("{}: {}", one.agent, one.said)));
+        let agent = self.agent.iter();
+        said.extend(agent.map(|agent| format!("{}: {}", PLUGIN.0, agent.said)));
         let wall = self.wall;
         if wall.is_whole() {
             let reads = if wall.roots {
