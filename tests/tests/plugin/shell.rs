@@ -88,9 +88,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
         (
             entry(KEY, ""),
             0,
-            "would be served, and so would any other agent. Under line 1, add: agents = [\"keyhole:privacy-scanner\"] and, below it, withhold = true\n\
-             If line 1 has the path as well, remove it, and put this at the end of the map, with the path:\n\n[keys.keyhole-privacy-catalog]\n\
-             path = \"~/private/identifiers.md\"\nagents = [\"keyhole:privacy-scanner\"]\nwithhold = true\n",
+            "would be served, and so would any other agent: give the entry on line 1 agents = [\"keyhole:privacy-scanner\"] and withhold = true\n",
         ),
         (
             entry("k-2c1f8a96d0e34b57", ""),

@@ -9,7 +9,6 @@ use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal};
 use keyhole_setup::{
     PLUGIN,
     agents::own_agents,
-    document::NEW,
     rules::{Denied, Places, Settings},
     state_folder,
 };
@@ -118,8 +117,6 @@ impl<'m> Files<'m> {
 
 fn agent_report(map: Option<&Map>, entries: &[EntryReport], is_private: bool) -> AgentReport {
     let (agent, key) = PLUGIN;
-    let table =
-        format!("[keys.{key}]\npath = \"{NEW}\"\nagents = [\"{agent}\"]\nwithhold = true\n");
     let of = map.map(Map::entries).unwrap_or_default();
     let is_for = |entry: &Entry| entry.agents().map(|names| names.iter().any(is_the_plugins));
     let at = of.iter().position(|(own, _)| own.expose() == key);
@@ -148,7 +145,7 @@ fn agent_report(map: Option<&Map>, entries: &[EntryReport], is_private: bool) ->
             format!("{}, line {line}{more}", code.as_str())
         }
         Some((line, Ok(_), None)) => format!(
-            "would be served, and so would any other agent. Under line {line}, add: agents = [\"{agent}\"] and, below it, withhold = true\nIf line {line} has the path as well, remove it, and put this at the end of the map, with the path:\n\n{table}"
+            "would be served, and so would any other agent: give the entry on line {line} agents = [\"{agent}\"] and withhold = true"
         ),
         Some((line, Ok(_), _)) => format!("would be served, line {line}"),
     };
