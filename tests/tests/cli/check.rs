@@ -342,16 +342,24 @@ fn each_command_closes_one_directory_on_the_way() {
 /// A shell might read it in its own way, or it is about something else than the user's own.
 #[test]
 fn without_a_safe_command_the_next_step_is_in_words() {
-    for (folder, file) in [("my n", "my n/a.md"), ("real", "link/a.md")] {
+    for (file, open) in [
+        ("my n/a.md", "my n/a.md"),
+        ("link/a.md", "real/a.md"),
+        ("link/a.md", "real"),
+        ("a.md", "real"),
+    ] {
         let world = World::new()
-            .file(&format!("{folder}/a.md"), "a")
+            .file("my n/a.md", "a")
+            .file("real/a.md", "a")
             .link("link", "real")
+            .link("a.md", "real/a.md")
             .map(format!("[keys]\n{STRONG} = '~/{file}'\n"));
-        world.mode(&format!("{folder}/a.md"), 0o666);
+        world.mode(open, 0o777);
         let _ = world
             .run(["check"])
             .exits(1)
-            .mentions(&format!("others can write to HOME/{file}; keep your file, or a copy of it, in a folder that only you can write to"))
+            .mentions("line 2: others can write to HOME/")
+            .mentions("; keep your file, or a copy of it, in a folder that only you can write to")
             .conceals("chmod");
     }
 }

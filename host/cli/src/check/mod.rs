@@ -338,7 +338,7 @@ const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you 
 /// Why no file in this root is served, if others could put another directory in its place.
 fn why_not_root(root: &Path, secrets: &Secrets<'_>) -> Option<String> {
     match Walker::new(System).walk(root, Policy::DIRECTORY) {
-        Err(WalkError::Untrusted(distrust)) => Some(secrets.hidden_in(way::cure(&distrust))),
+        Err(WalkError::Untrusted(distrust)) => Some(secrets.hidden_in(way::cure(&distrust, root))),
         _ => None,
     }
 }
@@ -365,7 +365,7 @@ fn detail(code: Refusal, map: &Map, entry: &Entry, location: &Location) -> Optio
     let file = location.expand(entry.path())?;
     match code {
         Refusal::Untrusted => {
-            distrust_of_file(map, entry, &file).map(|distrust| way::cure(&distrust))
+            distrust_of_file(map, entry, &file).map(|distrust| way::cure(&distrust, &file))
         }
         // What hung would hang once more.
         Refusal::TimedOut => None,

@@ -25,10 +25,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What others could change, and how to close it: by a command if that is safe. Nothing is
-/// decided by it.
-pub(super) fn cure(distrust: &Distrust) -> Advice {
-    let (said, shut) = (distrust.to_string(), shutting(distrust));
+/// What others could change on the way to a file, and how to close it: by a command if that is
+/// safe. Nothing is decided by it.
+pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
+    let (said, shut) = (distrust.to_string(), shutting(distrust, file));
     let text = match (shut, said.rsplit_once("; ")) {
         (Some(shut), Some((wrong, _))) => format!("{wrong}. Run: {shut}"),
         _ => said,
@@ -36,14 +36,16 @@ pub(super) fn cure(distrust: &Distrust) -> Advice {
     (text, vec![distrust.path.clone()])
 }
 
-fn shutting(distrust: &Distrust) -> Option<String> {
+/// A link on the way may be anybody's, and leads elsewhere than the user reads.
+fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
+    let is_on_the_way = file.starts_with(&distrust.path);
     let is_mode = matches!(
         distrust.why,
         DistrustReason::WritableByOthers
             | DistrustReason::WritableByGroup
             | DistrustReason::UnknownGroup(_)
     );
-    let path = word(&distrust.path).filter(|_| is_mode)?;
+    let path = word(&distrust.path).filter(|_| is_mode && is_on_the_way)?;
     Some(format!("chmod go-w {path}"))
 }
 
@@ -179,7 +181,9 @@ fn looks_there(file: &Path) -> bool {
 pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> {
     match error {
         MapError::Missing { .. } => to_a_missing_map(location, "setup"),
-        MapError::Untrusted(distrust) => Some(format!("run: {}", shutting(distrust)?)),
+        MapError::Untrusted(distrust) => {
+            Some(format!("run: {}", shutting(distrust, location.file())?))
+        }
         MapError::Unreadable { source, .. }
             if *source == SystemError::Denied && !location.is_named() =>
         {
