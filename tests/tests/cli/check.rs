@@ -443,10 +443,7 @@ fn a_file_or_a_map_in_another_encoding_is_to_be_saved_as_utf_8() {
     let _ = world.run(["check"]).exits(1).mentions(says);
     for (map, says) in [
         (units(&map), "the map is not UTF-8"),
-        (
-            [map.as_bytes(), b"#\0 \0a\0\n\0"].concat(),
-            "not TOML",
-        ),
+        ([map.as_bytes(), b"#\0 \0a\0\n\0"].concat(), "not TOML"),
     ] {
         let ran = World::new().map(map).run(["check"]).exits(2);
         let _ = ran.mentions(says);
