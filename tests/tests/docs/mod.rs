@@ -1,14 +1,9 @@
 //! The documents, compared with the program and the repository.
 
-/// The tests that they cite and the files that they link to exist.
 mod citations;
-/// Every command in them is run, here or at a named place.
 mod commands;
-/// The pictures of a terminal.
 mod pictures;
-/// What the page of codes and limits says about the program.
 mod refusals;
-/// Every map, agent and setting in them is valid.
 mod settings;
 /// The version, wherever it is repeated.
 mod versions;

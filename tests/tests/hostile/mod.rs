@@ -4,25 +4,15 @@
 //! list. Each test asserts two things: what the attack got, and that the next honest call
 //! is served.
 
-/// Attacks that need more than one attack and one call after it.
 mod beyond;
-/// What components attack: the files around a granted one, and a loader.
 pub(crate) mod ground;
-/// A component that attacks, in the same host as the real guest.
 mod guest;
-/// A component that imports more than the host offers.
 mod imports;
-/// A map that was made to do harm.
 mod map;
-/// Names that were made to do harm.
 mod names;
-/// A component that breaks the rules by which components talk to their host.
 mod shapes;
-/// A directory or file that is swapped with a link.
 pub(crate) mod swaps;
-/// attacks.md.
 mod table;
-/// Files that were made to do harm.
 mod tree;
 
 /// What an attack by the world got, or why it cannot run here.

@@ -1,21 +1,13 @@
 //! The Claude Code plugin, as it is packaged. `tests/client` tests it with the client
 //! itself.
 
-/// The agents of the package.
 mod agents;
-/// Who gets which file: guard, tickets, binding.
 mod callers;
-/// What the guard decides.
 mod guard;
-/// The launcher, whatever happens to an installation.
 pub(crate) mod launcher;
-/// An agent of the user's own, with the guard in its own file.
 mod own_agent;
-/// The agent's own server, for clients that load the plugin's module.
 mod own_server;
-/// What is in the package, and that it fits together.
 mod package;
-/// The command that a session's shell has.
 mod shell;
 
 use keyhole_core::ticket::{Ticket, Tickets};
