@@ -52,25 +52,13 @@ pub(super) fn tool(plugin: &Path) -> String {
 fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_program() {
     let package = Package::shared();
     let plugin = package.plugin();
-    let mut expected: BTreeSet<String> = [
-        ".claude-plugin/plugin.json",
-        ".mcp.json",
-        "LICENSE-APACHE",
-        "LICENSE-MIT",
-        "LICENSE-SCOWL",
-        "README.md",
-        "agents/privacy-scanner.md",
-        "bin/keyhole",
-        "commands/check.md",
-        "contract/component.wit",
-        "contract/context.wit",
-        "hooks/hooks.json",
-        "hooks/register.ts",
-        "manifest.sha256",
-        "start.sh",
-    ]
-    .map(str::to_owned)
-    .into();
+    let mut expected: BTreeSet<String> = "\
+        .claude-plugin/plugin.json .mcp.json LICENSE-APACHE LICENSE-MIT LICENSE-SCOWL README.md \
+        agents/privacy-scanner.md bin/keyhole commands/check.md contract/component.wit \
+        contract/context.wit hooks/hooks.json hooks/register.ts manifest.sha256 start.sh"
+        .split(' ')
+        .map(str::to_owned)
+        .collect();
     let servers = files(&plugin.join("server"));
     assert_eq!(servers.len(), 1);
     expected.extend(servers.iter().map(|name| format!("server/{name}")));
