@@ -1,6 +1,5 @@
 //! `serve --bind NAME`: a server for one context, which has no key.
 
-/// Who may use a binding, what `check` says of it, and which keys it may not show.
 mod keys;
 
 use crate::surface::{NOT_SERVED, shown};
@@ -54,11 +53,6 @@ fn tools(protocol: Protocol, name: &str) -> Answer {
 #[test]
 fn tools_of_2025() {
     insta::assert_snapshot!(shown(&tools(Protocol::Initialize, "scanner-catalog")));
-}
-
-#[test]
-fn tools_of_2026() {
-    insta::assert_snapshot!(shown(&tools(Protocol::Discover, "scanner-catalog")));
 }
 
 #[test]
@@ -150,6 +144,8 @@ fn what_becomes_of_the_map_counts_at_the_next_call() {
     world.replace_map(other);
     client.load_bound().is("another");
     world.replace_map(format!("{other}max_bytes = 6\n"));
+    client.load_bound().refused("too-large");
+    world.replace_map(format!("max_bytes = 6\n{other}"));
     client.load_bound().refused("too-large");
     world.replace_map(format!("{other}agents = ['x']\n"));
     client.load_bound().refused("unknown-key");

@@ -73,7 +73,9 @@ fn user(entry: &str) -> World {
 
 #[test]
 fn the_agent_that_one_entry_names_reads_its_document_and_no_other_agent_does() {
-    let world = user("{ path = '~/hunter2.md', agents = ['acme:reviewer', 'reader'] }");
+    let world = user(
+        "{ path = '~/hunter2.md', agents = ['acme:reviewer', 'reader', 'good@market:reviewer'] }",
+    );
     for agent in [AGENT, "reader"] {
         assert_eq!(read(&world, agent), format!("# {MARKER}\n"));
     }

@@ -1,7 +1,7 @@
 //! What a map may say, and where each mistake is shown.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::super::{Binding, Key, Location, Map, MapMistake};
+use super::super::{Key, Location, Map, MapMistake};
 use crate::limits::DEFAULT_MAX_BYTES;
 use std::{ffi::OsString, path::Path};
 
@@ -32,81 +32,23 @@ fn mistake(text: &str) -> (String, String) {
 }
 
 #[test]
-fn an_agents_only_key_is_that_of_the_one_entry_that_names_it_without_a_marketplace() {
-    for (agents, only) in [
-        ("['acme:reviewer']", true),
-        // The marketplace is another agent's.
-        ("['other', 'acme:reviewer', 'good@market:reviewer']", true),
-        ("['acme@market:reviewer']", false),
-        ("['acme:reviewer', 'acme@market:reviewer']", false),
-        ("['acme:other']", false),
-        (
-            "['acme:reviewer'] }\nk2 = { path = 'a.md', agents = ['acme:reviewer']",
-            false,
-        ),
-    ] {
-        let map = parse(&format!(
-            "[keys]\nk = {{ path = 'a.md', agents = {agents} }}\nany = 'b.md'\n"
-        ));
-        let agent = "acme:reviewer".try_into().unwrap();
-        let found = map.unwrap().only_key_of(&agent).cloned();
-        assert!(found == only.then(|| key("k")), "{agents}");
-    }
-}
-
-#[test]
-fn an_entry_withholds_only_if_it_says_so() {
-    for (field, withholds) in [
-        ("", false),
-        (", withhold = false", false),
-        (", withhold = true", true),
-    ] {
-        let text = format!("[keys]\nk = {{ path = 'a.md', agents = ['x']{field} }}");
-        let map = parse(&text).unwrap();
-        assert_eq!(map.find(&key("k")).unwrap().withholds(), withholds);
-    }
-}
-
-#[test]
 fn an_entry_is_a_path_or_a_table_with_one() {
     let map = parse(
-        r#"
-        roots = ["~/notes", "/srv"]
-        max_bytes = 1_000
-        [keys]
-        k = "a.md"
-        "#,
+        "[keys]\nplain = '~/notes/a.md'\n\
+         'quoted.key' = { path = 'b.md', max_bytes = 0x10, agents = ['plugin:agent', 'other'] }\n\
+         [keys.header]\npath = 'c.md'\n",
     )
     .unwrap();
-    assert_eq!(map.find(&key("k")).unwrap().max_bytes(), 1000);
-    assert_eq!(map.roots.as_ref().unwrap().len(), 2);
-
-    let map = parse(
-        r#"
-        [keys]
-        plain = "~/notes/a.md"
-        "quoted.key" = { path = "b.md", max_bytes = 0x10, agents = ["plugin:agent", "other"] }
-        [keys.header]
-        path = "c.md"
-        "#,
-    )
-    .unwrap();
-    let plain = map.find(&key("plain")).unwrap();
-    assert_eq!(
-        (plain.path(), plain.max_bytes(), plain.agents()),
-        ("~/notes/a.md", DEFAULT_MAX_BYTES, None)
-    );
-    let quoted = map.find(&key("quoted.key")).unwrap();
-    assert_eq!(
-        (quoted.path(), quoted.max_bytes(), quoted.line()),
-        ("b.md", 16, 4)
-    );
-    assert_eq!(
-        quoted.agents().unwrap(),
-        ["plugin:agent", "other"].map(|name| name.try_into().unwrap())
-    );
-    assert_eq!(map.find(&key("header")).unwrap().path(), "c.md");
-    assert!(map.find(&key("plai")).is_none());
+    for (name, path, max_bytes, line, agents) in [
+        ("plain", "~/notes/a.md", DEFAULT_MAX_BYTES, 2, None),
+        ("quoted.key", "b.md", 16, 3, Some(2)),
+        ("header", "c.md", DEFAULT_MAX_BYTES, 4, None),
+    ] {
+        let entry = map.find(&key(name)).unwrap();
+        let found = (entry.path(), entry.max_bytes(), entry.line());
+        assert_eq!(found, (path, max_bytes, line));
+        assert_eq!(entry.agents().map(<[_]>::len), agents);
+    }
 }
 
 /// By TOML, all of them mean the same.
@@ -123,24 +65,6 @@ fn an_entry_may_be_written_with_dots() {
         assert_eq!(entry.path(), "a.md", "{text}");
         assert_eq!(entry.agents().unwrap(), ["审查员".try_into().unwrap()]);
     }
-}
-
-#[test]
-fn entries_and_bindings_come_with_their_lines_in_the_order_of_the_file() {
-    let map = parse(
-        "[bindings.b]\npath = 'b.md'\n[keys]\nz = 'z.md'\na = 'a.md'\n[bindings.c]\npath = 'a.md'\n",
-    );
-    let map = map.unwrap();
-    let entries = map.entries().into_iter();
-    let entries: Vec<_> = entries
-        .map(|(key, entry)| (key.expose(), entry.line()))
-        .collect();
-    assert_eq!(entries, [("z", 4), ("a", 5)]);
-    let bindings = map.bindings().into_iter();
-    let bindings: Vec<_> = bindings
-        .map(|(name, binding)| (&**name, binding.entry().line()))
-        .collect();
-    assert_eq!(bindings, [("b", 1), ("c", 6)]);
 }
 
 #[test]
@@ -249,47 +173,11 @@ fn each_mistake_is_shown_at_its_place_and_the_first_one_counts() {
 }
 
 #[test]
-fn a_binding_has_what_an_entry_has() {
-    let map = parse(
-        "max_bytes = 9\n[bindings.plain]\npath = 'a.md'\n\
-         [bindings.full]\npath = '~/b.md'\nmax_bytes = 7\nagents = ['x']\ntitle = 'T'\ndescription = 'D'\n",
-    )
-    .unwrap();
-    let plain = map.binding("plain").unwrap();
-    let of = |binding: &Binding| {
-        let entry = binding.entry();
-        (
-            entry.path().to_owned(),
-            entry.max_bytes(),
-            entry.agents().map(<[_]>::len),
-        )
-    };
-    assert_eq!(of(plain), ("a.md".to_owned(), 9, None));
-    let full = map.binding("full").unwrap();
-    assert_eq!(of(full), ("~/b.md".to_owned(), 7, Some(1)));
-    assert_eq!((full.title(), full.description()), (Some("T"), Some("D")));
-    let agent = "x".try_into().unwrap();
-    assert!(map.find_bound("plain", None).is_some());
-    assert!(map.find_bound("full", None).is_none());
-    assert!(map.find_bound("full", Some(&agent)).is_some());
-    // It is no entry of a key, so neither a caller nor a hook gets it by one.
-    assert!(map.entries().is_empty() && map.find(&key("plain")).is_none());
-    assert!(map.only_key_of(&agent).is_none());
-}
-
-#[test]
 fn a_home_path_needs_a_home() {
-    let parse = |text: &str| Map::parse(text.as_bytes(), &location(None));
-    assert!(parse("[keys]\nk = 'a.md'").is_ok());
     for text in ["[keys]\nk = '~/a.md'", "\nroots = ['~/a']"] {
-        let error = parse(text).err().unwrap();
-        assert_eq!(
-            (error.line(), error.message.as_str()),
-            (
-                2,
-                "~/ has no meaning here: HOME is not set to an absolute path"
-            )
-        );
+        let error = Map::parse(text.as_bytes(), &location(None)).err().unwrap();
+        let message = "~/ has no meaning here: HOME is not set to an absolute path";
+        assert_eq!((error.line(), &*error.message), (2, message));
     }
 }
 
