@@ -235,25 +235,3 @@ fn one_round(plan: Plan, server: &Server, text: &str) -> Result<Vec<f64>, Box<dy
 pub(crate) fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::float_cmp, reason = "tests")]
-
-    use super::{Spread, quantile};
-
-    #[test]
-    fn a_quantile_is_one_of_the_values_and_a_spread_the_middle_half() {
-        let mut values = [4.0, 1.0, 3.0, 2.0];
-        let found = [0.5, 0.99].map(|part| quantile(&mut values, part));
-        assert_eq!(found, [2.0, 4.0]);
-        let middle = Spread {
-            low: 25.0,
-            median: 50.0,
-            high: 75.0,
-        };
-        let values = (1..=100).map(f64::from).collect();
-        assert_eq!(Spread::of(values), Some(middle));
-        assert_eq!(Spread::of(Vec::new()), None);
-    }
-}

@@ -161,22 +161,3 @@ fn conditions(profile: &str, rounds: usize) -> String {
 "
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{BEGIN, END, insert, show};
-
-    #[test]
-    fn what_is_written_by_hand_stays() {
-        let page = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let new = insert(&page, "new");
-        assert_eq!(new, Some(format!("before\n{BEGIN}\n\nnew\n{END}\nafter\n")));
-        assert_eq!(insert("no place", "new"), None);
-    }
-
-    #[test]
-    fn numbers_keep_three_digits() {
-        let shown = [1234.5, 12.345, 1.2345, 0.0123].map(show);
-        assert_eq!(shown, ["1234", "12.3", "1.23", "0.012"]);
-    }
-}

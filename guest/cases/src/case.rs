@@ -93,7 +93,7 @@ fn number<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 }
 
 impl Case {
-    /// The promise that the case keeps, unique in the table.
+    /// The promise that the case keeps.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

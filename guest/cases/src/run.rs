@@ -120,13 +120,3 @@ impl Watch {
         Self(sender)
     }
 }
-
-/// Otherwise no engine would be tested.
-#[cfg(test)]
-#[test]
-#[should_panic(
-    expected = " cases failed\n- a granted file comes back whole\n    expected \"# Title"
-)]
-fn an_engine_that_is_wrong_fails() {
-    run_all("empty", |_, _| Ok(""));
-}

@@ -1,7 +1,7 @@
 //! What must be true of the table as a whole.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use keyhole_cases::{Case, cases};
+use keyhole_cases::cases;
 use std::collections::BTreeSet;
 
 /// The errors that no tree of files can cause, and why.
@@ -27,13 +27,6 @@ fn contract_errors() -> BTreeSet<&'static str> {
         .filter(|line| !line.is_empty() && !line.starts_with("//"))
         .map(|line| line.strip_suffix(',').unwrap())
         .collect()
-}
-
-#[test]
-fn names_are_unique() {
-    let cases = cases();
-    let names: BTreeSet<_> = cases.iter().map(Case::name).collect();
-    assert_eq!(names.len(), cases.len(), "a name is used twice");
 }
 
 #[test]

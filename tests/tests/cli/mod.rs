@@ -2,7 +2,6 @@
 
 pub(crate) mod check;
 mod contract;
-mod demo;
 mod inject;
 mod setup;
 #[cfg(target_os = "linux")]
@@ -15,15 +14,6 @@ mod setup_page;
 mod withhold;
 
 use keyhole_tests::{MARKER, World};
-
-#[test]
-fn version_is_the_packages() {
-    World::new()
-        .run(["--version"])
-        .exits(0)
-        .says(concat!("keyhole ", env!("CARGO_PKG_VERSION"), "\n"))
-        .says_nothing_on_stderr();
-}
 
 #[test]
 fn help_names_every_command_and_gives_examples() {
@@ -103,16 +93,6 @@ fn a_full_disk_is_told_and_a_reader_that_has_seen_enough_is_not() {
         let ran = world.typed(&format!("{{ sleep 0.2; keyhole {command}; }} | :"));
         assert_eq!(ran.stderr, "", "{command}: {ran:#?}");
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn help_fits_a_narrow_terminal() {
-    let ran = World::new()
-        .typed("COLUMNS=40 keyhole check --help")
-        .exits(0);
-    let widest = ran.stdout.lines().map(|line| line.chars().count()).max();
-    assert!(widest.unwrap() <= 40, "{ran:#?}");
 }
 
 #[cfg(target_os = "linux")]
