@@ -24,6 +24,14 @@ fn changed(path: &Path) -> SystemTime {
     UNIX_EPOCH + seconds + Duration::from_nanos(found.ctime_nsec().try_into().unwrap())
 }
 
+/// What happens at each of these times: the map of `tree` gets this text, if any.
+fn writing(tree: &Tree, text: fn(usize) -> Option<String>) -> Box<dyn Fn(usize)> {
+    let map = tree.map();
+    Box::new(move |time| {
+        let _ = text(time).map(|text| fs::write(&map, text).unwrap());
+    })
+}
+
 /// A system on which the file at `path` was changed this long ago.
 fn after(path: &Path, age: Duration) -> Told {
     Told {
@@ -76,12 +84,8 @@ fn read(
     let known = known.as_ref().map(|stat| (stat, &*held));
     let read = walker.read_at_rest(&file, 64, known);
     let told = walker.files;
-    let times = told
-        .reads
-        .borrow()
-        .iter()
-        .filter(|(_, from)| *from == 0)
-        .count();
+    let reads = told.reads.take().into_iter();
+    let times = reads.filter(|(_, from)| *from == 0).count();
     let text = read.map(|bytes| bytes.map(|bytes| String::from_utf8(bytes.into()).unwrap()));
     (text, times, told.pauses.take())
 }
@@ -130,12 +134,8 @@ fn two_looks_are_seconds_apart_if_the_file_system_may_keep_no_more_than_seconds(
 #[test]
 fn two_looks_must_be_equal_before_anything_is_read() {
     let tree = Tree::with("0123");
-    let map = tree.map();
     let told = Told {
-        meanwhile: Box::new(move |pause| match pause {
-            1 | 2 => fs::write(&map, "4".repeat(pause)).unwrap(),
-            _ => {}
-        }),
+        meanwhile: writing(&tree, |pause| (pause < 3).then(|| "4".repeat(pause))),
         ..after(&tree.map(), NONE)
     };
     assert_eq!(read(&tree, told, None), (text("44"), 1, vec![APART; 3]));
@@ -145,13 +145,8 @@ fn two_looks_must_be_equal_before_anything_is_read() {
 fn what_was_read_while_the_file_changed_is_not_used_however_long_it_was_at_rest() {
     for known in [None, Some((|_| {}) as fn(&mut Stat))] {
         let tree = Tree::with("old");
-        let map = tree.map();
         let told = Told {
-            then: Box::new(move |read| {
-                if read == 1 {
-                    fs::write(&map, "newer").unwrap();
-                }
-            }),
+            then: writing(&tree, |read| (read == 1).then(|| "newer".to_owned())),
             ..after(&tree.map(), LONG)
         };
         assert_eq!(read(&tree, told, known).0, text("newer"));
@@ -161,9 +156,8 @@ fn what_was_read_while_the_file_changed_is_not_used_however_long_it_was_at_rest(
 #[test]
 fn a_map_that_does_not_settle_within_a_second_is_refused_unread() {
     let tree = Tree::with("map");
-    let map = tree.map();
     let told = Told {
-        meanwhile: Box::new(move |pause| fs::write(&map, "a".repeat(pause)).unwrap()),
+        meanwhile: writing(&tree, |pause| Some("a".repeat(pause))),
         ..after(&tree.map(), NONE)
     };
     let busy = Err(SystemError::Busy.into());
@@ -173,9 +167,8 @@ fn a_map_that_does_not_settle_within_a_second_is_refused_unread() {
 #[test]
 fn a_map_that_changes_each_time_it_is_read_is_refused() {
     let tree = Tree::with("map");
-    let map = tree.map();
     let told = Told {
-        then: Box::new(move |read| fs::write(&map, "a".repeat(60 - read)).unwrap()),
+        then: writing(&tree, |read| Some("a".repeat(60 - read))),
         ..after(&tree.map(), LONG)
     };
     let (ended, times, _) = read(&tree, told, None);
@@ -213,13 +206,8 @@ fn a_file_that_was_changed_lately_settles_when_it_is_opened_and_no_later_look_wa
 #[test]
 fn the_first_look_is_of_the_moment_of_settling_and_each_other_shows_a_change() {
     let tree = Tree::with("content");
-    let map = tree.map();
     let told = Told {
-        meanwhile: Box::new(move |pause| {
-            if pause == 1 {
-                fs::write(&map, "content!").unwrap();
-            }
-        }),
+        meanwhile: writing(&tree, |pause| (pause == 1).then(|| "content!".to_owned())),
         ..after(&tree.map(), NONE)
     };
     let (walker, mut file) = open(&tree, told, 100);
@@ -268,13 +256,6 @@ fn nothing_is_read_behind_the_limit_or_what_the_file_held_at_the_last_look() {
     assert_eq!(file.read(&walker, u64::MAX, 0).unwrap(), b"01234");
 }
 
-fn distrust(walker: &Walker<Told>, directory: &Handle, name: &str) -> DistrustReason {
-    match GrantedFile::open(walker, directory, name, 100).map(|_| ()) {
-        Err(WalkError::Untrusted(distrust)) => distrust.why,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// A call may hold it for a while.
 #[test]
 fn a_directory_that_others_may_write_by_now_is_refused() {
@@ -282,13 +263,16 @@ fn a_directory_that_others_may_write_by_now_is_refused() {
     let held = directory(&tree, "d");
     let walker = Walker::new(Told::default());
     assert!(GrantedFile::open(&walker, &held, "a.md", 100).is_ok());
-    tree.mode("d", 0o777);
-    assert_eq!(
-        distrust(&walker, &held, "a.md"),
-        DistrustReason::WritableByOthers
-    );
-    tree.mode("d", 0o1777);
-    assert_eq!(distrust(&walker, &held, "a.md"), DistrustReason::Movable);
+    for (mode, why) in [
+        (0o777, DistrustReason::WritableByOthers),
+        (0o1777, DistrustReason::Movable),
+    ] {
+        tree.mode("d", mode);
+        match GrantedFile::open(&walker, &held, "a.md", 100).map(|_| ()) {
+            Err(WalkError::Untrusted(distrust)) => assert_eq!(distrust.why, why),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]
@@ -304,22 +288,10 @@ fn a_name_that_is_more_than_a_name_leads_nowhere() {
     let tree = Tree::of(&["x.md", "a/b.md"]);
     let walker = Walker::new(System);
     let held = directory(&tree, "");
-    for name in [
-        "",
-        ".",
-        "..",
-        "a/b.md",
-        "a/../x.md",
-        "x.md/",
-        "/x.md",
-        "x\0",
-    ] {
+    for name in " . .. a/b.md a/../x.md x.md/ /x.md x\0".split(' ') {
         let missing = SystemError::Missing;
-        assert_eq!(
-            GrantedFile::kind(&walker, &held, name),
-            Err(missing),
-            "{name:?}"
-        );
+        let kind = GrantedFile::kind(&walker, &held, name);
+        assert_eq!(kind, Err(missing), "{name:?}");
         let refused = GrantedFile::open(&walker, &held, name, 100).map(|_| ());
         assert_eq!(refused, Err(missing.into()), "{name:?}");
     }

@@ -10,8 +10,9 @@ mod steps;
 pub(crate) mod told;
 
 use crate::{
-    Distrust, DistrustReason, FileSystem, Handle, Policy, Stat, System, SystemError, WalkError,
-    Walked, Walker,
+    Distrust,
+    DistrustReason::{self, ForeignOwner, KernelFileSystem, Movable, WritableByOthers},
+    FileSystem, Handle, Policy, Stat, System, SystemError, WalkError, Walked, Walker,
 };
 use keyhole_tree::Tree;
 use std::{fs, path::Path};
@@ -81,10 +82,10 @@ fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
         is_trusted(&tree, end, policy);
         for name in judged {
             let differences: [(fn(&mut Stat), _); 5] = [
-                (|stat| stat.mode = 0o757, DistrustReason::WritableByOthers),
-                (|stat| stat.mode = 0o777, DistrustReason::WritableByOthers),
-                (|stat| stat.mode = 0o702, DistrustReason::WritableByOthers),
-                (|stat| stat.owner = STRANGER, DistrustReason::ForeignOwner),
+                (|stat| stat.mode = 0o757, WritableByOthers),
+                (|stat| stat.mode = 0o777, WritableByOthers),
+                (|stat| stat.mode = 0o702, WritableByOthers),
+                (|stat| stat.owner = STRANGER, ForeignOwner),
                 (
                     |stat| (stat.group, stat.mode) = (STRANGER, 0o775),
                     DistrustReason::WritableByGroup,
@@ -97,8 +98,8 @@ fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
     }
     // Of a file, the sticky bit says nothing.
     tree.mode("a/b/c/a.md", 0o1666);
-    let why = DistrustReason::WritableByOthers;
-    is_blamed(&tree, "a/b/c/a.md", Policy::FILE, "a/b/c/a.md", why);
+    let file = "a/b/c/a.md";
+    is_blamed(&tree, file, Policy::FILE, file, WritableByOthers);
 }
 
 /// Of a mapped file only the name is walked. [`crate::GrantedFile`] judges the file.
@@ -219,12 +220,12 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
     let file = walk(&tree, "map.toml", Policy::FILE).unwrap().stat;
     let parent = walk(&tree, "", Policy::DIRECTORY).unwrap().handle;
     let (_, link) = System.hold(&parent, "link".as_ref()).unwrap();
-    for mount in [
-        None,
-        Some(DistrustReason::NoOwners),
-        Some(DistrustReason::Unchecked),
-        Some(DistrustReason::ForeignMount),
-    ] {
+    let because = [
+        DistrustReason::NoOwners,
+        DistrustReason::Unchecked,
+        DistrustReason::ForeignMount,
+    ];
+    for mount in because.map(Some).into_iter().chain([None]) {
         for stat in [file, System.stat(&parent).unwrap(), link] {
             let around = Stat {
                 device: stat.device + 1,
@@ -253,7 +254,7 @@ fn a_sticky_directory_may_be_passed_and_no_file_or_link_in_it_is_used() {
         ("s/link", Policy::DIRECTORY, "s/link"),
         ("s/link/a.md", Policy::NAME, "s/link"),
     ] {
-        is_blamed(&tree, name, policy, at, DistrustReason::Movable);
+        is_blamed(&tree, name, policy, at, Movable);
     }
     // One in which only the user can create files is like any other.
     tree.mode("own", 0o1755);
@@ -275,26 +276,18 @@ fn the_links_of_a_trusted_way_are_walked_and_the_way_to_and_from_each_is_judged(
     tree.link("through.toml", "open/sub/../../store/deep/map.toml");
     tree.link("open/link.toml", "../store/deep/map.toml");
     tree.link("open/root", "../store/deep");
-    for (name, policy) in [
-        ("led.toml", Policy::FILE),
-        ("led.toml", Policy::NAME),
-        ("through.toml", Policy::FILE),
-        ("through.toml", Policy::NAME),
-        ("open/link.toml", Policy::FILE),
-        ("open/link.toml", Policy::NAME),
-        ("open/root", Policy::DIRECTORY),
-        ("open/root/map.toml", Policy::NAME),
-    ] {
+    let files = ["led.toml", "through.toml", "open/link.toml"];
+    let files = files.map(|name| [(name, Policy::FILE), (name, Policy::NAME)]);
+    let root = ("open/root", Policy::DIRECTORY);
+    for (name, policy) in files
+        .into_iter()
+        .flatten()
+        .chain([root, ("open/root/map.toml", Policy::NAME)])
+    {
         tree.mode("open", 0o755);
         is_trusted(&tree, name, policy);
         tree.mode("open", 0o757);
-        is_blamed(
-            &tree,
-            name,
-            policy,
-            "open",
-            DistrustReason::WritableByOthers,
-        );
+        is_blamed(&tree, name, policy, "open", WritableByOthers);
     }
 }
 
@@ -310,15 +303,8 @@ fn a_link_that_another_user_made_is_not_followed() {
         ("link/a.md", "link", Policy::NAME),
     ] {
         is_trusted(&tree, name, policy);
-        let stranger: fn(&mut Stat) = |stat| stat.owner = STRANGER;
-        is_blamed_if(
-            stranger,
-            &tree,
-            name,
-            policy,
-            link,
-            DistrustReason::ForeignOwner,
-        );
+        let stranger = |stat: &mut Stat| stat.owner = STRANGER;
+        is_blamed_if(stranger, &tree, name, policy, link, ForeignOwner);
     }
 }
 
@@ -334,7 +320,7 @@ fn file_systems_of_the_kernel_are_no_place_for_anything() {
         ("/dev/pts", Policy::DIRECTORY),
     ] {
         let found = distrust_in(System, Path::new(path), policy).unwrap();
-        assert_eq!(found.why, DistrustReason::KernelFileSystem, "{path}");
+        assert_eq!(found.why, KernelFileSystem, "{path}");
     }
 }
 
@@ -366,22 +352,19 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
             (16, mask, u32::MAX),
             (32, 5, u32::MAX),
         ] {
-            acl.extend(tag.to_le_bytes());
-            acl.extend(right.to_le_bytes());
+            acl.extend([tag.to_le_bytes(), right.to_le_bytes()].concat());
             acl.extend(id.to_le_bytes());
         }
         let flags = rustix::fs::XattrFlags::empty();
-        match rustix::fs::setxattr(tree.path(name), "system.posix_acl_access", &acl, flags) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::OPNOTSUPP) => {
-                return keyhole_tree::skipped("this file system has no access lists");
-            }
-            Err(error) => panic!("{error}"),
+        let set = rustix::fs::setxattr(tree.path(name), "system.posix_acl_access", &acl, flags);
+        if set == Err(rustix::io::Errno::OPNOTSUPP) {
+            return keyhole_tree::skipped("this file system has no access lists");
         }
+        set.unwrap();
         let told = in_a_group(&tree, |stat| stat.group = STRANGER, ME, ALONE);
         let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE);
         let why = found.map(|found| found.why);
-        let expected = (!trusted).then_some(DistrustReason::WritableByOthers);
+        let expected = (!trusted).then_some(WritableByOthers);
         assert_eq!(why, expected, "{name} {mode:o} {user}");
         tree.mode(name, 0o700);
     }
@@ -394,7 +377,7 @@ fn a_file_in_a_store_gets_words_that_can_be_followed() {
         ("/gnu/store/abc-a.md", "outside of the store"),
         ("/tmp/a.md", "move it into a folder of your own"),
     ] {
-        let (path, why) = (path.into(), DistrustReason::Movable);
+        let (path, why) = (path.into(), Movable);
         let said = Distrust { path, why }.to_string();
         assert!(said.contains(says), "{said}");
     }
