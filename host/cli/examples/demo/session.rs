@@ -37,7 +37,6 @@ impl Session {
         })
     }
 
-    /// Calls the tool with `key`.
     pub(super) fn load(&mut self, key: &str) -> Result<Value> {
         self.request(
             "tools/call",
