@@ -16,7 +16,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Names in the results.
 pub(crate) const NATIVE: &str = "native";
 pub(crate) const SANDBOX: &str = "in the sandbox";
 

@@ -9,11 +9,9 @@ use crate::{
 use keyhole_benches::files::{Files, KEYS};
 use std::{collections::BTreeMap, error::Error, fs, io, time::Duration};
 
-/// How much is measured.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
-    /// In each round.
     starts: usize,
     /// For the small file. There are fewer for the large one, and more at once.
     calls: usize,
@@ -47,7 +45,6 @@ pub(crate) const COLUMNS: [&str; 8] = [
     "peak, MiB",
 ];
 
-/// How many calls are in flight.
 const WIDTH: usize = 64;
 
 /// By name and round, the numbers of all columns.
@@ -60,7 +57,6 @@ impl Results {
         rounds.insert(round, numbers);
     }
 
-    /// The numbers of each column.
     pub(crate) fn of(&self, name: &str) -> [Option<Spread>; COLUMNS.len()] {
         self.compare(name, name, |of, _| of)
     }
@@ -92,7 +88,6 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// None if there are no values.
     fn of(mut values: Vec<f64>) -> Option<Self> {
         let mut quantile = |part| quantile(&mut values, part);
         let [low, median, high] = [0.25, 0.5, 0.75].map(&mut quantile);
@@ -115,7 +110,6 @@ pub(crate) fn quantile(values: &mut [f64], part: f64) -> f64 {
     value.copied().unwrap_or(f64::NAN)
 }
 
-/// All results.
 pub(crate) struct Measured {
     pub(crate) servers: Vec<Server>,
     /// What is not measured, and why.
@@ -201,7 +195,6 @@ fn try_out(server: &Server, texts: &[String; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// A server's numbers.
 fn one_round(plan: Plan, server: &Server, text: &str) -> Result<Vec<f64>, Box<dyn Error>> {
     let (starts, calls) = match server.is_slow {
         true => (1, plan.calls.min(200)),

@@ -14,7 +14,6 @@ use std::{
 /// Relative to the repository's root.
 const START: &str = "plugin/start.sh";
 
-/// Names in the results.
 pub(crate) const EMPTY: &str = "an empty static program";
 pub(crate) const LAUNCHER: &str = "launcher";
 pub(crate) const GUARD: &str = "guard";

@@ -24,10 +24,8 @@ pub(crate) fn insert(page: &str, tables: &str) -> Option<String> {
 /// What keyhole is compared with in the same rounds: what comes near to it.
 const PAIRS: [(&str, &str); 3] = [(KEYHOLE, RUST), (KEYHOLE, HYPER), (KEYHOLE, TWIN)];
 
-/// A row's title, and its numbers by column.
 type Row = (String, [Option<Spread>; COLUMNS.len()]);
 
-/// All tables, as Markdown.
 pub(crate) fn tables(
     measured: &Measured,
     programs: &Programs,

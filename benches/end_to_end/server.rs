@@ -14,10 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One server.
 #[derive(Clone)]
 pub(crate) struct Server {
-    /// Its name in the tables.
     pub(crate) name: String,
     version: &'static str,
     command: Vec<OsString>,
@@ -38,7 +36,6 @@ pub(crate) const NPM: &str = "npm filesystem server";
 pub(crate) const RUST: &str = "rust-mcp-filesystem";
 pub(crate) const HYPER: &str = "hyper-mcp";
 
-/// The places of the programs.
 pub(crate) struct Programs {
     /// The folder with our own, built in one go.
     pub(crate) own: PathBuf,
@@ -49,7 +46,6 @@ pub(crate) struct Programs {
     pub(crate) peers: Option<PathBuf>,
 }
 
-/// Our own servers.
 pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
     let (map, folder) = (files.map(10), &programs.own);
     let keyhole = keyhole(KEYHOLE, &folder.join("keyhole"), &map);
@@ -79,7 +75,6 @@ pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
     servers
 }
 
-/// keyhole, with this map.
 pub(crate) fn keyhole(name: &str, program: &Path, map: &Path) -> Server {
     let command: [&OsStr; 4] = [
         program.as_ref(),
@@ -146,7 +141,6 @@ fn by_key() -> [Value; 2] {
 }
 
 impl Server {
-    /// One of our own.
     fn new<S: AsRef<OsStr>>(name: &str, command: impl IntoIterator<Item = S>) -> Self {
         let command = command.into_iter();
         Self {
@@ -159,7 +153,6 @@ impl Server {
         }
     }
 
-    /// Its name and version.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
@@ -185,7 +178,6 @@ impl Drop for Running {
     }
 }
 
-/// A session with a server.
 pub(crate) struct Session {
     server: Running,
     pub(crate) client: Client,

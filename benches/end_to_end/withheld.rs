@@ -4,7 +4,6 @@ use crate::measure::microseconds;
 use keyhole_withhold::{MARK, withhold};
 use std::{hint::black_box, time::Instant};
 
-/// Names in the results.
 pub(crate) const WITHHOLD: &str = "withhold";
 pub(crate) const COUNT: &str = "counting the words of both";
 

@@ -5,7 +5,6 @@ use keyhole_cases::{Case, run_all};
 use keyhole_guest::{Grant, Grants, load};
 use keyhole_native::NativeDirectory;
 
-/// The map of one case.
 struct Map<'a>(&'a Case);
 
 impl Grants for Map<'_> {

@@ -90,7 +90,6 @@ fn check<A: Into<Vec<u8>>>(
     })
 }
 
-/// An outcome, short enough to read.
 fn show(outcome: &Result<Vec<u8>, String>) -> String {
     const SHOWN: usize = 60;
     match outcome {

@@ -28,7 +28,6 @@ pub(crate) struct Entry {
     mode: Option<u32>,
 }
 
-/// A kind of object without content.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Make {

@@ -17,7 +17,6 @@ use alloc::{
 /// What an attack answers: what it got, in words.
 pub(crate) type Answer = Result<String, LoadError>;
 
-/// The directory that was preopened.
 pub(crate) fn directory() -> Result<Descriptor, LoadError> {
     let (directory, _) = preopens::get_directories()
         .pop()
@@ -31,7 +30,6 @@ pub(crate) fn no_follow() -> PathFlags {
     PathFlags::empty()
 }
 
-/// Opens for reading.
 pub(crate) fn open(
     from: &Descriptor,
     follow: PathFlags,
@@ -54,7 +52,6 @@ pub(crate) fn granted() -> Result<Descriptor, LoadError> {
     Ok(file)
 }
 
-/// The granted file's content.
 pub(crate) fn granted_file() -> String {
     granted()
         .ok()

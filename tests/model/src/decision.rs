@@ -37,7 +37,6 @@ const FAULTS: [LoadError; 6] = [
     LoadError::Internal,
 ];
 
-/// What is asked of the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Question {
     Look,
@@ -51,11 +50,9 @@ enum Question {
 enum Menu {
     All,
     Few,
-    /// The file is at rest.
     One,
 }
 
-/// The world as the guest sees it.
 struct World {
     /// The granted name, and the largest file that is granted, in bytes.
     grant: Option<&'static str>,

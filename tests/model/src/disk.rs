@@ -27,7 +27,6 @@ pub(crate) const TEAM: u32 = 60;
 const fn who(uid: u32, groups: &'static [u32]) -> Who {
     Who { uid, groups }
 }
-/// The administrator.
 pub(crate) const ROOT: Who = who(0, &[0]);
 /// The user whose rights the host has.
 pub(crate) const JANE: Who = who(1000, &[1000, TEAM]);
@@ -49,7 +48,6 @@ pub(crate) const START: u64 = 1_700_000_000 * 1000 * MS + 503 * MS;
 /// Whose text a file holds. The checks read it; the host never sees it.
 pub(crate) type Label = &'static str;
 
-/// What a node is.
 #[derive(Clone, Hash)]
 pub(crate) enum Node {
     File(File),
@@ -57,7 +55,6 @@ pub(crate) enum Node {
     Link(Arc<str>),
 }
 
-/// A regular file.
 #[derive(Clone, Hash)]
 pub(crate) struct File {
     pub(crate) bytes: Arc<[u8]>,
@@ -71,7 +68,6 @@ pub(crate) struct File {
     pub(crate) piece: usize,
 }
 
-/// Something with an inode.
 pub(crate) struct Inode {
     pub(crate) node: Node,
     /// Permissions and the sticky bit.
@@ -84,7 +80,6 @@ pub(crate) struct Inode {
     pub(crate) device: usize,
     /// The inode number. A free one is reused, as ext4 does.
     number: u64,
-    /// How many names it has.
     names: u64,
     /// The time stamps of the last change of its content, and of anything.
     pub(crate) modified: u64,
@@ -113,7 +108,6 @@ impl Hash for Inode {
 }
 
 impl Inode {
-    /// The names in this directory.
     pub(crate) fn entries(&self) -> Option<&BTreeMap<Arc<str>, Id>> {
         match &self.node {
             Node::Directory(entries) => Some(entries),
@@ -170,7 +164,6 @@ impl Inode {
     }
 }
 
-/// A file system that is mounted.
 #[derive(Clone, Copy)]
 pub(crate) enum Mounted {
     /// Mounted by root.
@@ -183,12 +176,10 @@ pub(crate) enum Mounted {
     Kernel,
 }
 
-/// The whole disk.
 #[derive(Clone)]
 pub(crate) struct Disk {
     /// Every node that ever was. The first is `/`.
     pub(crate) nodes: Vec<Inode>,
-    /// The mounts, by device.
     pub(crate) mounts: Vec<Mounted>,
     /// The time, in nanoseconds since 1970. It only ever passes.
     pub(crate) clock: u64,
@@ -215,7 +206,6 @@ impl File {
     }
 }
 
-/// What the kernel does.
 impl Disk {
     /// Adds a node without a name.
     pub(crate) fn add(&mut self, node: Node, who: Who, mode: u32, device: usize) -> Id {
@@ -267,7 +257,6 @@ impl Disk {
         }
     }
 
-    /// Removes a name.
     pub(crate) fn remove(&mut self, directory: Id, name: &str) -> Id {
         let id = self.entries_mut(directory).remove(name).unwrap();
         self.nodes[id].names -= 1;

@@ -92,7 +92,6 @@ struct Branch {
     at: usize,
 }
 
-/// The tree of runs.
 #[derive(Default)]
 struct Search {
     depth: usize,
@@ -114,7 +113,6 @@ impl Search {
         self.made.clear();
     }
 
-    /// The next branch. False means that there is none.
     fn turn(&mut self) -> bool {
         self.branches.truncate(self.cursor);
         while let Some(branch) = self.branches.last_mut() {

@@ -16,14 +16,12 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// The file system of one world.
 #[derive(Clone)]
 pub(crate) struct Files(Arc<Mutex<World>>, Arc<OnceLock<GroupFiles>>);
 
 /// A descriptor. It always stands for the same node.
 #[derive(Clone, Hash)]
 pub(crate) struct Handle {
-    /// The node.
     pub(crate) id: Id,
     _held: Arc<()>,
 }
@@ -44,17 +42,14 @@ impl Hash for Report {
 const OVER: SystemError = SystemError::Failed(io::ErrorKind::Other);
 
 impl Files {
-    /// The file system of this world.
     pub(crate) fn new(world: World) -> Self {
         Self(Arc::new(Mutex::new(world)), Arc::default())
     }
 
-    /// The world.
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
         self.0.lock().unwrap()
     }
 
-    /// One step.
     pub(crate) fn step<T: Hash>(
         &self,
         looks: impl Fn(&Disk) -> Vec<Part>,
@@ -73,7 +68,6 @@ impl Files {
         answer
     }
 
-    /// A descriptor for a node.
     pub(crate) fn handle(world: &World, id: Id) -> Handle {
         Handle {
             id,

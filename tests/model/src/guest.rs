@@ -33,7 +33,6 @@ impl Executor for Guest {
     fn interrupt(&self) {}
 }
 
-/// The call's own grant.
 struct Granted(Option<keyhole_guest::Grant>);
 
 impl Grants for Granted {

@@ -14,7 +14,6 @@ pub(crate) enum Part {
     Node(Id),
     /// Which inode numbers are free.
     Numbers,
-    /// What time it is.
     Clock,
     /// All of these, for everything that changes with the time.
     All,

@@ -10,7 +10,6 @@ use crate::{
 use keyhole_walk::SystemError;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A path of a scene.
 pub(crate) type Path = &'static str;
 
 /// One step of somebody else. All but the last three are the attacker's.

@@ -20,7 +20,6 @@ pub(crate) struct Save {
     pub(crate) slow: bool,
 }
 
-/// One step of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// `open(O_TRUNC)`
@@ -37,7 +36,6 @@ pub(crate) enum Step {
     Rename(Path),
 }
 
-/// The state of a save.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Before,

@@ -11,9 +11,7 @@ use keyhole_core::Refusal;
 pub struct Scene {
     /// Its name in tests.
     pub name: String,
-    /// The disk before the first call.
     pub(crate) disk: Disk,
-    /// Where the map is.
     pub(crate) map: Path,
     /// What may happen between two steps.
     pub(crate) moves: Vec<Move>,
@@ -35,7 +33,6 @@ pub struct Scene {
 pub(crate) const NOTE: &str = "/home/jane/note.md";
 /// A valid key of a file that nobody else can reach.
 pub(crate) const OTHER_KEY: &str = "k-other";
-/// The text of its file.
 pub(crate) const OTHER_TEXT: &str = "the other document";
 
 impl Scene {

@@ -42,12 +42,9 @@ const MOST_STEPS: usize = 2000;
 /// mapped file. Each may wait for a second, and then end with the longest wait for one look.
 const MOST_TIME: u64 = 8 * 3000 * MS;
 
-/// See the module.
 pub(crate) struct World {
-    /// What is played.
     pub(crate) scene: Arc<Scene>,
     pub(crate) program: Program,
-    /// The disk as it is.
     pub(crate) disk: Disk,
     /// How many steps of each save are done.
     pub(crate) progress: Vec<usize>,
@@ -57,7 +54,6 @@ pub(crate) struct World {
     pub(crate) versions: BTreeMap<Arc<[u8]>, Label>,
     /// Whose texts the user's map grants, or has granted since the call began.
     pub(crate) granted: BTreeSet<Label>,
-    /// Which call of the scene runs.
     pub(crate) call: usize,
     /// What it has opened, in order.
     pub(crate) opened: Vec<Id>,
@@ -157,7 +153,6 @@ impl World {
         self.disk.clock = end;
     }
 
-    /// The host waits for this long.
     pub(crate) fn wait(&mut self, nanoseconds: u64) {
         self.waited += nanoseconds;
         self.pass(nanoseconds);
@@ -188,7 +183,6 @@ impl World {
         Some(answer)
     }
 
-    /// Whether no further step counts.
     pub(crate) fn is_over(&self) -> bool {
         self.cut || self.trouble.is_some()
     }
@@ -251,7 +245,6 @@ impl World {
         save.stage(done) == Stage::Amid && save.plan(done, &self.disk).is_some()
     }
 
-    /// Takes the next step of a save.
     fn save(&mut self, index: usize) {
         let scene = self.scene.clone();
         let (save, done) = (&scene.saves[index], self.progress[index]);

@@ -48,7 +48,6 @@ use bindings::{Stock, keyhole::context::grants};
 /// The component as machine code for this engine.
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.image"));
 
-/// One call.
 struct Call {
     case: Case,
     wasi: WasiCtx,

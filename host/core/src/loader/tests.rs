@@ -30,7 +30,6 @@ fn key(of: &str) -> String {
     format!("k-2c1f8a96d0e34b57-{of}").replace('.', "-")
 }
 
-/// The deadline comes only if a test lets it.
 fn limits() -> Limits {
     Limits {
         deadline: Duration::from_secs(3600),
@@ -47,7 +46,6 @@ struct Files(Arc<(Mutex<State>, Condvar)>);
 #[derive(Default)]
 struct State {
     released: bool,
-    /// The number of calls that hang.
     hung: usize,
 }
 
@@ -128,7 +126,6 @@ impl World {
         self.calls([key.to_owned()]).join_all().await.remove(0)
     }
 
-    /// How many calls count as running.
     fn held(&self) -> usize {
         limits().running - self.loader.running.available_permits()
     }

@@ -14,7 +14,6 @@ use std::{
 
 const AGENT: &str = "keyhole:privacy-scanner";
 
-/// A ticket without a key.
 fn ticket(agent: &str) -> Ticket {
     Ticket {
         agent: agent.try_into().unwrap(),
@@ -22,7 +21,6 @@ fn ticket(agent: &str) -> Ticket {
     }
 }
 
-/// A plugin's data folder.
 struct Data(Tree);
 
 /// The place of the ticket for the call `id`.
@@ -49,12 +47,10 @@ impl Data {
         self.tickets().leave(id, &ticket(AGENT))
     }
 
-    /// The agent that a ticket names.
     fn redeem(&self, id: &str) -> Option<String> {
         Some(self.tickets().redeem(id).ok()?.agent.to_string())
     }
 
-    /// Tickets and receipts.
     fn count(&self) -> usize {
         fs::read_dir(self.0.path("tickets")).map_or(0, Iterator::count)
     }

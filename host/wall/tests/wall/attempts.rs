@@ -49,7 +49,6 @@ fn refused<T: Debug>(what: &str, result: Result<T, impl Into<io::Error>>) {
     assert!(is_known, "{what}: {error}");
 }
 
-/// Asserts that Landlock refused the call.
 #[track_caller]
 fn denied<T: Debug>(what: &str, result: Result<T, Errno>) {
     assert_eq!(result.err(), Some(Errno::ACCESS), "{what}");

@@ -19,7 +19,6 @@ const READ_IMPLIES_EXEC: u64 = 0x0040_0000;
 /// A look at 32 bits alone would not see it.
 const HIGH_BIT: u64 = 1 << 32;
 
-/// Makes a call by its number.
 pub(crate) fn call(number: i64, arguments: &[u64]) -> Result<i64, i32> {
     let [a, b, c, d, e, f] = std::array::from_fn(|n| arguments.get(n).copied().unwrap_or(0));
     // SAFETY: the kernel refuses the call before it looks at the arguments, or these

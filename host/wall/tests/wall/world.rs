@@ -49,7 +49,6 @@ pub(crate) const WALLS: &[Wall] = &[
     Wall::LandlockAlone,
     Wall::FilterAlone,
 ];
-/// The walls with a filter.
 pub(crate) const FILTERED: &[Wall] = &[Wall::Roots, Wall::Tickets, Wall::Plain, Wall::FilterAlone];
 /// The walls that let files be read beneath the roots only.
 pub(crate) const ROOTS: &[Wall] = &[Wall::Roots, Wall::Tickets, Wall::LandlockAlone];
@@ -57,7 +56,6 @@ pub(crate) const ROOTS: &[Wall] = &[Wall::Roots, Wall::Tickets, Wall::LandlockAl
 /// A name, the attempt, and the walls that must withstand it.
 pub(crate) type Attempt = (&'static str, Does, &'static [Wall]);
 
-/// How an attempt is made.
 #[derive(Clone, Copy)]
 pub(crate) enum Does {
     /// Behind the wall: in the thread that put it up, and in a new thread, as calls run in.
@@ -83,7 +81,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     all().map(|(title, ..)| trial(title)).collect()
 }
 
-/// Makes the attempt for which this process was started.
 pub(crate) fn make(title: &str) {
     // It is not dropped: one attempt closes what it has open.
     let world = ManuallyDrop::new(World::enter());
@@ -153,13 +150,11 @@ fn in_a_process(title: &str) -> Result<(), Failed> {
     }
 }
 
-/// The targets of the attempts, and what was open before the wall.
 pub(crate) struct World {
     pub(crate) root: PathBuf,
     /// Open as a server has them, which can look up a name in them and no more: the root, and
     /// the map's directory.
     roots: [OwnedFd; 2],
-    /// The folder of tickets.
     data: OwnedFd,
     pub(crate) parent: rustix::process::Pid,
     pub(crate) socket: OwnedFd,

@@ -50,10 +50,8 @@ pub(super) fn all() -> Vec<Scene> {
     scenes
 }
 
-/// A file that the user saves.
 type Kind = fn(&str, Save) -> Scene;
 
-/// What is not promised.
 pub(super) fn not_promised() -> Vec<Scene> {
     // The source of a `write` may be a mapping of a file on a slow mount.
     let slow = Save {
