@@ -136,7 +136,6 @@ fn image(out: &Path, target: &str, name: &str, component: &[u8]) -> Result<Strin
     Ok(format!("include_bytes!({path:?})"))
 }
 
-/// All known packages and the contract.
 fn packages() -> Result<Resolve> {
     let mut resolve = Resolve::default();
     for path in PACKAGES.iter().chain([&CONTRACT]) {

@@ -10,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The time between two looks at a process.
 pub(crate) const LOOK: Duration = Duration::from_millis(2);
 
 /// A running program. It is killed on drop.
@@ -124,7 +123,6 @@ fn beside_the_wall(stderr: Vec<u8>) -> Vec<u8> {
     stderr[end.map_or(stderr.len(), |end| end + 1)..].to_vec()
 }
 
-/// How a process ended.
 pub(crate) struct End {
     pub(crate) status: ExitStatus,
     /// What was not taken before, line by line.

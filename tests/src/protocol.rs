@@ -53,6 +53,18 @@ impl Protocol {
         })
     }
 
+    /// What a client of the older one sends in a short session: its lines.
+    #[must_use]
+    pub fn session(requests: &[Value]) -> String {
+        let hello = Self::hello(Self::Initialize.version());
+        let begins = [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        ];
+        let lines = begins.iter().chain(requests);
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
     /// A call of the tool with `key`, as this protocol's clients send it.
     #[must_use]
     pub fn call(self, id: impl Into<Value>, key: &str) -> Value {

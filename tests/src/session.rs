@@ -54,6 +54,15 @@ pub struct Ended {
     pub stderr: String,
 }
 
+impl Ended {
+    /// It ended in order, and said nothing but of its map at its start.
+    #[track_caller]
+    pub fn quietly(&self, place: &str) {
+        let found = (self.exit, &*without_start(&self.stderr));
+        assert_eq!(found, (Some(0), ""), "{place}");
+    }
+}
+
 impl Session {
     pub(crate) fn start(command: &mut Command, protocol: Protocol, home: Arc<Tree>) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! A home of its own for the program: files, a map, an environment.
 
-use crate::{MARKER, PATIENCE, Protocol, Ran, Session, binary, copy_program};
+use crate::{Answer, MARKER, PATIENCE, Protocol, Ran, Session, binary, copy_program};
 use keyhole_tree::{Tree, private_directory};
 use rustix::process::geteuid;
 use std::{
@@ -21,7 +21,6 @@ use std::{
 /// number that the system shows for unknown owners: that user trusts nothing.
 pub const NOBODY: u32 = 54_320;
 
-/// The map's usual place.
 const MAP: &str = ".config/keyhole/context-map.toml";
 
 /// The place where the program runs. Chained calls make it; later changes go
@@ -235,6 +234,15 @@ impl World {
         let mut session = self.serve();
         let _ = session.handshake();
         session
+    }
+
+    /// What a client gets that calls once with `key`, and then ends its session in order.
+    #[track_caller]
+    pub fn load(&self, key: &str) -> Answer {
+        let mut client = self.client();
+        let answer = client.load(key);
+        client.end();
+        answer
     }
 
     /// A new world for each protocol, and a client that has shaken hands.

@@ -42,7 +42,6 @@ fn the_largest_file_that_a_map_may_allow_arrives_whole() {
     arrives(&text_of(usize::try_from(MAX_MAX_BYTES).unwrap()));
 }
 
-/// A text of `bytes` bytes.
 fn text_of(bytes: usize) -> String {
     let line = "0123456789abcdef identifiers é \u{1f511}\n";
     let mut text = line.repeat(bytes / line.len());

@@ -47,7 +47,6 @@ pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(workspace().join("docs/examples").join(name)).unwrap()
 }
 
-/// The names of all examples.
 pub(crate) fn files() -> BTreeSet<String> {
     fs::read_dir(workspace().join("docs/examples"))
         .unwrap()

@@ -18,7 +18,6 @@ use std::{
     time::Duration,
 };
 
-/// What the two streams are.
 #[derive(Clone, Copy, Debug)]
 enum Streams {
     Pipes,
@@ -40,20 +39,15 @@ fn run(world: &World, arguments: &[&str], input: &[u8], streams: Streams) -> (St
     let mut command = world.command(arguments);
     let (ours, theirs): ([OwnedFd; 2], [OwnedFd; 2]) = match streams {
         Streams::Pipes => {
-            let (input, output) = (pipe().unwrap(), pipe().unwrap());
+            let ((stdin, to), (from, stdout)) = (pipe().unwrap(), pipe().unwrap());
             // The least that a pipe holds.
-            rustix::pipe::fcntl_setpipe_size(&output.0, 4096).unwrap();
-            (
-                [input.1.into(), output.0.into()],
-                [input.0.into(), output.1.into()],
-            )
+            rustix::pipe::fcntl_setpipe_size(&from, 4096).unwrap();
+            ([to.into(), from.into()], [stdin.into(), stdout.into()])
         }
         Streams::Sockets => {
-            let (input, output) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
-            (
-                [input.0.into(), output.0.into()],
-                [input.1.into(), output.1.into()],
-            )
+            let pair = || UnixStream::pair().unwrap();
+            let ((to, stdin), (from, stdout)) = (pair(), pair());
+            ([to.into(), from.into()], [stdin.into(), stdout.into()])
         }
         Streams::OneSocket => {
             let (ours, theirs) = UnixStream::pair().unwrap();
@@ -113,14 +107,7 @@ fn document() -> String {
 
 #[track_caller]
 fn whole_session(world: &World, streams: Streams) {
-    let hello = Protocol::hello(Protocol::Initialize.version());
-    let call = json!({ "name": "load_context", "arguments": { "key": "k-7f3a9c55aa01-1" } });
-    let lines = [
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }),
-    ];
-    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines = Protocol::session(&[Protocol::Initialize.call(2, "k-7f3a9c55aa01-1")]);
     let (said, exit) = run(world, &["serve"], lines.as_bytes(), streams);
     let last = said.lines().last().unwrap_or_default();
     let answer: Value = serde_json::from_str(last).unwrap_or_default();

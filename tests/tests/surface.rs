@@ -16,7 +16,6 @@ pub(crate) fn shown(answer: &Answer) -> String {
     )
 }
 
-/// What a server shows whose map is full of keys.
 fn asked(protocol: Protocol, method: Option<&str>) -> Answer {
     let world = World::new()
         .speaking(protocol)

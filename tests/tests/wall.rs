@@ -13,14 +13,18 @@ fn world() -> World {
         .map("roots = ['~/notes']\n[keys]\nk-1 = '~/notes/a.md'\n")
 }
 
-/// Whether this system has the whole wall.
-pub(crate) fn stands() -> bool {
+/// The wall of this system, if it is whole.
+pub(crate) fn whole() -> Option<WallStatus> {
     let here = WallStatus::here();
-    let stands = here.is_whole();
-    if !stands {
+    if !here.is_whole() {
         skipped(here);
     }
-    stands
+    here.is_whole().then_some(here)
+}
+
+/// Whether it is.
+pub(crate) fn stands() -> bool {
+    whole().is_some()
 }
 
 /// How many filters of system calls a task has. A container may have given it some.
@@ -33,9 +37,7 @@ pub(crate) fn filters(task: impl AsRef<Path>) -> Option<u32> {
 
 #[test]
 fn every_thread_is_behind_the_wall() {
-    if !stands() {
-        return;
-    }
+    let Some(_) = whole() else { return };
     for arguments in [&[][..], &["--agent", "reader"], &["--require-ticket"]] {
         let mut client = world().plugin_data().arguments(arguments).client();
         // A call starts a second thread. Without a ticket, one of them is refused.
@@ -56,9 +58,7 @@ fn every_thread_is_behind_the_wall() {
 /// A client writes to them when it likes.
 #[test]
 fn inject_and_withhold_wait_for_their_input_behind_the_wall() {
-    if !stands() {
-        return;
-    }
+    let Some(_) = whole() else { return };
     for command in ["inject", "withhold"] {
         let world = World::new();
         let waiting = world.start([command]);
@@ -77,13 +77,9 @@ pub(crate) const NO_FILTER: (i64, Errno) = (libc::SYS_seccomp, Errno::INVAL);
 /// What keeps the kernel from confining a server to the roots of its map, and what it says.
 #[test]
 fn with_require_wall_a_server_starts_behind_the_whole_wall_or_not_at_all() {
-    if !stands() {
-        return;
-    }
+    let Some(_) = whole() else { return };
     let required = || world().argument("--require-wall");
-    let mut client = required().client();
-    client.load("k-1").is("first");
-    client.end();
+    required().load("k-1").is("first");
     let unsupported = (NO_LANDLOCK.0, Errno::OPNOTSUPP);
     for (lacks, says) in [
         (NO_LANDLOCK, "no Landlock"),
@@ -112,9 +108,7 @@ fn with_require_wall_a_server_starts_behind_the_whole_wall_or_not_at_all() {
 
 #[test]
 fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
-    if !stands() {
-        return;
-    }
+    let Some(_) = whole() else { return };
     for lacks in [&[NO_LANDLOCK][..], &[NO_FILTER], &[NO_LANDLOCK, NO_FILTER]] {
         let (said, checked) = lacking(lacks, || {
             let world = world();

@@ -22,12 +22,10 @@ fn start(id: &str, agent: &str) -> Value {
     })
 }
 
-/// The command of a hook that is told this.
 fn inject(world: &World, input: &Value) -> Ran {
     world.run_with(["inject"], input.to_string().as_bytes())
 }
 
-/// What the agent reads.
 #[track_caller]
 fn read_by(world: &World, input: &Value) -> String {
     let ran = inject(world, input).exits(0).says_nothing_on_stderr();

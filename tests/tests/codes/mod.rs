@@ -11,7 +11,6 @@ use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
 use serde_json::{Value, json};
 use std::{fs, thread};
 
-/// The key of the calls.
 pub(crate) const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 
 /// Where every user has the map: it tells nothing of this one.
@@ -94,7 +93,6 @@ struct Client {
 }
 
 impl Client {
-    /// A call's parameters.
     fn params(&self) -> Value {
         let (arguments, meta) = match self.surface {
             Surface::Bound => (json!({}), json!({})),

@@ -82,7 +82,6 @@ fn every_command_of_the_repository_is_there() {
     assert!(x(&["counts"]).contains("A first look: "));
 }
 
-/// What it prints. It may wait for another cargo, so this waits as long.
 fn x(arguments: &[&str]) -> String {
     let mut x = Command::new("./x");
     let ran = x.args(arguments).current_dir(workspace()).output().unwrap();

@@ -70,7 +70,6 @@ pub(super) struct Guests {
     pub(super) attacker: Option<Sandbox>,
 }
 
-/// The guest without another component.
 pub(super) fn alone(guest: Sandbox) -> Guests {
     Guests {
         guest,
@@ -173,7 +172,6 @@ impl Ground {
         self.loader(alone(guest), limits)
     }
 
-    /// One call.
     pub(super) fn load(&self, loader: &Ready, key: &str) -> Result<String, Refusal> {
         self.run(call(loader, key))
     }
@@ -206,10 +204,8 @@ impl Ground {
     }
 }
 
-/// What a component attacks.
 pub(super) type Ready = Loader<LiveMap, Guests>;
 
-/// One call, to be waited for.
 pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Refusal> {
     let target = Target::Key(key.to_owned());
     let content = loader.load(target, Caller::Nobody).await?;

@@ -28,9 +28,7 @@ world_attacks! {
         let world = world().file("dotfiles/map.toml", HONEST);
         gone(&world);
         symlink(world.path("dotfiles/map.toml"), world.map_path()).unwrap();
-        let mut client = world.client();
-        client.load("k-honest").is("honest\n");
-        client.end();
+        world.load("k-honest").is("honest\n");
         Ok("served: what counts is the real file, its owner and its mode".to_owned())
     };
     link_to_nothing: "the map is a link to nothing" =>
@@ -122,7 +120,6 @@ world_attacks! {
         harmed("unknown-key", |world| world.write_map("[keys]\nk-other = '~/notes/honest.md'\n"));
 }
 
-/// The map's usual place.
 const DIRECTORY: &str = ".config/keyhole";
 const MAP: &str = ".config/keyhole/context-map.toml";
 

@@ -139,7 +139,6 @@ impl Image {
     }
 }
 
-/// Up to the first zero.
 fn text(bytes: &[u8]) -> String {
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8(text.to_vec()).unwrap()

@@ -105,7 +105,6 @@ this tool takes no arguments
 tool_input {"key": "BOUND"} null
 "#;
 
-/// Tickets and their receipts.
 fn left(world: &World) -> usize {
     let tickets = data(world).join("tickets").read_dir();
     tickets.map_or(0, Iterator::count)

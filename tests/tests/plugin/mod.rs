@@ -144,7 +144,6 @@ pub(crate) fn call(session: &mut Session, arguments: Value, id: impl Into<Value>
     )
 }
 
-/// Packages the program under test.
 fn dist(out: &Path) -> Ran {
     let mut x = Command::new("./x");
     x.current_dir(workspace())

@@ -2,21 +2,14 @@
 //! hook. Both are told one folder for the tickets.
 
 use super::{ask_of, call, decision};
+use crate::hostile::ground::fifo;
 use keyhole_core::{
     AgentName,
     ticket::{LIFE, Ticket, Tickets},
 };
-use keyhole_tests::{MARKER, PATIENCE, World};
+use keyhole_tests::{MARKER, World};
 use serde_json::{Value, json};
-use std::{
-    fs,
-    io::{BufRead as _, BufReader, Write as _},
-    os::unix::fs::PermissionsExt as _,
-    process::Stdio,
-    sync::mpsc::channel,
-    thread,
-    time::SystemTime,
-};
+use std::{fs, os::unix::fs::PermissionsExt as _, time::SystemTime};
 
 const OWN: [&str; 4] = ["--bind", "reader", "--agent", "reader"];
 
@@ -140,45 +133,13 @@ fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
 #[test]
 fn a_client_that_does_not_read_why_is_answered_all_the_same() {
     let world = user();
-    let folder = folder(&world);
-    let mut server = world
-        .command(
-            [
-                &["serve"],
-                &OWN[..],
-                &["--require-ticket", "--tickets", &folder],
-            ]
-            .concat(),
-        )
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = server.stdin.take().unwrap();
-    let lines = BufReader::new(server.stdout.take().unwrap()).lines();
-    let (send, received) = channel();
-    thread::spawn(move || {
-        lines
-            .map_while(Result::ok)
-            .try_for_each(|line| send.send(line))
-    });
-    let mut ask = |request: Value| {
-        writeln!(stdin, "{request}").unwrap();
-        let line = received.recv_timeout(PATIENCE);
-        line.unwrap_or_else(|_| {
-            server.kill().unwrap();
-            panic!("no answer to {request}")
-        })
-    };
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
-    let _ = ask(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }));
-    for id in 1..=2_000 {
-        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "load_context" } });
-        assert!(ask(call).contains("caller-not-verified: "), "{id}");
+    fifo(&world.path("unread"));
+    let mut client = world.after("exec 2<>unread").client();
+    for _ in 0..2_000 {
+        client.load_bound().refused("caller-not-verified");
     }
-    drop(stdin);
-    assert_eq!(server.wait().unwrap().code(), Some(0));
+    client.hang_up();
+    assert_eq!(client.ended().exit, Some(0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A file system whose reads hang until the test releases them. It speaks the
 //! kernel's FUSE protocol itself, as much of it as a few files and empty names need.
 
-use crate::wall::stands;
+use crate::wall::whole;
 use keyhole_tests::{World, skipped, while_repeating};
 use keyhole_walk::{DistrustReason, Policy, System, WalkError, Walker};
 use rustix::{
@@ -21,7 +21,6 @@ use std::{
     thread,
 };
 
-/// The content of every file.
 pub(super) const TEXT: &str = "it did not hang\n";
 
 const ROOT: u64 = 1;
@@ -55,9 +54,7 @@ struct Channel {
     kernel: File,
     /// The requests to read that hang. None means that the test has released them.
     hung: Mutex<Option<Vec<Vec<u8>>>>,
-    /// Whether it answers nothing at all.
     ignores: AtomicBool,
-    /// How many requests it ignored.
     ignored: AtomicUsize,
     /// How many directories were looked up.
     directories: AtomicU64,
@@ -100,7 +97,6 @@ impl Hanging {
         self.channel.ignores.store(true, Ordering::Relaxed);
     }
 
-    /// How many requests got no answer.
     pub(super) fn ignored(&self) -> usize {
         self.channel.ignored.load(Ordering::Relaxed)
     }
@@ -110,7 +106,6 @@ impl Hanging {
         mount_remount(&self.at, MountFlags::NOSUID | MountFlags::NODEV, c"").unwrap();
     }
 
-    /// How many reads hang.
     pub(super) fn hung(&self) -> usize {
         let hung = self.channel.hung.lock().unwrap();
         hung.as_ref().map_or(0, Vec::len)
@@ -213,7 +208,6 @@ impl Channel {
     }
 }
 
-/// What a request to read asks for.
 fn part(request: &[u8]) -> Vec<u8> {
     let (offset, size) = (u64_at(request, 48), u32_at(request, 56) as usize);
     let text = TEXT.bytes().skip(usize::try_from(offset).unwrap());
@@ -285,9 +279,7 @@ fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
 /// WSL's `/mnt/c` does so.
 #[test]
 fn a_root_that_gets_another_inode_when_nobody_has_it_open_is_still_served() {
-    if !stands() {
-        return;
-    }
+    let Some(_) = whole() else { return };
     let world = World::new()
         .directory("mounted")
         .map("roots = ['~/mounted/fresh']\n[keys]\nk-1 = '~/mounted/fresh/a.md'\n");

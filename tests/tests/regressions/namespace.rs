@@ -45,13 +45,9 @@ fn a_fuse_mount_is_nobodys_in_a_namespace() {
     };
     mount.let_go();
     world.write_map("[keys]\nk-1 = '~/notes/a.md'\n");
-    let mut client = world.client();
-    client.load("k-1").is(TEXT);
-    client.end();
+    world.load("k-1").is(TEXT);
     let world = world.through(["unshare", "--user", "--map-root-user"]);
-    let mut client = world.client();
-    client.load("k-1").refused("untrusted");
-    client.end();
+    world.load("k-1").refused("untrusted");
 }
 
 #[test]
@@ -60,17 +56,13 @@ fn another_users_map_is_not_used_by_the_user_who_stands_for_all_that_have_no_num
         return;
     }
     let world = World::new().with_k1("hunter2").unprivileged();
-    let mut client = world.client();
-    client.load("k-1").is("hunter2");
-    client.end();
+    world.load("k-1").is("hunter2");
     // Anybody may read it: what is asked is only whose it is.
     owned(&world.map_path(), STRANGER, 0o644);
     let mut world = world;
     for through in [&[][..], &["unshare", "--user"]] {
         world = world.through(through);
-        let mut client = world.client();
-        client.load("k-1").refused("map-invalid");
-        client.end();
+        world.load("k-1").refused("map-invalid");
     }
     let said = world.run(["check"]).exits(2);
     let _ = said.mentions("run keyhole as another user");

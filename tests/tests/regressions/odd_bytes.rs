@@ -53,9 +53,7 @@ fn a_line_of_somebody_elses_changes_nothing_whatever_bytes_it_holds() {
         ("group", b"\xff:x:54321:j\xfc\n"),
     ] {
         let world = world(file, line);
-        let mut client = world.client();
-        client.load("k-1").is("text");
-        client.end();
+        world.load("k-1").is("text");
     }
 }
 
@@ -66,9 +64,7 @@ fn a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_which_file
     }
     for (file, line) in [("passwd", &b"+::::::\n"[..]), ("group", b"+:::\n")] {
         let world = world(file, line);
-        let mut client = world.client();
-        client.load("k-1").refused("map-invalid");
-        client.end();
+        world.load("k-1").refused("map-invalid");
         let check = world.run(["check"]).exits(2).mentions("HOME/.config");
         let _ = check.mentions(&format!("/etc/{file}"));
     }
@@ -86,8 +82,6 @@ fn a_mount_on_an_odd_name_changes_nothing_for_other_mounts() {
         return;
     };
     mount.let_go();
-    let mut client = world.client();
-    client.load("k-1").is(TEXT);
-    client.end();
+    world.load("k-1").is(TEXT);
     drop((mount, odd));
 }

@@ -19,7 +19,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The size of each version, in bytes.
 const SIZE: usize = 512 << 10;
 
 /// How many calls each writer meets, at least.
@@ -46,7 +45,6 @@ fn pwrite(version: &Path, file: &Path) {
     assert_eq!(file.write_at(&text, 0).unwrap(), SIZE);
 }
 
-/// As careful editors do.
 fn rename(version: &Path, file: &Path) {
     let new = file.with_extension("new");
     fs::copy(version, &new).unwrap();

@@ -37,8 +37,6 @@ fn a_call_leaves_the_access_time_of_its_file_as_it_was() {
         return skipped("this file system notes no access times");
     }
     let before = not_read_for_long(&path);
-    let mut client = world.client();
-    client.load("k-1").is("whole\n");
-    client.end();
+    world.load("k-1").is("whole\n");
     assert_eq!(accessed(&path), before);
 }

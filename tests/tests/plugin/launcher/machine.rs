@@ -171,7 +171,6 @@ impl Machine {
         assert_eq!(self.manifest(), self.own_manifest(version));
     }
 
-    /// The manifest in the data folder.
     pub(crate) fn manifest(&self) -> Vec<u8> {
         fs::read(self.data().join("manifest.sha256")).unwrap_or_default()
     }
@@ -202,7 +201,6 @@ impl Machine {
         assert_eq!(self.manifest(), before);
     }
 
-    /// The names in the data folder.
     pub(crate) fn installed(&self) -> Vec<String> {
         let entries = fs::read_dir(self.data()).into_iter().flatten();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -211,7 +209,6 @@ impl Machine {
     }
 }
 
-/// The name of this machine's own server.
 pub(crate) fn own() -> &'static str {
     let name = format!("keyhole-{}-{}", env::consts::OS, env::consts::ARCH);
     let mut names = servers().into_iter().map(|(name, _)| name);
@@ -220,7 +217,6 @@ pub(crate) fn own() -> &'static str {
         .unwrap_or_else(|| panic!("no plugin for {name}"))
 }
 
-/// The real path of a command.
 pub(crate) fn real(command: &str) -> PathBuf {
     env::split_paths(&env::var_os("PATH").unwrap())
         .map(|directory| directory.join(command))
