@@ -21,9 +21,6 @@ struct Table {
 }
 
 /// Every case of the table, in its order.
-///
-/// # Panics
-/// If the table is not well formed.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     let table: Table = toml::from_str(include_str!("../../cases.toml")).unwrap();
@@ -122,12 +119,6 @@ impl Case {
 
     /// What must come back: the answer's bytes, or the contract's name of the
     /// error (`not-found`).
-    ///
-    /// # Errors
-    /// Not a failure: the case expects this error.
-    ///
-    /// # Panics
-    /// If the table does not say this, or says it twice.
     pub fn expected(&self) -> Result<Vec<u8>, &str> {
         match (&self.ok, &self.ok_hex, &self.ok_from, &self.error) {
             (Some(text), None, None, None) => Ok(text.0.clone().into_bytes()),
@@ -145,9 +136,6 @@ impl Case {
 
     /// Creates the case's files in `fresh`, which must be an empty directory,
     /// and returns the directory below it to preopen, if the case has one.
-    ///
-    /// # Errors
-    /// The file system's error.
     pub fn build(&self, fresh: &Path) -> io::Result<Option<PathBuf>> {
         let root = fresh.join(ROOT);
         directory(&root)?;

@@ -24,10 +24,6 @@ const AT_ONCE: usize = 8;
 /// the answer's bytes, or the contract's name of the error (`not-found`). If the bytes are
 /// no text, the case's result is `not-utf8`, as the host's would be. Prints how many cases
 /// ran.
-///
-/// # Panics
-/// If cases had other results than the table says: after all have run, with a list of
-/// them. A case that hangs ends the process, because nothing can interrupt it.
 pub fn run_all<A: Into<Vec<u8>>>(
     engine: &str,
     run: impl Fn(&Case, Option<&Path>) -> Result<A, String> + Sync,

@@ -10,7 +10,6 @@ use std::{
         net::UnixListener,
     },
     path::Path,
-    process::Command,
 };
 
 /// Something to create below a case's directory: a file with a text, bytes or a size, or
@@ -54,7 +53,10 @@ impl Entry {
         match (&self.link, self.make) {
             (Some(target), None) => return symlink(&target.0, &path),
             (None, Some(Make::Directory)) => return directory(&path),
-            (None, Some(Make::Fifo)) => return fifo(&path),
+            (None, Some(Make::Fifo)) => {
+                keyhole_tree::fifo(&path);
+                return Ok(());
+            }
             // The name stays after the listener is closed.
             (None, Some(Make::Socket)) => return UnixListener::bind(&path).map(drop),
             _ => {}
@@ -72,14 +74,4 @@ impl Entry {
 
 pub(crate) fn directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(path)
-}
-
-/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
-fn fifo(path: &Path) -> io::Result<()> {
-    let status = Command::new("mkfifo").arg("--").arg(path).status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("mkfifo: {status}")))
-    }
 }

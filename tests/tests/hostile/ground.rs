@@ -6,13 +6,13 @@ use keyhole_core::{
 };
 use keyhole_tests::PATIENCE;
 use keyhole_tree::Tree;
+pub(crate) use keyhole_tree::fifo;
 use keyhole_walk::Handle;
 use std::{
     collections::BTreeMap,
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    process::Command,
     time::{Duration, Instant},
 };
 use tokio::{
@@ -44,11 +44,6 @@ pub(super) fn limits_for(promise: &str) -> Limits {
 /// What a call got, as the lists of attacks promise it: a text, or a code.
 pub(super) fn outcome(got: Result<String, Refusal>) -> String {
     got.unwrap_or_else(|code| format!("`{}`", code.as_str()))
-}
-
-/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
-pub(crate) fn fifo(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 /// Loads a component that this package's build script precompiled.
@@ -213,17 +208,13 @@ pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Refusal> {
 }
 
 fn describe(path: &Path, state: &mut BTreeMap<PathBuf, String>) {
-    let metadata = fs::symlink_metadata(path).unwrap();
+    let found = fs::symlink_metadata(path).unwrap();
     // A link that leads elsewhere is another link.
-    let content = metadata.is_file().then(|| fs::read(path).unwrap());
-    let which = (metadata.ino(), metadata.mode(), metadata.nlink());
-    let times = (
-        metadata.mtime_nsec(),
-        metadata.ctime(),
-        metadata.ctime_nsec(),
-    );
+    let content = found.is_file().then(|| fs::read(path).unwrap());
+    let which = (found.ino(), found.mode(), found.nlink());
+    let times = (found.mtime_nsec(), found.ctime(), found.ctime_nsec());
     state.insert(path.to_owned(), format!("{which:?} {times:?} {content:?}"));
-    if metadata.is_dir() {
+    if found.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
             describe(&entry.unwrap().path(), state);
         }
@@ -245,25 +236,10 @@ impl Drop for Ground {
 fn without_the_sandbox_the_links_lead_to_what_is_outside() {
     let ground = Ground::new([]);
     let notes = ground.home.join("notes");
-    for path in [
-        "absolute.md",
-        "relative.md",
-        "chain.md",
-        "sub/up.md",
-        "to-private/secret.md",
-        "to-private/",
-        "to-link/secret.md",
-        "to-home/outside.md",
-        "to-home/other/other.md",
-        "../outside.md",
-        "../notes-private/secret.md",
-    ] {
-        let path = notes.join(path);
-        let path = if path.is_dir() {
-            path.join(CANARY)
-        } else {
-            path
-        };
+    let paths = "absolute.md relative.md chain.md sub/up.md to-private/secret.md to-private/canary \
+        to-link/secret.md to-home/outside.md to-home/other/other.md ../outside.md \
+        ../notes-private/secret.md";
+    for path in paths.split(' ').map(|path| notes.join(path)) {
         assert_eq!(fs::read_to_string(&path).unwrap(), CANARY, "{path:?}");
     }
     for path in ["to-home/map.toml", "to-etc/passwd", "/proc/self/environ"] {

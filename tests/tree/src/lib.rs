@@ -8,6 +8,7 @@ use std::{
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    process::Command,
     thread,
 };
 use tempfile::TempDir;
@@ -103,10 +104,13 @@ impl Tree {
     }
 }
 
+/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
+pub fn fifo(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success(), "no FIFO");
+}
+
 /// Makes a directory, and those above it, that only the user may write to, whatever the umask.
-///
-/// # Panics
-/// If it cannot be made.
 pub fn private_directory(path: &Path) {
     let mut private = fs::DirBuilder::new();
     private.mode(0o700).recursive(true).create(path).unwrap();

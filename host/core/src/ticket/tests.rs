@@ -4,11 +4,10 @@ use super::{
     AgentName, Key, LIFE, RECEIPT_LIFE, Ticket, TicketError, Tickets, folder::is_private_to, name,
     receipt,
 };
-use keyhole_tree::Tree;
+use keyhole_tree::{Tree, fifo};
 use std::{
     fs::{self, File},
     os::unix::fs::PermissionsExt as _,
-    process::Command,
     time::{Duration, SystemTime},
 };
 
@@ -205,9 +204,7 @@ fn what_is_no_ticket_or_not_the_users_alone_is_void_and_hangs_nothing() {
     data.0.mode(&place("open"), 0o640);
     data.0.link(&place("link"), data.0.path(&place("real")));
     fs::create_dir(data.0.path(&place("directory"))).unwrap();
-    let mut mkfifo = Command::new("mkfifo");
-    let made = mkfifo.arg(data.0.path(&place("fifo"))).status();
-    assert!(made.unwrap().success());
+    fifo(&data.0.path(&place("fifo")));
     for id in ["open", "link", "directory", "fifo"] {
         assert_eq!(data.redeem(id), None, "{id}");
     }
