@@ -1,7 +1,10 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{fuse, fuse_in, lets_others_write};
-use crate::{DistrustReason, SystemError};
+use crate::{
+    DistrustReason::{ForeignMount, Unchecked},
+    SystemError,
+};
 use rustix::io::Errno;
 use std::{fs, os::unix::fs::MetadataExt as _};
 
@@ -9,7 +12,7 @@ use std::{fs, os::unix::fs::MetadataExt as _};
 fn a_mount_is_looked_up_by_its_device() {
     let proc = fs::metadata("/proc/self").unwrap().dev();
     assert_eq!(fuse(proc, Some(1000)), None);
-    assert_eq!(fuse(u64::MAX, Some(0)), Some(DistrustReason::ForeignMount));
+    assert_eq!(fuse(u64::MAX, Some(0)), Some(ForeignMount));
 }
 
 #[test]
@@ -29,11 +32,7 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
         50 31 0:59 / /kept rw - fuse.x x rw,user_id=0,default_permissions,allow_other\n\
         51 31 0:60 / /c rw - fuse.x x rw,user_id=1000\n\
         52 31 0:60 / /d rw - fuse.x x rw,user_id=0,allow_other\n";
-    let [ordinary, anothers, unchecked] = [
-        None,
-        Some(DistrustReason::ForeignMount),
-        Some(DistrustReason::Unchecked),
-    ];
+    let [ordinary, anothers, unchecked] = [None, Some(ForeignMount), Some(Unchecked)];
     for (device, user, mount) in [
         ("0:50", 1000, ordinary),
         ("0:50", 1001, anothers),
@@ -58,11 +57,8 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
         ("0:59", 1000, ordinary),
         ("0:60", 1000, unchecked),
     ] {
-        assert_eq!(
-            fuse_in(mounts, device, Some(user)),
-            mount,
-            "{device} {user}"
-        );
+        let found = fuse_in(mounts, device, Some(user));
+        assert_eq!(found, mount, "{device} {user}");
     }
     // In a user namespace, the numbers in the options may be others'.
     for (device, mount) in [
@@ -78,12 +74,8 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
 /// It is no fault of ours that a server is gone.
 #[test]
 fn a_file_system_whose_server_is_gone_does_not_answer() {
-    for errno in [
-        Errno::NOTCONN,
-        Errno::STALE,
-        Errno::HOSTDOWN,
-        Errno::TIMEDOUT,
-    ] {
+    let of_network = [Errno::HOSTDOWN, Errno::TIMEDOUT];
+    for errno in [Errno::NOTCONN, Errno::STALE].into_iter().chain(of_network) {
         assert_eq!(SystemError::from(errno), SystemError::Late);
     }
 }

@@ -83,10 +83,7 @@ fn every_call_is_answered_as_the_list_says(world: &World, wall: Wall) {
     let mut wrong = Vec::new();
     for number in NUMBERS.filter(|number| !UNFILTERED.contains(number)) {
         let is_listed = |call: &Call| call.number == number && call.within.contains(&rights);
-        let expected = match CALLS.iter().any(is_listed) {
-            true => ALLOWED,
-            false => REFUSED,
-        };
+        let expected = i32::from(!CALLS.iter().any(is_listed));
         let answered = match in_a_fork(world, wall, || answer(number)) {
             WaitStatus::Exited(_, answer) => Ok(answer),
             other => Err(other),
@@ -103,9 +100,7 @@ fn every_call_is_answered_as_the_list_says(world: &World, wall: Wall) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The call reached the kernel. `exit` and `exit_group` end with this too.
-const ALLOWED: i32 = 0;
-/// The filter refused it.
+/// The filter refused the call. Else it reached the kernel: 0, as `exit` and `exit_group` end.
 const REFUSED: i32 = 1;
 const X32_ALLOWED: i32 = 2;
 
@@ -120,10 +115,7 @@ fn answer(number: i64) -> i32 {
         libc::SYS_rt_sigreturn => !a_handler_returns(),
         _ => is_refused(number),
     };
-    match is_refused {
-        true => REFUSED,
-        false => ALLOWED,
-    }
+    i32::from(is_refused)
 }
 
 /// A handler returns by `rt_sigreturn`, from a frame that the kernel made. Without one, what

@@ -100,15 +100,9 @@ pub(crate) fn make(title: &str) {
 /// there.
 fn in_a_process(title: &str) -> Result<(), Failed> {
     let world = TempDir::new()?;
-    for file in [
-        "granted/note.md",
-        "granted/beneath/deep.md",
-        "granted-private/note.md",
-        "other/private.md",
-        "data/tickets/first",
-        "data/tickets/second",
-        "map/map.toml",
-    ] {
+    let files = "granted/note.md granted/beneath/deep.md granted-private/note.md other/private.md \
+        data/tickets/first data/tickets/second map/map.toml";
+    for file in files.split(' ') {
         let path = world.path().join(file);
         fs::create_dir_all(path.parent().unwrap())?;
         fs::write(path, file)?;
@@ -139,15 +133,10 @@ fn in_a_process(title: &str) -> Result<(), Failed> {
         eprint!("{said}");
     }
     // From the thread that put up the wall, and from a new one.
-    let lines = match title.starts_with("a_panic_still_says_its_line") {
-        true => 2,
-        false => 0,
-    };
+    let lines = 2 * usize::from(title.starts_with("a_panic_still_says_its_line"));
     let panics = said.matches("panicked at ").count();
-    match output.status.success() && panics == lines {
-        true => Ok(()),
-        false => Err(said.into()),
-    }
+    let is_right = output.status.success() && panics == lines;
+    is_right.then_some(()).ok_or_else(|| said.into())
 }
 
 pub(crate) struct World {
