@@ -26,13 +26,7 @@ fn debug_hides_a_key() {
 
 #[test]
 fn a_short_key_and_one_of_few_characters_could_be_guessed() {
-    for weak in [
-        "",
-        "k",
-        "k-7f3a8b1122334",
-        "aaaaaaaaaaaaaaaa",
-        "0123401234012340",
-    ] {
+    for weak in ",k,k-7f3a8b1122334,aaaaaaaaaaaaaaaa,0123401234012340".split(',') {
         assert!(Key::is_guessable(weak), "{weak}");
     }
     for strong in [

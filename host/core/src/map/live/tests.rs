@@ -47,26 +47,16 @@ fn a_map_may_be_as_large_as_the_limit_and_no_larger() {
 
 #[test]
 fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_map() {
-    let path = PathBuf::from("/hunter2/map.toml");
-    let unreadable = |source| MapError::Unreadable {
-        path: path.clone(),
-        source,
-    };
     // What the system does not give now is not called a wrong map.
-    for (error, code) in [
-        (
-            MapError::Missing { path: path.clone() },
-            Refusal::MapMissing,
-        ),
-        (
-            unreadable(SystemError::OutOfResources),
-            Refusal::OutOfResources,
-        ),
-        (unreadable(SystemError::Late), Refusal::TimedOut),
-        (unreadable(SystemError::Confined), Refusal::RestartNeeded),
-        (unreadable(SystemError::Denied), Refusal::MapInvalid),
-        (unreadable(SystemError::Busy), Refusal::MapInvalid),
+    for (source, code) in [
+        (SystemError::OutOfResources, Refusal::OutOfResources),
+        (SystemError::Late, Refusal::TimedOut),
+        (SystemError::Confined, Refusal::RestartNeeded),
+        (SystemError::Denied, Refusal::MapInvalid),
+        (SystemError::Busy, Refusal::MapInvalid),
     ] {
+        let path = PathBuf::from("/hunter2/map.toml");
+        let error = MapError::Unreadable { path, source };
         let said = error.at_start();
         assert_eq!(error.code(), code);
         assert_eq!(said.split(':').next(), Some(code.as_str()));
