@@ -24,11 +24,8 @@ fn root_name() -> Scene {
     disk.link("/srv/his/a.md", MALLORY, "/home/jane/diary.md");
     disk.link("/srv/home", MALLORY, "/home/jane");
     map_with_root(disk, "/srv/root", "/srv/root/a.md");
-    scene.moves = moves(
-        &["/srv/root", "/srv/his", "/srv/home"],
-        &["/home/jane"],
-        FORGED_TEXT,
-    );
+    let names = ["/srv/root", "/srv/his", "/srv/home"];
+    scene.moves = moves(&names, &["/home/jane"], FORGED_TEXT);
     scene.refused(Refusal::Untrusted)
 }
 
@@ -44,11 +41,8 @@ fn map_directory() -> Scene {
     map(disk, "/srv/backup/map.toml", OLD);
     scene.asks = vec!["k-old"];
     scene.grants = |_, _| &[];
-    scene.moves = moves(
-        &["/data/config", "/data/aside"],
-        &["/srv/backup"],
-        FORGED_MAP,
-    );
+    let names = ["/data/config", "/data/aside"];
+    scene.moves = moves(&names, &["/srv/backup"], FORGED_MAP);
     scene.depth = 3;
     scene.without_map()
 }

@@ -53,11 +53,8 @@ fn notes_that_others_change() -> Vec<Scene> {
         disk.link("/srv/share/b.md", JANE, "/home/jane/diary.md");
         map(disk, MAP, "[keys]\n\"k\" = \"/srv/share/a.md\"\n");
         opens(disk);
-        scene.moves = moves(
-            &[SHARED, "/srv/share/b.md"],
-            &["/home/jane/diary.md"],
-            FORGED_TEXT,
-        );
+        let names = [SHARED, "/srv/share/b.md"];
+        scene.moves = moves(&names, &["/home/jane/diary.md"], FORGED_TEXT);
         // The guest's word for it: see `guest.rs`.
         scene.refused(Refusal::OutsideRoot)
     };
@@ -81,11 +78,8 @@ fn link_in_tmp() -> Scene {
     disk.directory("/srv/share", JANE, 0o777);
     disk.link("/srv/share/d.md", JANE, "/home/jane/diary.md");
     map(disk, MAP, "[keys]\n\"k\" = \"/tmp/a.md\"\n");
-    scene.moves = moves(
-        &["/tmp/a.md", "/tmp/b.md", "/tmp/c.md"],
-        &["/home/jane/diary.md"],
-        FORGED_TEXT,
-    );
+    let names = ["/tmp/a.md", "/tmp/b.md", "/tmp/c.md"];
+    scene.moves = moves(&names, &["/home/jane/diary.md"], FORGED_TEXT);
     scene.moves.extend([
         Move::Rename("/srv/share/d.md", "/tmp/a.md"),
         Move::Link("/home/jane/diary.md", "/tmp/a.md"),
@@ -106,11 +100,8 @@ fn directory_in_tmp() -> Scene {
     disk.directory("/srv/share/box/notes", JANE, 0o755);
     disk.link("/srv/share/box/notes/a.md", JANE, "/home/jane/diary.md");
     map(disk, MAP, "[keys]\n\"k\" = \"/tmp/box/notes/a.md\"\n");
-    scene.moves = moves(
-        &["/srv/share/box", "/tmp/box"],
-        &["/home/jane"],
-        FORGED_TEXT,
-    );
+    let names = ["/srv/share/box", "/tmp/box"];
+    scene.moves = moves(&names, &["/home/jane"], FORGED_TEXT);
     scene.depth = 3;
     scene.refused(Refusal::NotFound)
 }
@@ -126,10 +117,7 @@ fn long_way() -> Scene {
     disk.directory("/tmp/his", MALLORY, 0o777);
     disk.link("/home/jane/root", JANE, "/tmp/one");
     map_with_root(disk, "~/root", "~/root/two/../two/a.md");
-    scene.moves = moves(
-        &["/tmp/one", "/tmp/his", "/tmp/one/two", "/tmp/aside"],
-        &["/home/jane", ".."],
-        FORGED_TEXT,
-    );
+    let names = ["/tmp/one", "/tmp/his", "/tmp/one/two", "/tmp/aside"];
+    scene.moves = moves(&names, &["/home/jane", ".."], FORGED_TEXT);
     scene
 }

@@ -35,11 +35,8 @@ fn own_group() -> Scene {
     }
     disk.directory("/tmp", ROOT, 0o1777);
     disk.link("/home/jane/link", JANE, "/tmp/his");
-    scene.moves = moves(
-        &[MAP, NOTE, "/etc/group", "/tmp/his"],
-        &["/etc/passwd"],
-        FORGED_MAP,
-    );
+    let names = [MAP, NOTE, "/etc/group", "/tmp/his"];
+    scene.moves = moves(&names, &["/etc/passwd"], FORGED_MAP);
     scene
 }
 
@@ -70,11 +67,8 @@ fn map_beside_tmp() -> Scene {
     map(disk, scene.map, GRANTS);
     disk.directory("/tmp/his", MALLORY, 0o755);
     disk.file("/tmp/his/map.toml", MALLORY, 0o644, MALLORYS, FORGED_MAP);
-    scene.moves = moves(
-        &["/tmp/jane", "/tmp/his", scene.map],
-        &["/tmp/his"],
-        FORGED_MAP,
-    );
+    let names = ["/tmp/jane", "/tmp/his", scene.map];
+    scene.moves = moves(&names, &["/tmp/his"], FORGED_MAP);
     scene.depth = 3;
     scene
 }
@@ -92,8 +86,9 @@ fn old_map_in_tmp() -> Scene {
     }
     scene.asks = vec!["k-old"];
     scene.grants = |_, _| &[];
+    let names = [scene.map, "/tmp/old.toml", "/tmp/link.toml"];
     scene.moves = moves(
-        &[scene.map, "/tmp/old.toml", "/tmp/link.toml"],
+        &names,
         &["/home/jane/old.toml", "/tmp/old.toml"],
         FORGED_MAP,
     );
