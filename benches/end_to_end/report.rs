@@ -79,11 +79,8 @@ pub(crate) fn tables(
         let packaged = programs.packaged.clone();
         let released = packaged.unwrap_or_else(|| programs.own.join(KEYHOLE));
         let size = f64::from(u32::try_from(fs::metadata(released)?.len())?) / 1e6;
-        writeln!(
-            text,
-            "- the stripped program, as released: {} MB",
-            show(size)
-        )?;
+        let size = show(size);
+        writeln!(text, "- the stripped program, as released: {size} MB")?;
     }
     for absent in &measured.absent {
         writeln!(text, "- not measured here: {absent}")?;
@@ -101,11 +98,8 @@ fn table(
     writeln!(text, "|---|{}", "---|".repeat(columns.len()))?;
     for (title, numbers) in rows {
         let numbers = numbers.map(|number| number.map_or("–".to_owned(), cell));
-        writeln!(
-            text,
-            "| {title} | {} |",
-            numbers[..columns.len()].join(" | ")
-        )?;
+        let cells = numbers[..columns.len()].join(" | ");
+        writeln!(text, "| {title} | {cells} |")?;
     }
     Ok(())
 }

@@ -76,13 +76,8 @@ pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
 }
 
 pub(crate) fn keyhole(name: &str, program: &Path, map: &Path) -> Server {
-    let command: [&OsStr; 4] = [
-        program.as_ref(),
-        "serve".as_ref(),
-        "--map".as_ref(),
-        map.as_ref(),
-    ];
-    Server::new(name, command)
+    let [serve, option] = ["serve", "--map"].map(Path::new);
+    Server::new(name, [program, serve, option, map])
 }
 
 /// The servers that people use instead. They may not be installed.
@@ -117,6 +112,7 @@ pub(crate) fn peers(files: &Files, peers: &Path) -> io::Result<[Server; 4]> {
         plugins,
     ];
     let names = [SMALL_NAME, LARGE_NAME].map(Path::new);
+    let by_name = reads("files-read_text_file", names);
     let peer = |name, version, command: &[PathBuf], calls: &[Value; 2]| Server {
         version,
         calls: calls.clone(),
@@ -127,12 +123,7 @@ pub(crate) fn peers(files: &Files, peers: &Path) -> io::Result<[Server; 4]> {
         peer(PYTHON, "(mcp 2.3.0)", &python, &by_key()),
         peer(NPM, "2026.8.31", &npm, &by_path),
         peer(RUST, "0.4.5", &rust, &by_path),
-        peer(
-            HYPER,
-            "0.8.3",
-            &hyper,
-            &reads("files-read_text_file", names),
-        ),
+        peer(HYPER, "0.8.3", &hyper, &by_name),
     ])
 }
 
