@@ -52,14 +52,8 @@ fn main() {
 fn run() -> Result<()> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let target = env::var("TARGET")?;
-    for input in [
-        "hostile",
-        "../guest/src",
-        "../guest/Cargo.toml",
-        "../wit",
-        "../Cargo.lock",
-        "../Cargo.toml",
-    ] {
+    let inputs = "hostile ../guest/src ../guest/Cargo.toml ../wit ../Cargo.lock ../Cargo.toml";
+    for input in inputs.split(' ') {
         println!("cargo::rerun-if-changed={input}");
     }
     let manifest = fs::canonicalize("hostile/Cargo.toml")?;

@@ -10,9 +10,6 @@ use std::{
 /// The program under test: the one that `KEYHOLE_BIN` names. Without that variable,
 /// this builds one, once a process, with the profile and in the target directory of
 /// the running test.
-///
-/// # Panics
-/// If it does not compile, or `KEYHOLE_BIN` names no file.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match env::var_os("KEYHOLE_BIN") {
@@ -23,18 +20,12 @@ pub fn binary() -> &'static Path {
 
 /// Copies the program under test. Another process does it: while one thread here had the copy
 /// open for writing, a child of another thread would hold it open too.
-///
-/// # Panics
-/// If it cannot be copied.
 pub fn copy_program(to: &Path) {
     let copied = Command::new("cp").arg(binary()).arg(to).status();
     assert!(copied.is_ok_and(|status| status.success()), "no copy");
 }
 
 /// Writes a script that may be run, in another process for the same reason.
-///
-/// # Panics
-/// If it cannot be written.
 pub fn write_program(to: &Path, script: &str) {
     let write = "printf %s \"$1\" >\"$0\" && chmod 755 \"$0\"";
     let mut sh = Command::new("/bin/sh");
@@ -66,9 +57,6 @@ pub fn workspace() -> &'static Path {
 }
 
 /// The example that shows a session of the program that its argument names.
-///
-/// # Panics
-/// If it does not compile.
 pub fn demo() -> &'static Path {
     static DEMO: OnceLock<PathBuf> = OnceLock::new();
     DEMO.get_or_init(|| build("--example", "demo").join("examples/demo"))

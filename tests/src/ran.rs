@@ -18,9 +18,6 @@ pub struct Ran {
 
 impl Ran {
     /// Runs any command with `input`. Output that names a home stays as it is.
-    ///
-    /// # Panics
-    /// If it cannot be started, or does not end.
     pub fn of(command: &mut Command, input: &[u8]) -> Self {
         Self::with_input(command, input, "\0")
     }
@@ -76,9 +73,6 @@ impl Ran {
     }
 
     /// Standard output as JSON.
-    ///
-    /// # Panics
-    /// If it is not JSON.
     #[must_use]
     #[track_caller]
     pub fn json(&self) -> Value {

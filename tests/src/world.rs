@@ -278,9 +278,6 @@ impl World {
 
     /// Runs the program on a terminal of its own, and gives each answer when its question is
     /// there. Returns what the terminal showed, and the exit status.
-    ///
-    /// # Panics
-    /// If a question does not come, or it does not end.
     #[cfg(target_os = "linux")]
     pub fn asked<A: AsRef<OsStr>>(
         &self,
@@ -297,9 +294,6 @@ impl World {
     }
 
     /// The same, with a yes to each question that takes one.
-    ///
-    /// # Panics
-    /// If it does not end.
     #[cfg(target_os = "linux")]
     pub fn agreed<A: AsRef<OsStr>>(
         &self,

@@ -58,10 +58,8 @@ pub(crate) fn files() -> BTreeSet<String> {
 /// parses that format.
 pub(crate) fn parse(name: &str, text: &str) -> Option<Value> {
     match name.rsplit('.').next().unwrap() {
-        "toml" => Some(toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))),
-        "json" => {
-            Some(serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}")))
-        }
+        "toml" => Some(toml::from_str(text).expect(text)),
+        "json" => Some(serde_json::from_str(text).expect(text)),
         "md" => {
             let front = text.strip_prefix("---\n").unwrap().split("\n---\n").next();
             let lines: Vec<&str> = front.unwrap().lines().collect();
@@ -103,10 +101,8 @@ fn scalar(text: &str) -> Value {
     if let Ok(value) = serde_json::from_str(text) {
         return value;
     }
-    if let Some(list) = text
-        .strip_prefix('[')
-        .and_then(|list| list.strip_suffix(']'))
-    {
+    let list = text.strip_prefix('[');
+    if let Some(list) = list.and_then(|list| list.strip_suffix(']')) {
         return list.split(", ").map(scalar).collect();
     }
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_ /.,;()'`".contains(c);
@@ -183,11 +179,8 @@ fn serves(world: World, arguments: &[&str], document: &str) {
     let world = world.arguments(words);
     let mut client = world.client();
     if arguments.contains(&"--require-ticket") {
-        let at = arguments
-            .iter()
-            .position(|word| *word == "--agent")
-            .unwrap();
-        leave(&folder, "toolu_1", arguments[at + 1]);
+        let mut words = arguments.iter().skip_while(|word| **word != "--agent");
+        leave(&folder, "toolu_1", words.nth(1).unwrap());
         call(&mut client, json!({}), "toolu_1").is(document);
     } else {
         client.load_bound().is(document);
@@ -200,10 +193,7 @@ fn serves(world: World, arguments: &[&str], document: &str) {
 #[test]
 fn each_agent_with_a_text_of_its_own_is_what_setup_prints_and_gets_its_document() {
     for name in AGENTS {
-        let (text, document) = (
-            read(&format!("{name}-agent.md")),
-            read(&format!("{name}.md")),
-        );
+        let [text, document] = ["-agent", ""].map(|end| read(&format!("{name}{end}.md")));
         let home = World::new();
         let printed = home.run(["setup", "claude-code", "--bind", name]);
         let program = binary().display().to_string();

@@ -20,14 +20,8 @@ pub(crate) fn talkative(world: World) -> World {
 #[track_caller]
 pub(crate) fn conceals(text: &str) {
     let text = text.to_lowercase();
-    for told in [
-        MARKER,
-        "7f3a9c55aa01beef",
-        "keyhole-hunter",
-        "/home",
-        ".config",
-        "tmp",
-    ] {
+    let parts = "7f3a9c55aa01beef keyhole-hunter /home .config tmp".split(' ');
+    for told in parts.chain([MARKER]) {
         assert!(!text.contains(told), "{told} in {text}");
     }
 }

@@ -116,12 +116,8 @@ pub(crate) fn set_times() -> Answer {
 pub(crate) fn mutate_directory() -> Answer {
     let directory = directory()?;
     let flags = READ | DescriptorFlags::MUTATE_DIRECTORY;
-    Ok(refusal(directory.open_at(
-        no_follow(),
-        ".",
-        OpenFlags::DIRECTORY,
-        flags,
-    )))
+    let opened = directory.open_at(no_follow(), ".", OpenFlags::DIRECTORY, flags);
+    Ok(refusal(opened))
 }
 
 pub(crate) fn write_outside() -> Answer {

@@ -4,17 +4,12 @@ use keyhole_core::sandbox::COMPONENT;
 use keyhole_tests::World;
 use sha2::{Digest as _, Sha256};
 
-fn sha256(bytes: &[u8]) -> String {
-    let sum = Sha256::digest(bytes);
-    sum.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[test]
 fn all_of_it_is_wit_and_says_what_the_component_is_and_what_the_committed_listing_says() {
     let ran = World::new().run(["contract"]).exits(0);
     let ran = ran.says_nothing_on_stderr();
-    let (size, sum) = (COMPONENT.len(), sha256(COMPONENT));
-    let head = format!("// The component in this program: {size} bytes\n// sha256:{sum}\n");
+    let (size, sum) = (COMPONENT.len(), Sha256::digest(COMPONENT));
+    let head = format!("// The component in this program: {size} bytes\n// sha256:{sum:x}\n");
     assert!(ran.stdout.starts_with(&head), "{ran:?}");
     let mut resolve = wit_parser::Resolve::default();
     let package = resolve.push_str("contract.wit", &ran.stdout).unwrap();

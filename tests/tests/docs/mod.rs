@@ -52,10 +52,8 @@ pub(crate) fn is_committed(path: &str, text: &str) {
 fn slug(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let is_kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
-    text.chars()
-        .filter(is_kept)
-        .collect::<String>()
-        .replace(' ', "-")
+    let kept: String = text.chars().filter(is_kept).collect();
+    kept.replace(' ', "-")
 }
 
 /// The lines of `text` that are headings.

@@ -157,10 +157,8 @@ fn harmed_in(world: &World, code: &str, harm: impl Fn(&World)) -> Outcome {
     // Only of a map that is not there it is said at the start where it would be.
     let said = without_start(&client.ends_saying());
     let is_missing = said.starts_with("keyhole: map-missing: ");
-    assert!(
-        said.is_empty() || code == "map-missing" && is_missing,
-        "{said}"
-    );
+    let is_right = said.is_empty() || code == "map-missing" && is_missing;
+    assert!(is_right, "{said}");
     Ok(format!("`{code}`"))
 }
 

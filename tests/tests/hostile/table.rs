@@ -1,6 +1,7 @@
 //! attacks.md: every attack, and what it got. The attack's own test asserts that.
 
-use super::{guest, imports, map, names, shapes, swaps, tree};
+use super::guest::{reads, resources, writes};
+use super::{imports, map, names, shapes, swaps, tree};
 use crate::docs::is_committed;
 
 const HEAD: &str = "\
@@ -15,12 +16,9 @@ next honest call was served: the tests assert that too.
 pub(super) type Section = (&'static str, &'static [[&'static str; 3]]);
 
 const SECTIONS: [Section; 9] = [
-    ("A guest that wants to read", guest::reads::ATTACKS),
-    ("A guest that wants to write", guest::writes::ATTACKS),
-    (
-        "A guest that wants to exhaust the host",
-        guest::resources::ATTACKS,
-    ),
+    ("A guest that wants to read", reads::ATTACKS),
+    ("A guest that wants to write", writes::ATTACKS),
+    ("A guest that wants to exhaust the host", resources::ATTACKS),
     ("A component that breaks the rules", shapes::ATTACKS),
     (
         "A component that imports what is not there",

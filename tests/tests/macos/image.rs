@@ -27,7 +27,7 @@ const SHA_256: u8 = 2;
 /// A file, with what its load commands say.
 #[derive(Default)]
 pub(super) struct Image {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     pub(super) processor: u32,
     pub(super) kind: u32,
     pub(super) flags: u32,
@@ -104,10 +104,6 @@ impl Image {
         assert_eq!(at, 32 + word(20) as usize, "the load commands' size");
         image.bytes = bytes;
         image
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
     }
 
     pub(super) fn signature(&self) -> Option<Signature> {

@@ -71,7 +71,7 @@ fn a_program_lies_anywhere_in_memory_and_no_part_of_it_can_be_written_to_and_run
             assert_ne!(first & 6, 6, "{name}: {}", segment.name);
             runs += u32::from(first & 4 != 0);
             let end = segment.offset + segment.size;
-            assert!(end <= image.len() as u64, "{name}");
+            assert!(end <= image.bytes.len() as u64, "{name}");
         }
         assert_eq!(runs, 1, "{name}");
         assert_eq!(image.segments[0].name, "__PAGEZERO", "{name}");
@@ -89,13 +89,17 @@ fn a_program_is_signed_to_its_end_and_each_page_is_what_was_signed() {
         };
         assert_eq!(signature.flags & (AD_HOC | RUNTIME), AD_HOC, "{name}");
         assert_eq!(signature.limit, signature.at.0, "{name}");
-        assert_eq!(signature.at.1, image.len(), "{name}");
+        assert_eq!(signature.at.1, image.bytes.len(), "{name}");
         assert!(!signature.identifier.is_empty(), "{name}");
         for (page, (said, is)) in signature.pages.iter().enumerate() {
             assert_eq!(said, is, "{name}: page {page}");
         }
         let last = image.segments.last().unwrap();
         let end = (last.offset + last.size) as usize;
-        assert_eq!((&*last.name, end), ("__LINKEDIT", image.len()), "{name}");
+        assert_eq!(
+            (&*last.name, end),
+            ("__LINKEDIT", image.bytes.len()),
+            "{name}"
+        );
     }
 }

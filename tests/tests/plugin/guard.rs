@@ -209,16 +209,12 @@ fn the_tool_of_the_agents_own_server_is_that_agents_only_and_its_definition_brou
 #[test]
 fn the_tool_of_a_users_own_agent_is_that_agents_only() {
     let world = user(true).env("CLAUDE_PLUGIN_DATA", "/nonexistent");
-    let folder = data(&world).display().to_string();
-    let guard = [
-        "guard",
-        "--bind",
-        "reader",
-        "--agent",
-        "reader",
-        "--tickets",
-        &folder,
-    ];
+    let folder = data(&world);
+    let guard = format!(
+        "guard --bind reader --agent reader --tickets {}",
+        folder.display()
+    );
+    let guard: Vec<&str> = guard.split(' ').collect();
     all_answer_of(&world, &guard, OF_USER, |id| {
         own_agent::question(id, "reader")
     });
@@ -249,10 +245,8 @@ fn what_is_not_one_object_with_each_field_once_has_no_answer() {
         ),
     ] {
         let field = format!("\"{field}\":");
-        fails(
-            &good.replacen(&field, &format!("{field}\"x\",{field}"), 1),
-            why,
-        );
+        let twice = format!("{field}\"x\",{field}");
+        fails(&good.replacen(&field, &twice, 1), why);
     }
     for input in [
         "",

@@ -1,13 +1,10 @@
 //! An agent of the user's own: its file starts a server that needs tickets, and the guard as a
 //! hook. Both are told one folder for the tickets.
 
-use super::{ask_of, call, decision};
+use super::{ask_of, call, decision, leave};
 use crate::hostile::ground::fifo;
-use keyhole_core::{
-    AgentName,
-    ticket::{LIFE, Ticket, Tickets},
-};
-use keyhole_tests::{MARKER, World};
+use keyhole_core::ticket::LIFE;
+use keyhole_tests::{MARKER, World, without_start};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, time::SystemTime};
 
@@ -23,10 +20,8 @@ pub(super) fn question(id: &str, agent: &str) -> Value {
 
 /// The folder, which is not there yet.
 fn folder(world: &World) -> String {
-    world
-        .path("state/keyhole/claude-code")
-        .display()
-        .to_string()
+    let folder = world.path("state/keyhole/claude-code");
+    folder.display().to_string()
 }
 
 /// A user with the binding `reader`, whose server and guard share a folder that no variable says.
@@ -53,20 +48,14 @@ fn allows(world: &World, id: &str) {
 #[test]
 fn a_call_that_its_own_guard_allowed_is_served_once_and_no_variable_moves_the_tickets() {
     for (world, mut client) in World::in_each_protocol(user) {
-        let mode = |name: &str| {
-            let found = fs::metadata(world.path(name)).unwrap();
-            found.permissions().mode() & 0o777
-        };
         // The server has made it, and nothing else is in it.
-        assert_eq!(
-            (mode("state"), mode("state/keyhole/claude-code")),
-            (0o700, 0o700)
-        );
+        for name in ["state", "state/keyhole/claude-code"] {
+            let found = fs::metadata(world.path(name)).unwrap();
+            assert_eq!(found.permissions().mode() & 0o777, 0o700);
+        }
         let inside = fs::read_dir(folder(&world)).unwrap().flatten();
-        assert_eq!(
-            inside.map(|found| found.file_name()).collect::<Vec<_>>(),
-            ["tickets"]
-        );
+        let inside: Vec<_> = inside.map(|found| found.file_name()).collect();
+        assert_eq!(inside, ["tickets"]);
         call(&mut client, json!({}), "toolu_1").refused("caller-not-verified");
         allows(&world, "toolu_1");
         call(&mut client, json!({}), "toolu_1").is("the rules\n");
@@ -78,13 +67,6 @@ fn a_call_that_its_own_guard_allowed_is_served_once_and_no_variable_moves_the_ti
 /// What the user reads if a call is refused.
 #[test]
 fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
-    let leave = |world: &World, id: &str, agent: &str| {
-        let agent = AgentName::try_from(agent).unwrap();
-        let ticket = Ticket { agent, key: None };
-        Tickets::under(folder(world).as_ref())
-            .leave(id, &ticket)
-            .unwrap();
-    };
     let grown_old = |world: &World| {
         let tickets = fs::read_dir(world.path("state/keyhole/claude-code/tickets")).unwrap();
         for ticket in tickets.flatten() {
@@ -102,31 +84,25 @@ fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
         let mut client = world.client();
         client.load_bound().refused("caller-not-verified");
         call(&mut client, json!({}), "toolu_1").refused("caller-not-verified");
-        leave(&world, "toolu_2", "other");
+        leave(folder(&world).as_ref(), "toolu_2", "other");
         call(&mut client, json!({}), "toolu_2").refused("caller-not-verified");
-        leave(&world, "toolu_3", "reader");
+        leave(folder(&world).as_ref(), "toolu_3", "reader");
         grown_old(&world);
         call(&mut client, json!({}), "toolu_3").refused("caller-not-verified");
         open(&world);
         call(&mut client, json!({}), "toolu_4").refused("caller-not-verified");
         let all = client.ends_saying();
         assert!(!all.contains(MARKER) && !all.contains("toolu"), "{all}");
-        let lines = all
-            .lines()
-            .filter_map(|line| line.strip_prefix("keyhole: caller-not-verified: "));
-        said.push(lines.map(str::to_owned).collect::<Vec<_>>());
+        said.push(without_start(&all).replace("keyhole: caller-not-verified: ", ""));
     }
     assert_eq!(said[0], said[1]);
-    assert_eq!(
-        said[0],
-        [
-            "the client sent no id with the call (claudecode/toolUseId), so it can have no ticket",
-            "no ticket: there is none for this call: the client's hook did not run, or it refused the call",
-            "the ticket is for another agent than the one that --agent names",
-            "no ticket: the one for this call is older than a minute, or not whole, or not private",
-            "no ticket: the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it",
-        ]
-    );
+    let reasons = "\
+        the client sent no id with the call (claudecode/toolUseId), so it can have no ticket\n\
+        no ticket: there is none for this call: the client's hook did not run, or it refused the call\n\
+        the ticket is for another agent than the one that --agent names\n\
+        no ticket: the one for this call is older than a minute, or not whole, or not private\n\
+        no ticket: the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it\n";
+    assert_eq!(said[0], reasons);
 }
 
 /// 2,000 lines are more than a pipe holds.
@@ -152,15 +128,11 @@ fn the_folder_is_absolute_and_the_guard_takes_all_or_nothing() {
         let ran = ran.says("").exits(2);
         assert!(ran.stderr.contains(absolute), "{ran:?}");
     }
-    for part in [
-        &["--bind", "a"][..],
-        &["--agent", "a"],
-        &["--tickets", "/here"],
-        &OWN,
-    ] {
-        let arguments = [&["guard"], part].concat();
+    let own = OWN.join(" ");
+    for part in ["--bind a", "--agent a", "--tickets /here", &own] {
+        let arguments = format!("guard {part}");
         // The client denies the call.
-        let _ = world.run(arguments).says("").exits(2);
+        let _ = world.run(arguments.split(' ')).says("").exits(2);
     }
     let alone = ["serve", "--bind", "a", "--tickets", "/here"];
     let _ = world.run(alone).says("").exits(2);

@@ -63,20 +63,16 @@ fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_progra
     assert_eq!(servers.len(), 1);
     expected.extend(servers.iter().map(|name| format!("server/{name}")));
     assert_eq!(files(&plugin), expected);
-    assert_eq!(
-        files(&package.marketplace().join(".claude-plugin")),
-        ["marketplace.json".to_owned()].into()
-    );
+    let beside = files(&package.marketplace().join(".claude-plugin"));
+    assert_eq!(beside, ["marketplace.json".to_owned()].into());
     let manifest = fs::read_to_string(plugin.join("manifest.sha256")).unwrap();
     expected.retain(|name| name.starts_with("server/") || name.starts_with("contract/"));
     let sums = expected.iter().map(|name| {
         let sum = Sha256::digest(fs::read(plugin.join(name)).unwrap());
         format!("{sum:x}  {name}")
     });
-    assert_eq!(
-        sums.collect::<BTreeSet<_>>(),
-        manifest.lines().map(str::to_owned).collect()
-    );
+    let sums: BTreeSet<_> = sums.collect();
+    assert_eq!(sums, manifest.lines().map(str::to_owned).collect());
     // A copy made by packaging, not a second file in the repository.
     for name in files(&workspace().join("plugin")) {
         let source = fs::read(workspace().join("plugin").join(&name)).unwrap();
@@ -194,10 +190,8 @@ fn packaging_replaces_a_package_and_nothing_else() {
     fs::create_dir(package.marketplace()).unwrap();
     fs::write(&precious, "").unwrap();
     let _ = dist(&package.marketplace()).exits(1);
-    assert_eq!(
-        files(&package.marketplace()),
-        ["precious".to_owned()].into()
-    );
+    let left = files(&package.marketplace());
+    assert_eq!(left, ["precious".to_owned()].into());
 }
 
 #[test]

@@ -46,13 +46,9 @@ fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
     // Whether a text is a key of the map shows in no answer.
     let world = world.map("[keys]\nsecret = '~/notes/a.md'\n");
     for agent in ["secret", "public"] {
-        let _ = keyhole(
-            &package,
-            &world,
-            &["setup", "key", "~/notes/a.md", "--agent", agent],
-        )
-        .exits(0)
-        .says_nothing_on_stderr();
+        let typed = ["setup", "key", "~/notes/a.md", "--agent", agent];
+        let ran = keyhole(&package, &world, &typed).exits(0);
+        let _ = ran.says_nothing_on_stderr();
     }
     for refused in REFUSED.lines() {
         let words: Vec<&str> = refused.split_whitespace().collect();
@@ -226,9 +222,7 @@ fn without_a_map_a_session_is_told_the_command_that_makes_one_by_its_full_path()
         let typed = format!("{typed} --file ~/private/identifiers.md --dry-run");
         let world = world.env("PATH", std::env::var("PATH").unwrap());
         let (shown, _) = world.through(["/bin/sh", "-c", &typed]).asked([""; 0], &[]);
-        assert!(
-            shown.contains("+ [keys.keyhole-privacy-catalog]"),
-            "{shown}"
-        );
+        let entry = "+ [keys.keyhole-privacy-catalog]";
+        assert!(shown.contains(entry), "{shown}");
     }
 }

@@ -65,17 +65,7 @@ fn arguments<'a>(line: &'a str, key: &'a str) -> impl Iterator<Item = OsString> 
 
 #[test]
 fn no_argument_comes_back_whatever_is_wrong_with_it() {
-    for command in [
-        "",
-        "serve",
-        "check",
-        "guard",
-        "contract",
-        "help",
-        "setup",
-        "setup key",
-        "setup cursor",
-    ] {
+    for command in ",serve,check,guard,contract,help,setup,setup key,setup cursor".split(',') {
         for key in [KEY, ODD] {
             for line in MISPLACED.trim().lines() {
                 let words = command.split_whitespace().map(OsString::from);

@@ -51,10 +51,8 @@ fn outcome(mut session: Session, at: usize, place: &str) -> Outcome {
     let Some(answer) = answer else {
         assert_eq!(ended.exit, Some(1), "{place}: {said}");
         let begins = said.starts_with("keyhole: cannot start: ");
-        assert!(
-            begins && said.contains("raise the limit"),
-            "{place}: {said}"
-        );
+        let is_right = begins && said.contains("raise the limit");
+        assert!(is_right, "{place}: {said}");
         assert_eq!(said.lines().count(), 1, "{place}: {said}");
         return Outcome::DidNotStart;
     };

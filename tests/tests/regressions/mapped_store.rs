@@ -11,28 +11,17 @@ const KEY: &str = "k-2c1f8a96d0e34b57";
 fn a_key_removed_by_a_store_into_the_mapped_map_is_refused_at_the_next_call() {
     let text = format!("# a comment\n[keys]\n{KEY} = '~/a.md'\n");
     let world = World::new().file("a.md", "a\n").map(&text);
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .open(world.map_path())
-        .unwrap();
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    let mut options = File::options();
+    let file = options.read(true).write(true).open(world.map_path());
+    let (file, rights) = (file.unwrap(), ProtFlags::READ | ProtFlags::WRITE);
+    let length = text.len();
     // SAFETY: the mapping is new and nothing else points into it; the file is this
     // test's own, and nobody truncates it while it is mapped.
-    let mapped = unsafe {
-        mmap(
-            ptr::null_mut(),
-            text.len(),
-            protection,
-            MapFlags::SHARED,
-            &file,
-            0,
-        )
-    }
-    .unwrap();
+    let mapped = unsafe { mmap(ptr::null_mut(), length, rights, MapFlags::SHARED, &file, 0) };
+    let mapped = mapped.unwrap();
     // SAFETY: the mapping is that long, is readable and writable, and lives until the
     // end of this function. The server reads the file and not this memory.
-    let bytes = unsafe { slice::from_raw_parts_mut(mapped.cast::<u8>(), text.len()) };
+    let bytes = unsafe { slice::from_raw_parts_mut(mapped.cast::<u8>(), length) };
 
     // The first store, which does not change what the map means.
     bytes[0] = b'#';
@@ -49,5 +38,5 @@ fn a_key_removed_by_a_store_into_the_mapped_map_is_refused_at_the_next_call() {
     client.load(KEY).is("a\n");
     client.end();
     // SAFETY: nothing uses `bytes` any more.
-    unsafe { munmap(mapped, text.len()) }.unwrap();
+    unsafe { munmap(mapped, length) }.unwrap();
 }

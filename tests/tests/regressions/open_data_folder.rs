@@ -27,12 +27,9 @@ fn nothing_in_the_data_folder_is_run_whoever_put_it_there() {
     let machine = Machine::new();
     fs::create_dir_all(machine.data().join("server")).unwrap();
     let program = fs::read(machine.server("v1")).unwrap();
-    let sum: String = Sha256::digest(program)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let sum = Sha256::digest(program);
     for name in [
-        &format!("keyhole-{sum}"),
+        &format!("keyhole-{sum:x}"),
         "start.sh",
         &format!("server/{}", own()),
     ] {

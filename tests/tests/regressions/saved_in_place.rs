@@ -24,31 +24,11 @@ const SIZE: usize = 512 << 10;
 /// How many calls each writer meets, at least.
 const CALLS: usize = 25;
 
-fn run(command: &mut Command) {
-    assert!(command.status().unwrap().success(), "{command:?}");
-}
-
-fn cp(version: &Path, file: &Path) {
-    run(Command::new("cp").args([version, file]));
-}
-
-fn dd(version: &Path, file: &Path) {
-    let named = |name: &str, path: &Path| format!("{name}={}", path.display());
-    run(Command::new("dd")
-        .args([named("if", version), named("of", file)])
-        .args(["conv=notrunc", "status=none"]));
-}
-
-fn pwrite(version: &Path, file: &Path) {
-    let text = fs::read(version).unwrap();
-    let file = File::options().write(true).open(file).unwrap();
-    assert_eq!(file.write_at(&text, 0).unwrap(), SIZE);
-}
-
-fn rename(version: &Path, file: &Path) {
-    let new = file.with_extension("new");
-    fs::copy(version, &new).unwrap();
-    fs::rename(new, file).unwrap();
+/// Runs this with the paths of a version, `$0`, and of the file, `$1`.
+fn sh(script: &str, version: &Path, file: &Path) {
+    let mut sh = Command::new("sh");
+    let ran = sh.args(["-c", script]).args([version, file]).status();
+    assert!(ran.unwrap().success(), "{script}");
 }
 
 /// How many times as long a rest is in later rounds, so that a slow machine can use one too.
@@ -104,11 +84,14 @@ pub(crate) fn each_call_gets(
     }
 }
 
-fn is_served_whole(save: fn(&Path, &Path)) {
+fn is_served_whole(save: impl Fn(&Path, &Path) + Send + Sync) {
     is_served_whole_with_rests(save, some_rest);
 }
 
-fn is_served_whole_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
+fn is_served_whole_with_rests(
+    save: impl Fn(&Path, &Path) + Send + Sync,
+    rest: fn(u32) -> Duration,
+) {
     // They have one length, because some writers do not truncate the file.
     let versions = ["a", "b"].map(|letter| letter.repeat(SIZE));
     let world = World::new()
@@ -132,22 +115,27 @@ fn is_served_whole_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration)
 
 #[test]
 fn a_file_that_cp_empties_and_writes_is_served_whole() {
-    is_served_whole(cp);
+    is_served_whole(|version, file| sh("cp $0 $1", version, file));
 }
 
 #[test]
 fn a_file_that_dd_writes_over_is_served_whole() {
-    is_served_whole(dd);
+    let dd = "dd if=$0 of=$1 conv=notrunc status=none";
+    is_served_whole(|version, file| sh(dd, version, file));
 }
 
 #[test]
 fn a_file_that_is_saved_by_one_write_is_served_whole() {
-    is_served_whole(pwrite);
+    is_served_whole(|version, file| {
+        let text = fs::read(version).unwrap();
+        let file = File::options().write(true).open(file).unwrap();
+        assert_eq!(file.write_at(&text, 0).unwrap(), SIZE);
+    });
 }
 
 #[test]
 fn a_file_that_an_editor_replaces_is_served_whole() {
-    is_served_whole(rename);
+    is_served_whole(|version, file| sh("cp $0 $1.new && mv $1.new $1", version, file));
 }
 
 /// Then both looks of a call may find the file empty, each in another saving.

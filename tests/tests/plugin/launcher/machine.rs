@@ -64,12 +64,9 @@ impl Machine {
     /// Makes a copy of the plugin with servers that say `version`.
     pub(crate) fn release(&self, version: &str) {
         let root = self.root(version);
-        let copied = Command::new("cp")
-            .arg("-R")
-            .arg(workspace().join("plugin"))
-            .arg(&root)
-            .status();
-        assert!(copied.unwrap().success());
+        let mut cp = Command::new("cp");
+        cp.arg("-R").args([&workspace().join("plugin"), &root]);
+        assert!(cp.status().unwrap().success());
         fs::create_dir(root.join("server")).unwrap();
         for (name, _) in servers() {
             let script = format!(
@@ -152,22 +149,16 @@ impl Machine {
     /// Asserts that the server of `version` runs.
     #[track_caller]
     pub(crate) fn runs(&self, version: &str) {
-        self.start(version, &["serve", "--require-ticket"])
-            .says_nothing_on_stderr()
-            .says(&format!(
-                "{version} {} input serve --require-ticket\n",
-                own()
-            ))
-            .exits(0);
+        let line = format!("{version} {} input serve --require-ticket\n", own());
+        let ran = self.start(version, &["serve", "--require-ticket"]);
+        ran.says_nothing_on_stderr().says(&line).exits(0);
     }
 
     /// Asserts that the session's hook of `version` does all that it should.
     #[track_caller]
     pub(crate) fn installs(&self, version: &str) {
-        self.start(version, &["install"])
-            .says_nothing_on_stderr()
-            .says("")
-            .exits(0);
+        let ran = self.start(version, &["install"]);
+        ran.says_nothing_on_stderr().says("").exits(0);
         assert_eq!(self.manifest(), self.own_manifest(version));
     }
 

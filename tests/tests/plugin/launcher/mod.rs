@@ -287,10 +287,8 @@ fn a_program_that_the_system_kills_or_cannot_load_is_one_clear_line() {
         let (_, said) = ran.stderr.split_once(line).unwrap();
         // Shells differ in what they report of a missing interpreter.
         let reported = said.split_once(')').unwrap().0.parse::<u8>().unwrap();
-        assert!(
-            reported == status || (status, reported) == (126, 127),
-            "{ran:?}"
-        );
+        let is_missing = (status, reported) == (126, 127);
+        assert!(reported == status || is_missing, "{ran:?}");
         assert!(said.contains("xattr -dr com.apple.quarantine"), "{ran:?}");
         assert_eq!(machine.manifest(), b"");
     }
