@@ -50,11 +50,8 @@ pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
     let (map, folder) = (files.map(10), &programs.own);
     let keyhole = keyhole(KEYHOLE, &folder.join("keyhole"), &map);
     let twin = Server::new(TWIN, [folder.join("keyhole-twin"), map.clone()]);
-    let constants = [
-        folder.join("keyhole-constant"),
-        files.small(),
-        files.large(),
-    ];
+    let constant = folder.join("keyhole-constant");
+    let constants = [constant, files.small(), files.large()];
     let constant = Server::new("constant answers (the ceiling)", constants);
     let sockets = |name: &str, server: &Server| Server {
         name: name.to_owned(),
@@ -88,14 +85,11 @@ pub(crate) fn peers(files: &Files, peers: &Path) -> io::Result<[Server; 4]> {
     };
     let (small, large) = (files.small(), files.large());
     let by_path = reads("read_text_file", [&small, &large]);
-    let python = [
-        peers.join("python/bin/python"),
-        peers.join("server.py"),
-        files.map(10),
-    ];
+    let at = |name: &str| peers.join(name);
+    let python = [at("python/bin/python"), at("server.py"), files.map(10)];
     let module = "npm/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
-    let npm = [PathBuf::from("node"), peers.join(module), home.to_owned()];
-    let rust = [peers.join("rust/bin/rust-mcp-filesystem"), home.to_owned()];
+    let npm = [PathBuf::from("node"), at(module), home.to_owned()];
+    let rust = [at("rust/bin/rust-mcp-filesystem"), home.to_owned()];
     // hyper-mcp has one plugin, which may read here. Its tools have the plugin's name in
     // theirs, and its paths are the plugin's.
     let plugins = home.join("hyper-mcp.json");
@@ -106,11 +100,8 @@ pub(crate) fn peers(files: &Files, peers: &Path) -> io::Result<[Server; 4]> {
         &plugins,
         json!({ "plugins": { "files": files } }).to_string(),
     )?;
-    let hyper = [
-        peers.join("hyper/bin/hyper-mcp"),
-        PathBuf::from("--config-file"),
-        plugins,
-    ];
+    let option = "--config-file".into();
+    let hyper = [at("hyper/bin/hyper-mcp"), option, plugins];
     let names = [SMALL_NAME, LARGE_NAME].map(Path::new);
     let by_name = reads("files-read_text_file", names);
     let peer = |name, version, command: &[PathBuf], calls: &[Value; 2]| Server {
