@@ -44,26 +44,16 @@ fn a_line_that_does_not_count_changes_nothing_whatever_it_holds() {
 
 #[test]
 fn a_line_that_counts_and_is_not_understood_proves_nothing() {
+    const JOE: &[u8] = b"joe:x:1001:1001\n";
     for (users, groups, file) in [
-        (
-            &b"joe:x:1001:1001\n+::::::\n"[..],
-            &b"joe:x:1001:\n"[..],
-            USERS,
-        ),
-        (b"joe:x:1001:1001\n", b"joe:x:1001:\n+:::\n", GROUPS),
+        (JOE, &b"joe:x:1001:\n+:::\n"[..], GROUPS),
+        (b"joe:x:1001:1001\n+::::::\n", b"joe:x:1001:\n", USERS),
         (b"joe:x:1001:1001\nx:x:\xff:7\n", b"joe:x:1001:\n", USERS),
         (b"joe:x:1001:1001\nx:x:7: 1001\n", b"joe:x:1001:\n", USERS),
-        (
-            b"joe:x:1001:1001\n",
-            b"joe:x:1001:\nx:x:+1001:jane\n",
-            GROUPS,
-        ),
+        (JOE, b"joe:x:1001:\nx:x:+1001:jane\n", GROUPS),
     ] {
         assert_eq!(holds_alone(users, groups, 1001, 1001), Err(file));
     }
     let stranger = b"joe:x:1001:stranger\n";
-    assert_eq!(
-        holds_alone(b"joe:x:1001:1001\n", stranger, 1001, 1001),
-        Ok(false)
-    );
+    assert_eq!(holds_alone(JOE, stranger, 1001, 1001), Ok(false));
 }
