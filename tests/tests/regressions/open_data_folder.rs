@@ -57,11 +57,8 @@ fn a_folder_that_others_could_change_is_refused_by_the_program_itself() {
         if planted {
             machine.installs("v1");
         }
-        for (directory, bits) in [
-            (&above, 0o777),
-            (&above.join("home"), 0o757),
-            (&data, 0o773),
-        ] {
+        let home = above.join("home");
+        for (directory, bits) in [(&above, 0o777), (&home, 0o757), (&data, 0o773)] {
             mode(directory, bits);
             machine.refuses(REFUSED);
             mode(directory, 0o755);
