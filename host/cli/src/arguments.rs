@@ -1,6 +1,9 @@
-//! The arguments of each command, and their help.
+//! The arguments of each command, their help, and what they stand for.
 
-use crate::{say, setup, streams};
+use crate::{
+    setup,
+    streams::{self, say},
+};
 use clap::{Args, Parser, Subcommand};
 use keyhole_core::{AgentName, BindingName, Caller, Key, LiveMap, Location, ticket::Tickets};
 use std::{

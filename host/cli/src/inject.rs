@@ -7,8 +7,8 @@
 
 use crate::{
     guard::{HookError, is_subagents, parse, read_input, subagent, write_answer},
-    say,
     start::{Behind, StartError, lacks, start},
+    streams::say,
 };
 use keyhole_core::{
     AgentName, Caller, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,

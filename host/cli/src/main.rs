@@ -22,7 +22,7 @@ use std::{
     io::{self, Write as _},
     process::ExitCode,
 };
-use streams::print;
+use streams::{print, say};
 
 /// Cargo.toml says why.
 #[cfg(target_env = "musl")]
@@ -91,11 +91,6 @@ fn give_up() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     keyhole_walk::is_supported()?;
     Ok(())
-}
-
-/// If standard error is closed, nobody is left to tell.
-fn say(message: &str) {
-    let _ = writeln!(streams::error(), "keyhole: {message}");
 }
 
 /// A panic's message may contain anything, even a key or a file's content. So this

@@ -1,8 +1,8 @@
 //! A mistake on the command line, told in our own words.
 
 use crate::{
-    Failure, ended, say,
-    streams::{self, print},
+    Failure, ended,
+    streams::{self, print, say},
 };
 use clap::{
     Error,

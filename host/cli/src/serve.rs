@@ -4,9 +4,8 @@
 use crate::{
     arguments::Serve,
     resources::{STREAM_THREADS, widen_output},
-    say,
     start::{Behind, lacks, start},
-    streams::OnThread,
+    streams::{OnThread, say},
 };
 use keyhole_core::{BindingName, Caller, Loader, Map, limits::Limits};
 use keyhole_mcp::{Surface, run_session};

@@ -61,7 +61,13 @@ pub(crate) enum StartError {
 /// A process that is restricted walks before it; only too few resources can end that.
 impl From<WalkError> for StartError {
     fn from(error: WalkError) -> Self {
-        Self::OutOfResources(io::Error::other(error))
+        let is_exhausted = matches!(error, WalkError::System(SystemError::OutOfResources));
+        let why = io::Error::other(error);
+        if is_exhausted {
+            Self::OutOfResources(why)
+        } else {
+            Self::System(why)
+        }
     }
 }
 

@@ -49,6 +49,11 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
     }
 }
 
+/// Tells the user on standard error. If that is closed, nobody is left to tell.
+pub(crate) fn say(message: &str) {
+    let _ = writeln!(error(), "keyhole: {message}");
+}
+
 /// Writes a line to standard error if that takes it at once. A server's calls must not wait for
 /// a client that does not read. A pipe that is ready takes 4,096 bytes, more than all threads
 /// write at a time.

@@ -7,7 +7,8 @@
 use crate::{
     Policy, Walker,
     error::{SystemError, WalkError, is_exhaustion},
-    system::{FileSystem, Handle, Kind, Stat, System},
+    group::GroupFiles,
+    system::{FileSystem, GROUPS, Handle, Kind, Stat, System},
     trust::{DistrustReason, ROOT},
 };
 use rustix::{
@@ -271,6 +272,10 @@ impl FileSystem for System {
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
         let read = retry_on_intr(|| rustix::io::pread(&file.0, &mut *bytes, offset));
         Ok(read?)
+    }
+
+    fn groups(&self) -> &OnceLock<GroupFiles> {
+        &GROUPS
     }
 
     fn user(&self) -> Option<u32> {

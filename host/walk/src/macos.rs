@@ -37,7 +37,8 @@
 
 use crate::{
     error::SystemError,
-    system::{FileSystem, Handle, Kind, Stat, System},
+    group::GroupFiles,
+    system::{FileSystem, GROUPS, Handle, Kind, Stat, System},
     trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
@@ -49,6 +50,7 @@ use std::{
     ffi::{OsStr, OsString},
     os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
     path::PathBuf,
+    sync::OnceLock,
 };
 
 /// `O_EVTONLY` of `sys/fcntl.h`, which rustix does not name.
@@ -218,6 +220,10 @@ impl FileSystem for System {
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
         let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
         Ok(retry_on_intr(read)?)
+    }
+
+    fn groups(&self) -> &OnceLock<GroupFiles> {
+        &GROUPS
     }
 
     fn user(&self) -> Option<u32> {

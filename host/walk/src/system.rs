@@ -93,10 +93,7 @@ pub trait FileSystem {
     }
 
     /// Who is in which group, once a walk needed to know. All walks of a process share it.
-    fn groups(&self) -> &OnceLock<GroupFiles> {
-        static GROUPS: OnceLock<GroupFiles> = OnceLock::new();
-        &GROUPS
-    }
+    fn groups(&self) -> &OnceLock<GroupFiles>;
 
     /// The clock by which the kernel stamps files.
     fn now(&self) -> SystemTime {
@@ -108,6 +105,9 @@ pub trait FileSystem {
         std::thread::sleep(time);
     }
 }
+
+/// [`System::groups`].
+pub(crate) static GROUPS: OnceLock<GroupFiles> = OnceLock::new();
 
 /// The real file system. Linux and macOS each implement it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -55,7 +55,7 @@ fn check_says_of_each_binding_whether_it_would_be_served() {
     let _ = world
         .run(["check"])
         .exits(0)
-        .mentions("\n\nRESULT    BYTES  LINE  BINDING  PATH\nok            7     1  b        ~/b.md\n\n1 of 1 would be served.\n");
+        .mentions("\n\nRESULT    BYTES  LINE  PATH\nok            7     1  ~/b.md (binding b)\n\n1 of 1 would be served.\n");
 }
 
 #[test]

@@ -53,22 +53,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
             "a client's hook runs this, before and after a call; you want `keyhole check`".into(),
         );
     }
-    let decide = || -> Result<(), String> {
+    let answer = || -> Result<(), String> {
         let (stdin, stdout) = (streams::input(), streams::output());
         let ours = match (&arguments.bind, &arguments.agent) {
             (Some(bind), Some(agent)) => Ours::of_agent(bind, agent),
             _ => Ours::of_plugin(),
         };
         let tickets = tickets(arguments.tickets.as_deref());
-        let decided = if arguments.after {
+        let answered = if arguments.after {
             guard_after(&ours, tickets.ok().as_ref(), stdin, stdout)
         } else {
             guard(&ours, &arguments.map.live()?, &tickets?, stdin, stdout)
         };
-        decided.map_err(|error| error.to_string())
+        answered.map_err(|error| error.to_string())
     };
     // The panic has printed its message.
-    catch_unwind(AssertUnwindSafe(decide)).unwrap_or_else(|_| process::exit(2))
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| process::exit(2))
 }
 
 /// Answers the client's question on `stdin` as JSON on `stdout`. On an error, the call must be
