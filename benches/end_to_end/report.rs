@@ -5,7 +5,7 @@ use crate::{
     measure::{COLUMNS, Measured, Spread, with_keys},
     plugin::{EMPTY, GUARD, LAUNCHER},
     server::{HYPER, KEYHOLE, Programs, RUST, TWIN},
-    withheld::{COUNT, WITHHOLD},
+    withheld::{COUNT, KINDS, WITHHOLD, worst},
 };
 use keyhole_benches::files::KEYS;
 use std::{error::Error, fmt::Write as _, fs, process::Command, thread};
@@ -76,6 +76,13 @@ pub(crate) fn tables(
     }
     // Only this profile strips all.
     if profile == "dist" {
+        let (took, kind) = worst();
+        writeln!(
+            text,
+            "- {WITHHOLD}, the worst of {} kinds of text, 1 MB of each in both: {} ms ({kind:?})",
+            KINDS.len(),
+            show(took)
+        )?;
         let packaged = programs.packaged.clone();
         let released = packaged.unwrap_or_else(|| programs.own.join(KEYHOLE));
         let size = f64::from(u32::try_from(fs::metadata(released)?.len())?) / 1e6;

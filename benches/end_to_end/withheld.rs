@@ -57,6 +57,26 @@ impl Texts {
     }
 }
 
+/// What a text may be made of, again and again.
+#[rustfmt::skip]
+pub(crate) const KINDS: [&str; 36] = [
+    "a", "a ", "a\n", "Theo ", "Theo\n", "- Theo Blix\n", "aB", "Ab1", "0", "0 ", "+1 555 0100\n", "1.2.3.4 ",
+    "é", "e\u{301}", "あ", "あ、", "Я ", "\u{200b}", "\u{202e}a", "\\\\", "\\u0041", "&amp;", "%41", "<b>",
+    "`", "```\n", "| a | Bc |\n", "**a:** Bc\n", "# Ab\n", "- a\n  - b\n", "a@b.example ", "src/a.rs:7 ", "\"Ab\" ", "(", "_a", "\r",
+];
+
+/// The kind whose 1 MB, as the document and as the report, takes longest, in milliseconds.
+pub(crate) fn worst() -> (f64, &'static str) {
+    let times = KINDS.map(|kind| {
+        let text = kind.repeat(1_000_000 / kind.len());
+        let began = Instant::now();
+        black_box(withhold(&text, &text, &[]));
+        (microseconds(began.elapsed()) / 1e3, kind)
+    });
+    let longest = times.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    longest.unwrap_or_default()
+}
+
 /// As many as fit.
 fn lines(size: usize, line: impl Fn(usize) -> String) -> String {
     let mut text = String::with_capacity(size);

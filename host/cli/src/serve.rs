@@ -65,11 +65,6 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
             _ = terminate.recv() => {}
         }
     };
-    if is_typed {
-        say(
-            "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
-        );
-    }
     match lacks(status, &live, &map) {
         lacks if arguments.require_wall && !(status.is_whole() && status.roots) => {
             let lacks = lacks.as_deref().unwrap_or("this system has none");
@@ -92,6 +87,11 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         (Some(name), Some(key)) => Surface::to_key(&name, key),
         (Some(name), None) => bound(&name, map.ok().as_deref())?,
     };
+    if is_typed {
+        say(
+            "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
+        );
+    }
     let loader = Arc::new(Loader::new(live, started.sandbox, Limits::default()));
     let session = run_session(loader, callers, surface, stdin, stdout, stop);
     Ok(started.runtime.block_on(session)?)
