@@ -26,6 +26,9 @@ fn what_does_not_say_its_protocol_is_not_served_without_a_session() {
     let world = self::world().speaking(Protocol::Discover);
     let mut client = world.serve();
     client.load("k-1").is("one");
+    for method in ["initialize", "ping"] {
+        client.request(method, json!({})).error("method not found");
+    }
     client.send(&Protocol::Initialize.call(5, "k-1"));
     client.answer(5).error(META);
     client.end();

@@ -24,9 +24,9 @@ use keyhole_core::{
     sandbox::{Sandbox, SandboxError},
     ticket::Tickets,
 };
+use keyhole_walk::{SystemError, WalkError, is_exhaustion};
 #[cfg(target_os = "linux")]
-use keyhole_walk::{SystemError, directories_of, directory_at, remember};
-use keyhole_walk::{WalkError, is_exhaustion};
+use keyhole_walk::{directories_of, directory_at, remember};
 use keyhole_wall::{Rights, WallError, WallStatus, read_beneath, restrict_process};
 use std::{
     fs::File,

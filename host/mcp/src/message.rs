@@ -92,14 +92,16 @@ fn id(own: &RawValue) -> Option<RequestId> {
 /// The request for `method`. These are all methods that we serve. The arguments of a call travel
 /// with it as they are.
 fn request(method: &str, params: Params<'_>) -> ClientRequest {
+    let stated = params.meta.version.as_ref();
+    let handshake = stated.is_none_or(ProtocolVersion::has_initialize);
     let mut request: ClientRequest = match method {
-        "initialize" => {
+        "initialize" if handshake => {
             let client = Implementation::new("", "");
             let hello = InitializeRequestParams::new(ClientCapabilities::default(), client);
             let hello = hello.with_protocol_version(params.protocol_version);
             InitializeRequest::new(hello).into()
         }
-        "ping" => PingRequest::default().into(),
+        "ping" if handshake => PingRequest::default().into(),
         "server/discover" => DiscoverRequest::new(DiscoverRequestParams {}).into(),
         "tools/list" => ListToolsRequest::default().into(),
         "tools/call" => CallToolRequest::new(CallToolRequestParams::new(params.name)).into(),
