@@ -11,7 +11,7 @@ pub(crate) mod told;
 
 use crate::{
     Distrust,
-    DistrustReason::{self, ForeignOwner, KernelFileSystem, Movable, WritableByOthers},
+    DistrustReason::{self, ForeignOwner, Movable, WritableByOthers},
     FileSystem, Handle, Policy, Stat, System, SystemError, WalkError, Walked, Walker,
 };
 use keyhole_tree::Tree;
@@ -320,7 +320,7 @@ fn file_systems_of_the_kernel_are_no_place_for_anything() {
         ("/dev/pts", Policy::DIRECTORY),
     ] {
         let found = distrust_in(System, Path::new(path), policy).unwrap();
-        assert_eq!(found.why, KernelFileSystem, "{path}");
+        assert_eq!(found.why, DistrustReason::KernelFileSystem, "{path}");
     }
 }
 
