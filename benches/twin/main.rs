@@ -6,7 +6,8 @@
 
 use keyhole_benches::Native;
 use keyhole_core::{Caller, LiveMap, Loader, Location, limits::Limits};
-use keyhole_mcp::{Surface, run_session, stdio};
+use keyhole_mcp::{Surface, run_session};
+use rmcp::transport::io::stdio_pipes;
 use std::{env, error::Error, path::Path, sync::Arc, time::Duration};
 use tokio::{runtime::Builder, signal::ctrl_c};
 
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The thread of the first call.
     runtime.spawn_blocking(|| ());
     let session = async {
-        let (stdin, stdout) = stdio();
+        let (stdin, stdout) = stdio_pipes();
         let stop = async { drop(ctrl_c().await) };
         let (callers, surface) = (Caller::Nobody, Surface::general());
         run_session(Arc::new(loader), callers, surface, stdin, stdout, stop).await

@@ -17,11 +17,7 @@ mod withhold;
 
 use arguments::{Cli, Command, tickets};
 use clap::Parser as _;
-use std::{
-    fmt::Display,
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::{fmt::Display, io, process::ExitCode};
 use streams::{print, say};
 
 /// Cargo.toml says why.
@@ -102,9 +98,8 @@ fn hide_panics() {
             let file = names.next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
-        let _ = writeln!(
-            streams::error(),
-            "keyhole: internal error{place}; if memory and limits are not short, please report it"
-        );
+        say(&format!(
+            "internal error{place}; if memory and limits are not short, please report it"
+        ));
     }));
 }

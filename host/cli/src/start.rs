@@ -19,7 +19,7 @@ use crate::resources::{make_threads, runtime};
 #[cfg(target_os = "linux")]
 use keyhole_core::Refusal;
 use keyhole_core::{
-    LiveMap, Location, Map, MapError,
+    LiveMap, Location, LocationError, Map, MapError,
     limits::Limits,
     sandbox::{Sandbox, SandboxError},
     ticket::Tickets,
@@ -58,7 +58,7 @@ pub(crate) enum StartError {
     Restrict(#[from] WallError),
 }
 
-/// A process that is restricted walks before it; only too few resources can end that.
+/// A process that is restricted walks before it.
 impl From<WalkError> for StartError {
     fn from(error: WalkError) -> Self {
         let is_exhausted = matches!(error, WalkError::System(SystemError::OutOfResources));
@@ -164,11 +164,12 @@ fn restrict(
     } else {
         Rights::Read
     };
+    let own = data.as_ref().map(File::try_clone).transpose()?;
     // In this order: no right but to read (Landlock); this closure; reading beneath the roots
     // only (Landlock); the filter of system calls.
-    let (status, read) = restrict_process(rights, data.as_ref(), || {
+    let (status, read) = restrict_process(rights, data, || {
         let map = live.current();
-        match directories(live, &map, data.as_ref()) {
+        match directories(live, &map, own) {
             Ok(reach) => (reach, Ok(map)),
             Err(error) => (None, Err(error)),
         }
@@ -183,7 +184,7 @@ fn restrict(
 fn directories(
     live: &LiveMap,
     map: &Outcome,
-    own: Option<&File>,
+    own: Option<File>,
 ) -> Result<Option<Vec<File>>, StartError> {
     let map = match map {
         Ok(map) if !map.roots().is_empty() => map,
@@ -193,7 +194,7 @@ fn directories(
         _ => return Ok(None),
     };
     remember()?;
-    let mut found = Vec::from_iter(own.map(File::try_clone).transpose()?);
+    let mut found = Vec::from_iter(own);
     let maps = directories_of(live.location().file());
     for place in maps.into_iter().chain(map.roots()) {
         match directory_at(&place) {
@@ -208,11 +209,7 @@ fn directories(
 
 /// Where there is no wall, nothing need be open before it.
 #[cfg(not(target_os = "linux"))]
-fn directories(
-    _: &LiveMap,
-    _: &Outcome,
-    _: Option<&File>,
-) -> Result<Option<Vec<File>>, StartError> {
+fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<File>>, StartError> {
     Ok(None)
 }
 
@@ -222,7 +219,7 @@ fn directories(
 pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
     let text = match map {
         Err(MapError::Missing { .. }) if *live.location() == Location::nowhere() => {
-            "map-missing: neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
+            &format!("map-missing: {}", LocationError::NoHome)
         }
         Err(MapError::Missing { .. }) => {
             let looked = live.location().in_words();

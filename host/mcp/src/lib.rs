@@ -28,13 +28,6 @@ use transport::StdioTransport;
 pub use server::Load;
 pub use tool::Surface;
 
-/// The process's own stdin and stdout for [`run_session`], as the twin of the benchmarks has them.
-///
-/// On Linux, if both are pipes, no extra thread reads or writes them. A file, a
-/// terminal, a socket or `/dev/null` works too, as on other systems. Call it within
-/// a tokio runtime that has I/O enabled.
-pub use rmcp::transport::io::stdio_pipes as stdio;
-
 /// The protocol machinery stopped. This is our bug, not the user's error.
 #[derive(Debug, thiserror::Error)]
 #[error("the session stopped by itself; please report it")]

@@ -42,9 +42,9 @@ use std::{fmt, io};
 
 /// Gives nothing up, because the system has no wall, and reports this.
 #[cfg(not(target_os = "linux"))]
-pub fn restrict_process<D, R, T>(
+pub fn restrict_process<R, T>(
     _: Rights,
-    _: Option<D>,
+    _: Option<std::fs::File>,
     look: impl FnOnce() -> (Option<Vec<R>>, T),
 ) -> Result<(WallStatus, T), WallError> {
     Ok((WallStatus::default(), look().1))

@@ -8,7 +8,13 @@ use landlock::{
 };
 use rustix::thread::set_no_new_privs;
 use seccompiler::{apply_filter, apply_filter_all_threads};
-use std::{error::Error, fs, io, mem, os::fd::AsFd, thread};
+use std::{
+    error::Error,
+    fs::{self, File},
+    io, mem,
+    os::fd::AsFd,
+    thread,
+};
 
 /// Why the kernel did not restrict this thread.
 type Refused = Box<dyn Error + Send + Sync>;
@@ -30,9 +36,9 @@ const NEWEST: ABI = ABI::V9;
 /// # Errors
 /// [`WallError`]. What the kernel lacks is no error: the status says it. Some rights may be
 /// gone already, so the process should end.
-pub fn restrict_process<D: AsFd, R: AsFd, T>(
+pub fn restrict_process<R: AsFd, T>(
     rights: Rights,
-    data: Option<D>,
+    data: Option<File>,
     look: impl FnOnce() -> (Option<Vec<R>>, T),
 ) -> Result<(WallStatus, T), WallError> {
     let is_alone = threads().is_none_or(|count| count == 1);
@@ -44,8 +50,6 @@ pub fn restrict_process<D: AsFd, R: AsFd, T>(
     // A rule is for an inode. Some file systems (9p, FUSE) forget a directory that nobody has
     // open, and give its name a new inode at the next look-up. So these stay open as long as
     // the process lives.
-    let data = data.map(|data| data.as_fd().try_clone_to_owned());
-    let data = data.transpose().map_err(WallError::OutOfResources)?;
     mem::forget((data, reach));
     let status = WallStatus {
         landlock,

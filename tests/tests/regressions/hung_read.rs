@@ -64,6 +64,15 @@ fn calls_that_hang_leave_the_others_until_they_have_all_threads_and_then_go_on()
     client.end();
 }
 
+/// Waits until somebody hangs there.
+fn wait_until_asked(mount: &Hanging) {
+    let began = Instant::now();
+    while mount.ignored() == 0 {
+        assert!(began.elapsed() < PATIENCE, "nothing hangs");
+        thread::yield_now();
+    }
+}
+
 /// A client shows that it connects; it knows nothing better to do.
 #[test]
 fn a_map_or_a_root_that_hangs_delays_a_start_and_costs_nothing_else() {
@@ -80,11 +89,7 @@ fn a_map_or_a_root_that_hangs_delays_a_start_and_costs_nothing_else() {
         }
         let mut client = world.serve();
         let mount = mount;
-        let began = Instant::now();
-        while mount.ignored() == 0 {
-            assert!(began.elapsed() < PATIENCE, "nothing hangs");
-            thread::yield_now();
-        }
+        wait_until_asked(&mount);
         // What hung is gone.
         drop(mount);
         if of_map {
@@ -104,11 +109,7 @@ fn a_start_that_hangs_ends_on_a_signal() {
     mount.ignore_all();
     world.write_map(format!("roots = ['~/hung/beneath']\n{}", keys()));
     let client = world.serve();
-    let began = Instant::now();
-    while mount.ignored() == 0 {
-        assert!(began.elapsed() < PATIENCE, "nothing hangs");
-        thread::yield_now();
-    }
+    wait_until_asked(&mount);
     client.signal(Signal::TERM);
     drop(mount);
     // The signal ended it: a server that ends has an exit code.

@@ -369,7 +369,7 @@ fn detail(code: Refusal, map: &Map, entry: &Entry, location: &Location) -> Optio
         }
         // What hung would hang once more.
         Refusal::TimedOut => None,
-        _ => way::leads(code, entry, &file, location.home()),
+        _ => way::leads(code, entry, &file, location),
     }
 }
 

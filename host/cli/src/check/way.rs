@@ -54,7 +54,7 @@ pub(super) fn leads(
     code: Refusal,
     entry: &Entry,
     file: &Path,
-    home: Option<&Path>,
+    location: &Location,
 ) -> Option<Advice> {
     let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
@@ -75,13 +75,7 @@ pub(super) fn leads(
         Refusal::OutsideRoot if name.contains('\\') => {
             "the file's own name has a backslash: rename it, and write that in the map".to_owned()
         }
-        Refusal::OutsideRoot
-            if home
-                .and_then(|home| home.canonicalize().ok())
-                .is_some_and(|home| {
-                    real.parent().is_some_and(|folder| home.starts_with(folder))
-                }) =>
-        {
+        Refusal::OutsideRoot if holds_home(real.parent()?, location) => {
             format!(
                 "the file is {place}, directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map"
             )
@@ -255,16 +249,21 @@ pub(crate) fn foreign_map(location: &Location) -> Option<String> {
     foreign_home(location).filter(|_| is_there)
 }
 
+/// Whether the home is in this folder, which is no link, or is it.
+fn holds_home(folder: &Path, location: &Location) -> bool {
+    let home = location.home().and_then(|home| home.canonicalize().ok());
+    home.is_some_and(|home| home.starts_with(folder))
+}
+
 /// That a server may read the whole home, if the map, or what is a link to it, lies there or
 /// above.
 #[cfg(target_os = "linux")]
 pub(super) fn wide_map(location: &Location) -> Option<String> {
-    let home = location.home()?.canonicalize().ok()?;
     let directories = keyhole_walk::directories_of(location.file());
-    let real = directories
+    let mut real = directories
         .iter()
         .filter_map(|directory| directory.canonicalize().ok());
-    real.into_iter().any(|real| home.starts_with(real)).then(|| {
+    real.any(|real| holds_home(&real, location)).then(|| {
         "the map lies directly in your home, or above it, so a server may read all that is there; keep the map in a folder of its own".to_owned()
     })
 }

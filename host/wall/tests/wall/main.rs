@@ -69,7 +69,7 @@ fn trials() -> Vec<Trial> {
     vec![Trial::test("elsewhere_than_on_linux_there_is_none", || {
         use keyhole_wall::{Rights, WallStatus, restrict_process};
         let look = || (Some(vec![()]), ());
-        let (status, ()) = restrict_process(Rights::Read, None::<()>, look).unwrap();
+        let (status, ()) = restrict_process(Rights::Read, None, look).unwrap();
         assert_eq!(status, WallStatus::default());
         Ok(())
     })]

@@ -187,7 +187,8 @@ impl World {
             Wall::Plain => (Rights::Read, None),
             _ => (Rights::Read, Some(vec![note, map])),
         };
-        let data = (rights == Rights::Tickets).then_some(&self.data);
+        let data = || self.data.try_clone().unwrap().into();
+        let data = (rights == Rights::Tickets).then(data);
         let (status, ()) = restrict_process(rights, data, || (reach, ()))?;
         let lacks = |alone| [alone, Wall::Neither].contains(&wall);
         assert_eq!(status.landlock.is_none(), lacks(Wall::FilterAlone));
