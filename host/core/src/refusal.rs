@@ -3,11 +3,11 @@
 use keyhole_walk::{SystemError, WalkError};
 use std::fmt;
 
-/// Makes the codes. Each row has its meaning, its stable name, as the protocol sends it, and
-/// its advice: what the user can do next. The advice tells no more about any key or file than
-/// the code itself.
+/// Makes the codes. Each row has its meaning, its stable name, as the protocol sends it, whether
+/// to call again, what is wrong, and what the user can do. The texts tell no more about any key
+/// or file than the code itself. docs/refusals.md is made from them.
 macro_rules! codes {
-    ($($(#[$meaning:meta])* $code:ident $name:literal $advice:literal;)*) => {
+    ($($(#[$meaning:meta])* $code:ident $name:literal $then:ident $wrong:literal $remedy:literal;)*) => {
         /// Why a call got no content.
         ///
         /// A code carries no data, so no key, path or content can get into an error. Clients match
@@ -26,75 +26,112 @@ macro_rules! codes {
                 match self { $(Self::$code => $name,)* }
             }
 
-            /// What the user can do next.
+            /// A second call may get the file.
+            pub const fn is_passing(self) -> bool {
+                match self { $(Self::$code => $then,)* }
+            }
+
+            /// What is wrong, and what the user can do.
+            pub const fn remedy(self) -> &'static str {
+                match self { $(Self::$code => concat!($wrong, " ", $remedy),)* }
+            }
+
+            /// The same, said to an agent.
             pub const fn advice(self) -> &'static str {
-                match self { $(Self::$code => $advice,)* }
+                match self {
+                    $(Self::$code => if $then {
+                        concat!($wrong, " Call again, at most twice. If that does not help, tell the user: ", $remedy)
+                    } else {
+                        concat!($wrong, " Do not call again. Tell the user: ", $remedy)
+                    },)*
+                }
             }
         }
     };
 }
 
+const AGAIN: bool = true;
+const STOP: bool = false;
+
 codes! {
     /// The operator wants only verified callers to be served, and nothing shows that a subagent
     /// makes this call, or that it is the one agent that the server serves. The server decides
     /// this first, so the code tells nothing about keys or the map.
-    CallerNotVerified "caller-not-verified"
-        "nothing shows that a subagent makes this call. Only subagents that the hook approved may call this. Do not repeat it: leave the task to the subagent that this tool is for. If that is you, ask the user whether hooks are switched off.";
+    CallerNotVerified "caller-not-verified" STOP
+        "Nothing shows that the right subagent makes this call: leave the task to it."
+        "If it made the call, look whether hooks are switched off.";
     /// The map has no entry for this key or binding and this caller: there is none, or it is
     /// bound to other agents, or the key is not well formed. So somebody who holds a wrong key
     /// and somebody who stole a right one get the same answer.
-    UnknownKey "unknown-key"
-        "the context map has no such key for this caller. Do not try others: ask the user to check the key in the map, and the agents that it is bound to, if any; or the binding, if this tool takes no key.";
+    UnknownKey "unknown-key" STOP
+        "The map has no such key, or no binding of this name, for this caller."
+        "Check the key or the name, and the `agents` of its entry; the plugin's agent is keyhole:privacy-scanner.";
     /// There is no map.
-    MapMissing "map-missing"
-        "there is no context map yet. Ask the user to create it; `keyhole check` says where it belongs.";
+    MapMissing "map-missing" STOP
+        "There is no map."
+        "Run `keyhole setup`, or create one: `keyhole check` says where.";
     /// There is a map, but it cannot be used.
-    MapInvalid "map-invalid"
-        "the context map cannot be used, so every key is refused. Ask the user to run `keyhole check`, which shows the place.";
+    MapInvalid "map-invalid" STOP
+        "The map cannot be used, so every call is refused."
+        "Run `keyhole check`, which shows the line.";
     /// The name in the map, or the name of the real file, does not end in `.md`.
-    NotMarkdown "not-markdown"
-        "only files whose names end in .md are served. Ask the user to map a Markdown file.";
+    NotMarkdown "not-markdown" STOP
+        "The file's name, in the map or behind a link, does not end in .md."
+        "Rename it, and correct the map.";
     /// The mapped file is not there.
-    NotFound "not-found"
-        "the mapped file is not there. Ask the user to run `keyhole check` and to restore the file or fix the map.";
+    NotFound "not-found" STOP
+        "The mapped file is not there."
+        "Restore it, or correct the map.";
     /// The mapped name is a directory, FIFO, socket or device.
-    NotAFile "not-a-file"
-        "what is mapped is not a regular file. Ask the user to map a Markdown file.";
+    NotAFile "not-a-file" STOP
+        "What is mapped is a directory, FIFO, socket or device."
+        "Map a Markdown file.";
     /// The mapped file is outside the map's `roots`, or a symbolic link has replaced it.
-    OutsideRoot "outside-root"
-        "the mapped file lies outside the roots that the map allows, or is reached through a link that changed. Ask the user to run `keyhole check`.";
+    OutsideRoot "outside-root" STOP
+        "The file lies outside `roots`, or a link took its place during the call."
+        "Move the file, or add its folder to `roots`.";
     /// Others could change the mapped file, or a directory or a link on its path.
-    Untrusted "untrusted"
-        "others could change the mapped file, or a folder or link on its path. Ask the user to run `keyhole check`, which names the place.";
+    Untrusted "untrusted" STOP
+        "Somebody other than you and root could change the file, or a folder or link on its path."
+        "Take that right away: `keyhole check` names the place.";
     /// The operating system does not let us read the file.
-    PermissionDenied "permission-denied"
-        "the operating system does not let the server read the mapped file. Ask the user to check the file's permissions.";
+    PermissionDenied "permission-denied" STOP
+        "The operating system does not let Keyhole read the file."
+        "Check its permissions, and those of the folders above it.";
     /// The file is larger than its limit, or longer than what Claude Code passes to its model.
-    TooLarge "too-large"
-        "the mapped file is larger than its limit, or than the client takes (Claude Code: 500,000 characters). Ask the user to shorten it, or to raise max_bytes in the map.";
+    TooLarge "too-large" STOP
+        "The file is over its limit, or over the 500,000 characters that Claude Code takes."
+        "Shorten it. Raise `max_bytes` only where Keyhole's own default of 1 MiB is the limit.";
     /// The file's bytes are not UTF-8.
-    NotUtf8 "not-utf8"
-        "the mapped file is not UTF-8 text. Ask the user to convert it.";
+    NotUtf8 "not-utf8" STOP
+        "The file is not UTF-8 text."
+        "Save it as UTF-8.";
     /// The file was written to while it was read.
-    Changed "changed"
-        "the mapped file was being written to. Call again.";
+    Changed "changed" AGAIN
+        "Somebody was writing to the file."
+        "Try again when nobody does.";
     /// The call took longer than its deadline, or all threads hang in the kernel for calls that
     /// did. To call again would only take another thread.
-    TimedOut "timed-out"
-        "the file system of the mapped file, or of the map, does not answer in time. Do not repeat the call: ask the user to look at that file system, and then to restart this server (in Claude Code: /mcp, reconnect).";
+    TimedOut "timed-out" STOP
+        "The file system of the file or of the map did not answer in time."
+        "Look at that file system, then restart the server (in Claude Code: /mcp, reconnect).";
     /// The server fixed at its start what it may read, and this file, or the map, is not in
     /// it: a root that was made, moved or mounted again since, or added to the map.
-    RestartNeeded "restart-needed"
-        "this server may read only what the map's roots were when it started, and the file, or the map, is elsewhere now. Ask the user to restart this server (in Claude Code: /mcp, reconnect); if that does not help, `keyhole check` says more.";
+    RestartNeeded "restart-needed" STOP
+        "The server may read only what the map's roots were when it started."
+        "Restart it (in Claude Code: /mcp, reconnect). If that does not help, something else restricts it: SELinux, AppArmor, a network folder's server.";
     /// Too many calls wait, or the call has waited too long.
-    Busy "busy"
-        "too many calls are waiting. Call again in a moment.";
+    Busy "busy" AGAIN
+        "Too many calls are waiting."
+        "Try again in a moment.";
     /// The operating system gave the server no file descriptor, thread or memory for the call.
-    OutOfResources "out-of-resources"
-        "the server has too few file descriptors, threads or memory. Call again; if it repeats, ask the user to raise its limits (ulimit -n, -u and -v).";
+    OutOfResources "out-of-resources" AGAIN
+        "The server has too few file descriptors, threads or memory."
+        "Raise its limits (ulimit -n, -u, -v), then try again.";
     /// Any other failure. This is our bug, not the user's error.
-    Internal "internal"
-        "the server failed. Call again; if it repeats, ask the user to report it.";
+    Internal "internal" AGAIN
+        "Keyhole failed."
+        "Try again, and report it if it repeats.";
 }
 
 impl From<&WalkError> for Refusal {

@@ -35,10 +35,15 @@ Pass it on to no person, agent, tool or file.";
 const END: &str = "Do not go on without the document.";
 
 /// What a model does on a refusal. Each description holds it.
-const WHAT_TO_DO: &str = "\
-A refusal reads `code: what to do`. On `changed`, `busy`, `out-of-resources` or `internal`, \
-call again, at most twice. On any other code, stop: tell whoever gave you the task \
-the code and its advice";
+fn what_to_do() -> String {
+    let passing = Refusal::ALL.iter().filter(|code| code.is_passing());
+    let names: Vec<_> = passing.map(|code| format!("`{}`", code.as_str())).collect();
+    format!(
+        "A refusal reads `code: what to do`. On one of {}, call again, at most twice. On any \
+         other code, stop: tell whoever gave you the task the code and its advice",
+        names.join(", ")
+    )
+}
 
 /// What a server shows and accepts. It is fixed at the start, because the client's user
 /// agrees to what the server shows then. What it serves does follow the map.
@@ -126,7 +131,7 @@ pub(super) fn general() -> Tool {
         "required": ["key"],
         "additionalProperties": false,
     });
-    let description = format!("{GENERAL}\n\n{WHAT_TO_DO}, without the key. {END}");
+    let description = format!("{GENERAL}\n\n{}, without the key. {END}", what_to_do());
     tool("Load context", description, schema)
 }
 
@@ -142,7 +147,7 @@ fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> 
         (Some(name), None) => format!(", \"{name}\"."),
         (None, _) => ".".to_owned(),
     };
-    let description = format!("{BOUND}{what}{BOUND_END}\n\n{WHAT_TO_DO}. {END}");
+    let description = format!("{BOUND}{what}{BOUND_END}\n\n{}. {END}", what_to_do());
     let schema = json!({
         "type": "object",
         "properties": {},

@@ -439,7 +439,7 @@ fn a_file_or_a_map_in_another_encoding_is_to_be_saved_as_utf_8() {
         units.flat_map(u16::to_le_bytes).collect()
     };
     let world = World::new().file("a.md", units("# caf\u{e9}\n")).map(&map);
-    let says = "not-utf8: the file is not UTF-8 text. Save it as UTF-8\n";
+    let says = "not-utf8: The file is not UTF-8 text. Save it as UTF-8.\n";
     let _ = world.run(["check"]).exits(1).mentions(says);
     for (map, says) in [
         (units(&map), "the map is not UTF-8"),
@@ -531,7 +531,7 @@ fn an_entry_that_the_plugins_agent_never_loads_is_told_of() {
     let own = "keyhole-privacy-catalog";
     let never = "warning: the plugin's agent asks for the key keyhole-privacy-catalog only, so it never loads this file: line 1\n";
     let other = "warning: the plugin has no agent of one of the names in agents; its agent is keyhole:privacy-scanner: line 1\n";
-    let unknown = "\nunknown-key: the plugin has no agent of the name in agents; its agent is keyhole:privacy-scanner\n0 of 1 would be served.\n";
+    let unknown = "; the plugin's agent is keyhole:privacy-scanner.\n0 of 1 would be served.\n";
     for (kind, name, agent, exit, says) in [
         ("keys", own, "keyhole:privacy-scanner", 0, ""),
         ("keys", STRONG, "keyhole:privacy-scanner", 0, never),

@@ -249,7 +249,7 @@ fn a_document_that_would_be_refused_is_said_to_be_before_anything_is_written() {
             &b"caf\xe9"[..],
             "",
             "claude-code --bind a",
-            "not-utf8: the file is not UTF-8 text. Save it as UTF-8",
+            "not-utf8: The file is not UTF-8 text. Save it as UTF-8.",
         ),
         (
             b"a",

@@ -43,7 +43,8 @@ fn each_agent_has_tools_that_only_read_and_a_key_that_stands_only_in_its_body() 
         }
         for code in Refusal::ALL {
             let name = format!("`{}`", code.as_str());
-            assert_eq!(body.matches(&name).count(), 1, "{name}");
+            let calls_again = body.contains(&name);
+            assert_eq!(calls_again, code.is_passing(), "{name}");
         }
 
         // The map that the page shows is the one that the program writes.

@@ -114,7 +114,7 @@ impl EntryReport {
             return Some(SHOWS_A_KEY.to_owned());
         }
         let code = self.result.err()?;
-        Some(self.detail.clone().unwrap_or_else(|| remedy(code).into()))
+        Some(self.detail.clone().unwrap_or_else(|| code.remedy().into()))
     }
 }
 
@@ -530,44 +530,5 @@ impl Report {
             ),
             other => other.to_string(),
         }
-    }
-}
-
-/// What the user at the terminal can do about a code. [`Refusal::advice`] speaks to an
-/// agent instead, which must ask the user.
-const fn remedy(code: Refusal) -> &'static str {
-    match code {
-        Refusal::UnknownKey => {
-            "the plugin has no agent of the name in agents; its agent is keyhole:privacy-scanner"
-        }
-        Refusal::CallerNotVerified | Refusal::MapMissing | Refusal::MapInvalid => {
-            "the map changed during the check; check again"
-        }
-        Refusal::NotMarkdown => {
-            "the file's name must end in .md, also that of the file behind a link. Rename it, and write the new name in the map"
-        }
-        Refusal::NotFound => "nothing is there",
-        Refusal::NotAFile => "this is no regular file; map a Markdown file",
-        Refusal::OutsideRoot => {
-            "the file is in none of the folders in roots. Add its folder there, or move the file"
-        }
-        Refusal::Untrusted => {
-            "only you and root may be able to change the file, and each directory and link that leads to it"
-        }
-        Refusal::PermissionDenied => {
-            "you may not read the file, or enter its directory; fix their permissions"
-        }
-        Refusal::TooLarge => "the file is larger than its limit",
-        Refusal::NotUtf8 => "the file is not UTF-8 text. Save it as UTF-8",
-        Refusal::Changed => "the file was being written to; check again",
-        Refusal::TimedOut => "the file could not be read in time; look at the file system it is on",
-        Refusal::RestartNeeded => {
-            "the kernel refuses what the file's permissions allow: look at what else restricts you there, such as SELinux, AppArmor, or the server of a network folder"
-        }
-        Refusal::Busy => "the system was too busy; check again",
-        Refusal::OutOfResources => {
-            "too few file descriptors, threads or memory are allowed; raise the limits (ulimit -n, -u and -v)"
-        }
-        Refusal::Internal => "an error in Keyhole; if it happens again, please report it",
     }
 }

@@ -1,6 +1,6 @@
 //! The report for people.
 
-use super::{EntryReport, Report, SHOWS_A_KEY, Warning, remedy};
+use super::{EntryReport, Report, SHOWS_A_KEY, Warning};
 use keyhole_core::{MapError, Refusal};
 use keyhole_setup::PLUGIN;
 use keyhole_walk::printable::{printable, printable_text};
@@ -63,7 +63,7 @@ impl Report {
         };
         let failed: BTreeSet<Refusal> = all.iter().filter_map(|one| one.result.err()).collect();
         for code in failed {
-            said.push(format!("{}: {}", code.as_str(), remedy(code)));
+            said.push(format!("{}: {}", code.as_str(), code.remedy()));
             said.extend(details(Some(code)));
         }
         if let Some(at) = lines(&all, |one| one.shows_a_key) {

@@ -4,7 +4,6 @@
 
 mod pending;
 mod random;
-mod tool;
 
 use super::{Surface, run_session, server::Load};
 use keyhole_core::{Caller, Content, Refusal, Target};
