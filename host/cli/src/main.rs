@@ -62,11 +62,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Check(arguments) => return check::run(&arguments),
         Command::Agents(map) => print(&guard::agents(&map.live()?)?)?,
         Command::Contract => print(&contract::wit())?,
-        Command::Setup(arguments) => {
-            let said = setup::run(&arguments)?;
-            said.warnings.iter().for_each(|warning| say(warning));
-            print(&said.text)?;
-        }
+        Command::Setup(arguments) => print(&setup::run(&arguments)?)?,
     }
     Ok(0)
 }

@@ -34,7 +34,16 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
     let (option, other) = (own(ContextKind::InvalidArg), own(ContextKind::PriorArg));
     let is_missing = own(ContextKind::InvalidValue).is_empty();
     let why = match error.kind() {
-        Kind::InvalidSubcommand => "there is no such command".to_owned(),
+        Kind::InvalidSubcommand => {
+            let is_remove =
+                ["remove", "uninstall"].contains(&&*own(ContextKind::InvalidSubcommand));
+            let hint = if is_remove {
+                "; `keyhole setup remove` takes away what setup wrote"
+            } else {
+                ""
+            };
+            format!("there is no such command{hint}")
+        }
         // Here, `InvalidArg` is the argument itself.
         Kind::UnknownArgument if option.starts_with('-') => "there is no such option".to_owned(),
         Kind::UnknownArgument => {

@@ -17,7 +17,7 @@ const MAX_FOUND: usize = 4096;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// An agent's file that starts `keyhole serve --bind NAME`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnAgent {
     /// The file.
     pub file: PathBuf,
@@ -26,129 +26,162 @@ pub struct OwnAgent {
     /// Whether the server takes only calls with a ticket, and a hook of the agent leaves one.
     /// Otherwise a session that is started as this agent gets the file.
     pub is_guarded: bool,
+    /// Whether the server is started for a map that it names.
+    pub names_a_map: bool,
+    /// A program of ours that the file names, where nothing is.
+    pub gone: Option<PathBuf>,
 }
 
 /// Those in this folder of agents, and in the folders in it, as the client finds them.
 pub fn own_agents(folder: &Path) -> Vec<OwnAgent> {
-    let mut found = vec![folder.to_owned()];
-    let (mut agents, mut seen) = (Vec::new(), HashSet::new());
-    while let Some(path) = found.pop().filter(|_| seen.len() < MAX_FOUND) {
-        // Links could lead in a circle.
-        let is_new = fs::canonicalize(&path).is_ok_and(|real| seen.insert(real));
-        let kind = fs::metadata(&path).ok().filter(|_| is_new);
-        if kind.as_ref().is_some_and(fs::Metadata::is_dir) {
-            let inside = fs::read_dir(&path).into_iter().flatten().flatten();
-            found.extend(inside.map(|found| found.path()));
-        } else if path.extension().is_some_and(|ending| ending == "md")
-            && kind.is_some_and(|file| file.is_file() && file.len() <= MAX_BYTES)
-        {
-            let text = fs::read_to_string(&path).ok();
-            agents.extend(text.iter().flat_map(|text| servers(&path, text)));
-        }
-    }
+    let files = files(folder);
+    let agents = files.iter().flat_map(|(file, text)| servers(file, text));
+    let mut agents: Vec<_> = agents.collect();
     agents.sort_by(|one, other| one.file.cmp(&other.file));
     agents
 }
 
-/// A line of YAML without its comment, which begins behind a blank and outside of quotes.
-fn without_comment(line: &str) -> &str {
-    let mut quote = None;
-    let mut before = ' ';
-    let comment = line.char_indices().find(|(_, c)| {
-        let begins = *c == '#' && before == ' ' && quote.is_none();
-        if quote == Some(*c) {
-            quote = None;
-        } else if quote.is_none() && matches!(c, '"' | '\'') {
-            quote = Some(*c);
+/// The agents' files in this folder and in the folders in it, with their texts.
+pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = vec![folder.to_owned()];
+    let (mut files, mut seen) = (Vec::new(), HashSet::new());
+    while let Some(path) = found.pop().filter(|_| seen.len() < MAX_FOUND) {
+        // Links could lead in a circle.
+        let is_new = fs::canonicalize(&path).is_ok_and(|real| seen.insert(real));
+        let Some(kind) = fs::metadata(&path).ok().filter(|_| is_new) else {
+            continue;
+        };
+        let is_text = path.extension().is_some_and(|ending| ending == "md");
+        if kind.is_dir() {
+            let inside = fs::read_dir(&path).into_iter().flatten().flatten();
+            found.extend(inside.map(|found| found.path()));
+        } else if is_text && kind.is_file() && kind.len() <= MAX_BYTES {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            files.push((path, text));
         }
-        before = *c;
-        begins
-    });
-    line.get(..comment.map_or(line.len(), |(at, _)| at))
-        .unwrap_or_default()
+    }
+    files
 }
 
 /// The servers that the head of an agent's file starts. It is YAML, in any of its forms, of which
 /// only the words count.
 fn servers(file: &Path, text: &str) -> Vec<OwnAgent> {
     let text = text.trim_start_matches('\u{feff}').replace('\r', "\n");
-    let mut lines = text.lines();
-    let is_fence = |line: &&str| line.trim_end() == "---";
-    if !lines.next().is_some_and(|line| is_fence(&line)) {
+    let mut lines = text.lines().map(str::trim_end);
+    if lines.next() != Some("---") {
         return Vec::new();
     }
-    let head = lines
-        .take_while(|line| !is_fence(line))
-        .map(without_comment);
-    let head: Vec<&str> = head
-        .filter(|line| !line.starts_with("description:"))
-        .collect();
-    let is_of_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-    let all = head.iter().flat_map(|line| line.split(|c| !is_of_word(c)));
-    let words: Vec<&str> = all.filter(|word| !["", "-"].contains(word)).collect();
-    if !words.iter().any(|word| word.contains("keyhole")) {
+    let lines = lines.take_while(|line| *line != "---");
+    let lines = lines.filter(|line| !line.starts_with("description:") && !line.starts_with('#'));
+    let head = lines.map(without_comment).collect::<Vec<_>>().join("\n");
+    if !head.contains("keyhole") {
         return Vec::new();
     }
-    // Behind an option stands its value.
-    let is_command = |at: &usize| {
-        let before = at.checked_sub(1).and_then(|at| words.get(at));
-        matches!(words.get(*at), Some(&("serve" | "guard")))
-            && !before.is_some_and(|word| word.starts_with("--"))
+    let words = head.split(|c: char| !c.is_alphanumeric() && !"_-./".contains(c));
+    let words: Vec<&str> = words.filter(|word| !["", "-"].contains(word)).collect();
+    let all = format!(" {} ", words.join(" "));
+    let has = |words: &str| all.contains(&format!(" {words} "));
+    // A hook for other calls, or one that the client does not wait for, guards nothing.
+    let guards = |bind: &str| {
+        let is_for = has(&format!("matcher mcp__{bind}__load_context")) || !has("matcher");
+        let is_sure = has("PreToolUse") && !has("if") && !has("async");
+        is_for && is_sure && has(&format!("guard --bind {bind}"))
     };
-    let starts: Vec<usize> = (0..words.len()).filter(is_command).collect();
-    let ends = starts.iter().skip(1).copied().chain([words.len()]);
-    let commands: Vec<&[&str]> = starts
-        .iter()
-        .zip(ends)
-        .filter_map(|(at, end)| words.get(*at..end))
-        .collect();
-    let bound = |command: &[&str]| {
-        let at = command.iter().position(|word| *word == "--bind")?;
-        command.get(at + 1).map(|name| (*name).to_owned())
-    };
-    let hooks = head.iter().find_map(|line| line.strip_prefix("hooks:"));
-    let hooks = hooks.and_then(|hooks| serde_json::from_str::<Value>(hooks).ok());
-    let guards = |name: &str| match &hooks {
-        Some(hooks) => is_guard(hooks, name),
-        // In another form than setup writes.
-        None => {
-            words.contains(&"PreToolUse")
-                && commands.iter().any(|command| {
-                    command.first() == Some(&"guard")
-                        && !command.contains(&"--after")
-                        && bound(command).as_deref() == Some(name)
-                })
+    let (mut agents, mut before, mut is_server) = (Vec::<OwnAgent>::new(), "", false);
+    for word in words {
+        // Behind an option stands its value.
+        if matches!(word, "serve" | "guard") && !before.starts_with("--") {
+            is_server = word == "serve";
+            agents.extend(is_server.then(OwnAgent::default));
         }
-    };
-    let servers = commands
-        .iter()
-        .filter(|command| command.first() == Some(&"serve"));
-    let agents = servers.filter_map(|command| {
-        let bind = bound(command)?;
-        Some(OwnAgent {
-            file: file.to_owned(),
-            is_guarded: command.contains(&"--require-ticket") && guards(&bind),
-            bind,
-        })
-    });
-    agents.collect()
+        if let Some(last) = agents.last_mut().filter(|_| is_server) {
+            last.is_guarded |= word == "--require-ticket";
+            last.names_a_map |= word == "--map";
+            last.bind += if before == "--bind" { word } else { "" };
+        }
+        before = word;
+    }
+    agents.retain(|agent| !agent.bind.is_empty());
+    for agent in &mut agents {
+        agent.is_guarded &= guards(&agent.bind);
+        (agent.file, agent.gone) = (file.to_owned(), gone(&head));
+    }
+    agents
 }
 
-/// Whether one of these hooks asks the guard of this binding before each call, and waits.
-fn is_guard(hooks: &Value, bind: &str) -> bool {
-    let tool = format!("mcp__{bind}__load_context");
-    let groups = hooks["PreToolUse"].as_array().into_iter().flatten();
-    let ours = groups.filter(|group| group["matcher"] == *tool);
-    let mut ours = ours.flat_map(|group| group["hooks"].as_array().into_iter().flatten());
-    ours.any(|hook| {
-        let args = hook["args"].as_array().into_iter().flatten();
-        let args: Vec<&str> = args.filter_map(Value::as_str).collect();
-        args.first() == Some(&"guard")
-            && args.windows(2).any(|pair| pair == ["--bind", bind])
-            && !args.contains(&"--after")
-            && hook.get("if").is_none()
-            && hook.get("async").is_none()
-    })
+/// A line of YAML without its comment, which begins behind a blank and outside of quotes.
+fn without_comment(line: &str) -> &str {
+    let is_outside = |(at, _): &(usize, &str)| line[..*at].matches('"').count().is_multiple_of(2);
+    let mut comments = line.match_indices(" #").filter(is_outside);
+    comments.next().map_or(line, |(at, _)| &line[..at])
+}
+
+/// The first program with our name that is named there by its path, where nothing is.
+fn gone(head: &str) -> Option<PathBuf> {
+    let texts = head.split(['"', '\'', ',', '{', '}', '[', ']', '\n']);
+    let texts = texts.filter_map(|text| text.split("command:").last());
+    // A backslash may be one of YAML, and a map is no program.
+    let texts = texts.filter(|text| !text.contains('\\') && !text.contains(".toml"));
+    let mut paths = texts.map(|text| Path::new(text.trim()));
+    let is_ours = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(b"keyhole")
+    };
+    let gone = paths.find(|path| is_ours(path) && is_gone(path));
+    gone.map(Path::to_owned)
+}
+
+fn is_gone(program: &Path) -> bool {
+    program.is_absolute() && !program.exists()
+}
+
+/// A SubagentStart hook that hands an agent its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InjectHook {
+    /// The agent.
+    pub agent: String,
+    /// The program.
+    pub program: PathBuf,
+    /// The map that it reads.
+    pub map: PathBuf,
+}
+
+impl InjectHook {
+    /// Those in these settings that setup could have written.
+    pub fn all(settings: &Value) -> Vec<Self> {
+        let groups = settings["hooks"]["SubagentStart"].as_array();
+        let groups = groups.into_iter().flatten();
+        groups.filter_map(Self::of).collect()
+    }
+
+    /// That of a group of hooks.
+    pub(crate) fn of(group: &Value) -> Option<Self> {
+        let agent = group["matcher"].as_str()?.strip_prefix('^')?;
+        let agent = agent.strip_suffix('$')?.to_owned();
+        let mut hooks = group["hooks"].as_array()?.iter();
+        let (program, map) = hooks.find_map(|hook| {
+            let (program, map) = hook["command"].as_str()?.split_once(" inject --map ")?;
+            Some((unquoted(program)?.into(), unquoted(map)?.into()))
+        })?;
+        Some(Self {
+            agent,
+            program,
+            map,
+        })
+    }
+
+    /// Whether its program is not there.
+    pub fn is_gone(&self) -> bool {
+        is_gone(&self.program)
+    }
+}
+
+/// The text of one word of sh, as [`crate::paste::quoted_for_sh`] writes it.
+fn unquoted(word: &str) -> Option<String> {
+    match word.strip_prefix('\'') {
+        Some(rest) => Some(rest.strip_suffix('\'')?.replace(r"'\''", "'")),
+        None => crate::paste::bare(word).map(str::to_owned),
+    }
 }
 
 #[cfg(test)]

@@ -1,30 +1,19 @@
-//! The user's answer, from the terminal. It is the user who answers, not an agent.
+//! The user's answers, from the terminal. It is the user who answers, not an agent.
 #![expect(clippy::disallowed_methods, reason = "it opens the terminal")]
 
-use crate::is_under_sudo;
-use rustix::termios::{QueueSelector, tcflush};
+use crate::{clients::all, is_under_sudo};
+use rustix::{
+    fs::Uid,
+    process::geteuid,
+    termios::{QueueSelector, tcflush},
+};
 use std::{
     ffi::OsString,
-    fs::File,
+    fs::{File, metadata},
     io::{self, BufRead as _, BufReader, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::Path,
 };
-
-/// Variables that a client sets for its agents' commands.
-const OF_CLIENTS: [&str; 13] = [
-    "AI_AGENT",
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_PLUGIN_DATA",
-    "CODEX_CI",
-    "CODEX_SANDBOX",
-    "CODEX_SANDBOX_NETWORK_DISABLED",
-    "CODEX_THREAD_ID",
-    "COPILOT_CLI",
-    "CURSOR_AGENT",
-    "GEMINI_CLI",
-    "OPENCODE",
-    "QWEN_CODE",
-];
 
 /// Why nobody can be asked.
 #[derive(Debug, thiserror::Error)]
@@ -44,94 +33,107 @@ pub enum AskError {
     NoTerminal,
 }
 
-/// Who is asked.
-pub trait Asked {
-    /// Shows a text.
-    ///
-    /// # Errors
-    /// If it cannot.
-    fn show(&mut self, text: &str) -> io::Result<()>;
-
-    /// Asks for a line.
-    ///
-    /// # Errors
-    /// If there is none.
-    fn ask(&mut self, question: &str) -> io::Result<String>;
-
-    /// Whether somebody could answer.
-    fn is_there(&self) -> bool {
-        true
-    }
-
-    /// Asks for a yes. Anything else is a no.
-    ///
-    /// # Errors
-    /// As [`Self::ask`].
-    fn agrees(&mut self, question: &str) -> io::Result<bool> {
-        let answer = self.ask(&format!("{question} [y/N] "))?;
-        Ok(matches!(&*answer.to_ascii_lowercase(), "y" | "yes"))
-    }
-}
-
-/// Nobody, in a dry run: what is shown is kept, to be printed.
-#[derive(Debug, Default)]
-pub struct Nobody {
-    /// What was shown.
+/// The terminal of this process; or nobody, in a dry run: then what is shown is kept.
+#[derive(Debug)]
+pub struct Screen {
+    terminal: Option<BufReader<File>>,
+    /// What was shown to nobody.
     pub shown: String,
 }
 
-impl Asked for Nobody {
-    fn show(&mut self, text: &str) -> io::Result<()> {
-        self.shown += text;
-        Ok(())
-    }
-
-    fn ask(&mut self, _: &str) -> io::Result<String> {
-        Ok(String::new())
-    }
-
-    fn is_there(&self) -> bool {
-        false
-    }
-}
-
-/// The terminal of this process.
-#[derive(Debug)]
-pub struct Terminal(BufReader<File>);
-
-impl Terminal {
-    /// Opens it, if the user is there.
+impl Screen {
+    /// Opens the terminal, if the user is there; nothing for a dry run.
     ///
     /// # Errors
     /// [`AskError`].
-    pub fn open(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, AskError> {
-        if is_under_sudo(&variable) {
+    pub fn open(
+        is_dry: bool,
+        home: &Path,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, AskError> {
+        let mut screen = Self {
+            terminal: None,
+            shown: String::new(),
+        };
+        if is_dry {
+            return Ok(screen);
+        }
+        // From root to the user whose home this is, as by `sudo -iu`, nothing is mixed up.
+        let is_own = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
+        if is_under_sudo(&variable) && (geteuid().is_root() || !is_own) {
             return Err(AskError::UnderSudo);
         }
-        if OF_CLIENTS.iter().any(|name| variable(name).is_some()) {
+        if all()
+            .flat_map(|client| client.shell)
+            .any(|name| variable(name).is_some())
+        {
             return Err(AskError::InAClient);
         }
         let mut options = File::options();
         let terminal = options.read(true).write(true).open("/dev/tty");
-        let terminal = terminal.map_err(|_| AskError::NoTerminal)?;
-        Ok(Self(BufReader::new(terminal)))
-    }
-}
-
-impl Asked for Terminal {
-    fn show(&mut self, text: &str) -> io::Result<()> {
-        self.0.get_mut().write_all(text.as_bytes())
+        screen.terminal = Some(BufReader::new(terminal.map_err(|_| AskError::NoTerminal)?));
+        Ok(screen)
     }
 
-    /// What was typed or pasted before the question is no answer to it.
-    fn ask(&mut self, question: &str) -> io::Result<String> {
-        tcflush(self.0.get_ref(), QueueSelector::IFlush)?;
-        self.0.consume(self.0.buffer().len());
-        self.0.get_mut().write_all(question.as_bytes())?;
-        let mut line = String::new();
-        if self.0.read_line(&mut line)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+    /// Whether somebody could answer.
+    pub fn is_asked(&self) -> bool {
+        self.terminal.is_some()
+    }
+
+    /// Shows a text.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn show(&mut self, text: &str) -> io::Result<()> {
+        match &mut self.terminal {
+            Some(terminal) => terminal.get_mut().write_all(text.as_bytes()),
+            None => {
+                self.shown += text;
+                Ok(())
+            }
         }
-        Ok(line.trim().to_owned())
+    }
+
+    /// Asks until `read` takes the answer; what it says against one is shown. What was typed or
+    /// pasted before the question is no answer to it, and neither is a line without an end.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn ask<T>(
+        &mut self,
+        question: &str,
+        mut read: impl FnMut(&str) -> Result<T, String>,
+    ) -> io::Result<T> {
+        loop {
+            let Some(terminal) = &mut self.terminal else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            tcflush(terminal.get_ref(), QueueSelector::IFlush)?;
+            terminal.consume(terminal.buffer().len());
+            terminal.get_mut().write_all(question.as_bytes())?;
+            let mut line = String::new();
+            terminal.read_line(&mut line)?;
+            let answer = line
+                .strip_suffix('\n')
+                .ok_or(io::ErrorKind::UnexpectedEof)?;
+            match read(answer.trim()) {
+                Ok(answer) => return Ok(answer),
+                Err(why) => self.show(&format!("{why}\n"))?,
+            }
+        }
+    }
+
+    /// Asks for a yes or a no. An empty line is a no.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn agrees(&mut self, question: &str) -> io::Result<bool> {
+        self.ask(&format!("{question} [y/N] "), |answer| {
+            match &*answer.to_ascii_lowercase() {
+                "y" | "yes" => Ok(true),
+                "" | "n" | "no" => Ok(false),
+                _ => Err("Type y or n.".to_owned()),
+            }
+        })
     }
 }

@@ -1,11 +1,12 @@
 //! `keyhole setup`: what it changes in the user's files, shown before, asked, and written.
 //!
-//! Nothing else in the program writes. `serve`, `guard` and `inject` do not use this crate.
+//! It edits two files that others write, too: the map (`map`) and Claude Code's `settings.json`
+//! (`json`). It makes files that are the user's agents' alone, where nothing has that name. All
+//! else it prints ([`recipe`]). [`Plan::install`] and [`Plan::remove`] say what would change,
+//! file by file; `disk` replaces each file in one step, if it is still what was shown. There is
+//! no record: what setup takes away is what it would write.
 //!
-//! A plan ([`Door::install`], [`Door::remove`]) is a list of files, each with its new bytes. Every other
-//! byte of a file stays (`json`, `map`); each file is replaced in one step, if it is still
-//! what was shown (`disk`); and a record of our own lines makes it possible to take them away
-//! (`record`). All commands and paths that are printed come from [`paste`].
+//! Nothing else in the program writes. `serve`, `guard` and `inject` do not use this crate.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,
@@ -21,27 +22,33 @@ pub mod agents;
 pub mod ask;
 pub mod clients;
 mod disk;
-pub mod document;
-mod door;
-mod edit;
-pub mod hook;
-mod intent;
+mod error;
+pub mod file;
 mod json;
 mod map;
 pub mod paste;
 mod plan;
 pub mod program;
 pub mod recipe;
-mod record;
+mod remove;
 pub mod rules;
+pub mod settings;
 #[cfg(test)]
 mod tests;
 
 pub use {
-    disk::{Disk, FileError},
-    door::{Door, Judge, Outcome, Request, SetupError},
+    disk::{FileError, lock},
+    error::{NameError, SetupError},
+    map::entry,
+    plan::{Plan, Request},
+    remove::names,
 };
+pub(crate) use {error::EditError, plan::Change};
 
+use keyhole_core::{LiveMap, Location};
+use keyhole_walk::printable::visible;
+use paste::{plain, quoted_for_sh};
+use rules::PlaceError;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -50,10 +57,7 @@ use std::{
 /// The plugin's agent, and the key that it has in its text.
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
 
-/// The name in the record for what the plugin needs.
-pub const PLUGIN_NAME: &str = "plugin";
-
-/// Where setup keeps its record, and the servers of own agents their tickets.
+/// Where the servers of own agents keep their tickets.
 pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let set = variable("XDG_STATE_HOME").map(PathBuf::from);
     let state = set.filter(|set| set.is_absolute());
@@ -62,32 +66,58 @@ pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) ->
         .join("keyhole")
 }
 
-/// Whether this runs as root for another user, by sudo or its like.
+/// Whether this runs as root for another user, by sudo or its like, whose home this is not.
 pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"]
         .iter()
         .any(|name| variable(name).is_some())
 }
 
-/// What the user wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A server for a binding.
-    Bind {
-        /// The client.
-        client: String,
-        /// The binding, and the agent of a client that has agents.
-        name: String,
-        /// As whom its server calls, if that is said.
-        agent: Option<String>,
-    },
-    /// A client's hook for an agent.
-    Inject {
-        /// The client.
-        client: String,
-        /// The agent.
-        agent: String,
-    },
-    /// The plugin's agent.
-    Plugin,
+/// The user for whom setup works.
+pub struct User<'a> {
+    /// The home.
+    pub home: PathBuf,
+    /// The map.
+    pub map: LiveMap,
+    /// The environment.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// This program, as clients start it.
+    pub program: String,
+}
+
+impl User<'_> {
+    /// Where the map is.
+    pub fn location(&self) -> &Location {
+        self.map.location()
+    }
+
+    /// The folder in which the server and the guard of a user's own agent in Claude Code keep
+    /// their tickets. Both have it as an argument: a project can set variables. It holds nothing
+    /// else.
+    pub fn tickets(&self) -> PathBuf {
+        state_folder(&self.home, self.variable).join("claude-code")
+    }
+
+    /// Where a client's folder is, which is `text`, such as `~/.codex`, unless `variable` moves
+    /// it. That may have a path behind it, as in `XDG_CONFIG_HOME/opencode`.
+    ///
+    /// # Errors
+    /// If the variable is not absolute, or a text could not name it.
+    pub fn folder(&self, text: &str, variable: &'static str) -> Result<PathBuf, PlaceError> {
+        let (name, rest) = variable.split_once('/').unwrap_or((variable, ""));
+        let Some(set) = (self.variable)(name).filter(|set| rules::is_set(name, set)) else {
+            return Ok(self.home.join(text.trim_start_matches("~/")));
+        };
+        let folder = rules::normal(&PathBuf::from(set).join(rest));
+        let is_plain = folder.is_absolute() && visible(&folder).is_some();
+        is_plain.then_some(folder).ok_or(PlaceError(name))
+    }
+
+    /// The command of a hook. It names the map, so that no variable of a project's settings can
+    /// name another.
+    pub(crate) fn inject(&self) -> Option<String> {
+        let map = plain(self.location().file())?;
+        let program = quoted_for_sh(&self.program);
+        Some(format!("{program} inject --map {}", quoted_for_sh(map)))
+    }
 }

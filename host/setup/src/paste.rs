@@ -1,12 +1,11 @@
-//! The one place that makes the commands and paths which are printed. A user pastes them, so
-//! they are safe to paste: see [`word`].
+//! How a path or a command is written so that it means the same to whoever reads it.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks what a path names, and who owns it, and opens nothing"
 )]
 
 use keyhole_walk::{Policy, System, Walker, printable::visible};
-use std::{io::ErrorKind, os::unix::fs::MetadataExt as _, path::Path};
+use std::{os::unix::fs::MetadataExt as _, path::Path};
 
 /// A path in one line, as each client accepts it. In double quotes, as [`quoted`]
 /// writes it, such a text means the same in JSON, TOML, YAML and JavaScript. U+FFFE and U+FFFF
@@ -27,20 +26,16 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// The text as a JavaScript string, in single quotes if possible.
-pub fn script_text(text: &str) -> String {
-    match text.contains(['\'', '\\']) {
-        true => quoted(text),
-        false => format!("'{text}'"),
-    }
+pub(crate) fn script_text(text: &str) -> String {
+    let single = Some(text).filter(|text| !text.contains(['\'', '\\']));
+    single.map_or_else(|| quoted(text), |text| format!("'{text}'"))
 }
 
-/// The path as a YAML string, without quotes if possible. It must be absolute.
-pub fn yaml_text(path: &str) -> String {
+/// The absolute path as a YAML string, without quotes if possible.
+pub(crate) fn yaml_text(path: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-    match path.chars().all(is_safe) {
-        true => path.to_owned(),
-        false => quoted(path),
-    }
+    let plain = Some(path).filter(|path| path.chars().all(is_safe));
+    plain.map_or_else(|| quoted(path), str::to_owned)
 }
 
 /// The path as a word of a command that changes it. None unless it is [`bare`], is the user's
@@ -58,12 +53,6 @@ pub fn word(path: &Path) -> Option<&str> {
     (is_own && is_itself && is_shut).then_some(text)
 }
 
-/// Whether nothing is there that a printed command would replace.
-pub(crate) fn is_free(path: &Path) -> bool {
-    let found = path.symlink_metadata();
-    found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
-}
-
 /// The command that starts a program, with arguments of ours. None if its path is not [`bare`].
 pub fn command(program: &Path, arguments: &str) -> Option<String> {
     let text = bare(program.to_str()?).filter(|_| program.is_absolute())?;
@@ -79,11 +68,9 @@ pub fn bare(text: &str) -> Option<&str> {
 }
 
 /// The text as one word of a command that only sh runs, such as a hook's.
-pub fn quoted_for_sh(text: &str) -> String {
-    match bare(text) {
-        Some(text) => text.to_owned(),
-        None => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+pub(crate) fn quoted_for_sh(text: &str) -> String {
+    let quoted = || format!("'{}'", text.replace('\'', r"'\''"));
+    bare(text).map_or_else(quoted, str::to_owned)
 }
 
 #[cfg(test)]

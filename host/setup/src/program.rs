@@ -8,25 +8,11 @@ use crate::paste::{is_expanded, plain};
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::printable};
 use std::{
     ffi::OsString,
-    io,
     path::{Path, PathBuf},
 };
 
-/// Why the program's path cannot be told.
-#[derive(Debug, thiserror::Error)]
-pub enum ProgramError {
-    /// The system does not say.
-    #[error("the path of this program cannot be found ({0}); start it by its full path")]
-    Unknown(#[source] io::Error),
-    /// Clients would read it in another way.
-    #[error(
-        "the path of this program holds a character that clients would replace or misread; install it in another place"
-    )]
-    Odd,
-}
-
 /// This program's path.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Program {
     /// As clients take it.
     pub path: String,
@@ -36,49 +22,47 @@ pub struct Program {
 
 impl Program {
     /// # Errors
-    /// If the path cannot be found, or cannot be written so that all clients accept
-    /// it.
-    pub fn this() -> Result<Self, ProgramError> {
+    /// Why the path cannot be told, or not be written so that all clients accept it.
+    pub fn this() -> Result<Self, String> {
         let exe = std::env::current_exe().and_then(|exe| exe.canonicalize());
-        let exe = exe.map_err(ProgramError::Unknown)?;
+        let exe = exe.map_err(|why| {
+            format!("the path of this program cannot be found ({why}); start it by its full path")
+        })?;
         let named = on_path(&exe, std::env::var_os("PATH"));
         // The path of a package manager's symbolic link survives an update; the
         // link's target may not.
-        let path = match named {
-            Some(named) if fleeting(&named).is_none() => named,
-            _ => exe,
-        };
-        let text = plain(&path)
-            .filter(|text| !is_expanded(text))
-            .ok_or(ProgramError::Odd)?;
-        let caution = match fleeting(&path) {
-            Some(why) => Some(format!(
-                "Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."
-            )),
-            None => replaceable(&path),
-        };
+        let named = named.filter(|named| fleeting(named).is_none());
+        let path = named.unwrap_or(exe);
+        let text = plain(&path).filter(|text| !is_expanded(text));
+        let caution = fleeting(&path).map(|why| format!(
+            "Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."
+        ));
+        let text = text.ok_or("the path of this program holds a character that clients would replace or misread; install it in another place")?;
         Ok(Self {
             path: text.to_owned(),
-            caution,
+            caution: caution.or_else(|| replaceable(&path)),
         })
     }
 }
 
 /// Whether `keyhole` is the command for this program, as far as anybody knows.
 pub fn is_command(program: &Path) -> bool {
+    let real = program.canonicalize().unwrap_or_default();
     let path = std::env::var_os("PATH");
-    path.is_none()
-        || program
-            .canonicalize()
-            .is_ok_and(|real| on_path(&real, path).is_some())
+    path.is_none() || on_path(&real, path).is_some()
 }
 
-/// The path of `exe` in a directory of `PATH`.
+/// The path of `exe` in a directory of `PATH`. One in a git repository comes and goes with that.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
-    std::env::split_paths(&path?)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join("keyhole"))
-        .find(|named| named.canonicalize().is_ok_and(|real| real == exe))
+    let is_it = |named: &PathBuf| {
+        let mut above = named.ancestors().skip(1);
+        named.is_absolute()
+            && named.canonicalize().is_ok_and(|real| real == exe)
+            && !above.any(|folder| folder.join(".git").exists())
+    };
+    let path = path?;
+    let mut named = std::env::split_paths(&path).map(|folder| folder.join("keyhole"));
+    named.find(is_it)
 }
 
 /// Why a program may be gone next week, and places where it may. One that begins with `/`
@@ -92,32 +76,29 @@ a cache, which may be emptied at any time: .cache/|Caches/|_npx/
 a folder for temporary files, which may be emptied at any time: /tmp/|/var/tmp/|/private/tmp/|/dev/shm/|/run/|/var/folders/|/private/var/folders/";
 
 /// Why a program at this path may be gone next week. None means that it should stay.
-pub fn fleeting(path: &Path) -> Option<&'static str> {
+fn fleeting(path: &Path) -> Option<&'static str> {
     let text = path.to_string_lossy();
-    let is_in = |place: &str| match place.starts_with('/') {
-        true => text.starts_with(place),
-        false => text.contains(&format!("/{place}")),
+    let is_in = |place: &str| {
+        text.starts_with(place) || !place.starts_with('/') && text.contains(&format!("/{place}"))
     };
+    let is_temporary = path.starts_with(std::env::temp_dir());
     let mut rows = FLEETING.lines().filter_map(|row| row.split_once(": "));
-    let last = rows
-        .clone()
-        .next_back()
-        .filter(|_| path.starts_with(std::env::temp_dir()));
-    let found = rows.find(|(_, places)| places.split('|').any(is_in));
-    found.or(last).map(|(why, _)| why)
+    let found = rows.find(|(_, places)| {
+        is_temporary && places.starts_with("/tmp/") || places.split('|').any(is_in)
+    });
+    Some(found?.0)
 }
 
 /// A warning if other users could put another program there, which would then run as
 /// the user.
 fn replaceable(path: &Path) -> Option<String> {
-    let walked = Walker::new(System).walk(path, Policy::FILE);
-    match walked {
-        Err(WalkError::Untrusted(distrust)) => Some(format!(
-            "Careful: other users could replace this program, because of {}. Install it where only you can write.",
-            printable(&distrust.path)
-        )),
-        _ => None,
-    }
+    let Err(WalkError::Untrusted(distrust)) = Walker::new(System).walk(path, Policy::FILE) else {
+        return None;
+    };
+    Some(format!(
+        "Careful: other users could replace this program, because of {}. Install it where only you can write.",
+        printable(&distrust.path)
+    ))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The report for people.
 
-use super::{EntryReport, Report, SHOWS_A_KEY, Warning};
+use super::{EntryReport, Report, Warning, entry::SHOWS_A_KEY};
 use keyhole_core::{MapError, Refusal};
 use keyhole_setup::PLUGIN;
 use keyhole_walk::printable::{printable, printable_text};
@@ -21,7 +21,15 @@ impl Report {
             Ok(entries) => self.of_entries(entries),
             Err(error) => self.of_error(error),
         };
-        said.extend(self.rest(is_verbose));
+        said.extend(self.faults.iter().map(|fault| format!("error: {fault}")));
+        said.extend(self.notes.iter().map(|note| format!("warning: {note}")));
+        said.extend(self.of_older.clone());
+        said.extend(self.unabridged.iter().map(|command| {
+            format!("No path is shown to a session. In a terminal of your own: {command}")
+        }));
+        let agent = self.agent.iter();
+        said.extend(agent.map(|(_, said)| format!("{}: {said}", PLUGIN.0)));
+        said.extend(self.of_wall(is_verbose));
         said.join("\n") + "\n"
     }
 
@@ -44,11 +52,10 @@ impl Report {
         said.push(String::new());
         if entries.is_empty() {
             // The plugin's agent has a key of its own, so no fresh one helps it.
-            let how = if self.agent.is_none() {
-                " `keyhole setup key FILE` prints one."
-            } else {
-                ""
-            };
+            let how = self
+                .agent
+                .as_ref()
+                .map_or(" `keyhole setup key FILE` prints one.", |_| "");
             said.push(format!(
                 "The map is valid and has no keys: every key is refused.{how}"
             ));
@@ -66,12 +73,10 @@ impl Report {
             said.push(format!("{}: {}", code.as_str(), code.remedy()));
             said.extend(details(Some(code)));
         }
-        if let Some(at) = lines(&all, |one| one.shows_a_key) {
-            said.push(format!("{REVEALS}: {SHOWS_A_KEY}: {at}"));
-        }
-        for root in &self.roots {
-            said.push(format!("warning: no file in this root is served: {root}"));
-        }
+        let at = lines(&all, |one| one.shows_a_key);
+        said.extend(at.map(|at| format!("{REVEALS}: {SHOWS_A_KEY}: {at}")));
+        let roots = self.roots.iter();
+        said.extend(roots.map(|root| format!("warning: no file in this root is served: {root}")));
         if self.unabridged.is_none() && all.iter().any(|one| one.path.is_none()) {
             said.push(format!(
                 "{HIDDEN}: a path that holds a key, or does not end in .md, is not shown"
@@ -90,72 +95,61 @@ impl Report {
         said.extend(details(None));
         let served = all.iter().filter(|one| one.is_served()).count();
         said.push(format!("{served} of {} would be served{but}.", all.len()));
+        let is_known = |one: &EntryReport| one.result != Err(Refusal::UnknownKey);
         let bound = lines(&all, |one| {
-            one.is_bound && one.result != Err(Refusal::UnknownKey)
+            one.is_bound && is_known(one) && self.agent.is_none()
         });
-        if let Some(at) = bound.filter(|_| self.agent.is_none()) {
-            said.push(format!(
-                "To its agents only, whose names cannot be checked here: {at}."
-            ));
-        }
+        said.extend(
+            bound
+                .map(|at| format!("To its agents only, whose names cannot be checked here: {at}.")),
+        );
         said
     }
 
-    fn rest(&self, is_verbose: bool) -> Vec<String> {
-        let unguarded = self.unguarded.iter();
-        let mut said: Vec<String> = unguarded.map(|one| format!("unguarded: {one}")).collect();
-        said.extend(self.notes.iter().map(|note| format!("warning: {note}")));
-        said.extend(self.of_older.clone());
-        said.extend(self.unabridged.iter().map(|command| {
-            format!("No path is shown to a session. In a terminal of your own: {command}")
-        }));
-        let agent = self.agent.iter();
-        said.extend(agent.map(|agent| format!("{}: {}", PLUGIN.0, agent.said)));
+    fn of_wall(&self, is_verbose: bool) -> Option<String> {
         let wall = self.wall;
-        if wall.is_whole() {
-            let reads = if wall.roots {
-                "in the roots only"
-            } else {
-                "whatever you may"
-            };
-            said.extend(is_verbose.then(|| format!(
-                "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
-            )));
-        } else if cfg!(target_os = "linux") && wall != WallStatus::default() {
-            said.push(format!("wall: not whole on this system ({wall})"));
+        let reads = if wall.roots {
+            "in the roots only"
         } else {
-            said.push("wall: none on this system; only the sandbox holds a call".to_owned());
+            "whatever you may"
+        };
+        if wall.is_whole() {
+            is_verbose.then(|| format!(
+                "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
+            ))
+        } else if cfg!(target_os = "linux") && wall != WallStatus::default() {
+            Some(format!("wall: not whole on this system ({wall})"))
+        } else {
+            Some("wall: none on this system; only the sandbox holds a call".to_owned())
         }
-        said
     }
 }
 
 /// The entries and bindings. The path comes last: its width on a terminal is unknown.
 fn table(all: &[&EntryReport]) -> Vec<String> {
-    let result = |one: &EntryReport| match one.result {
-        _ if one.shows_a_key => REVEALS,
-        Err(code) => code.as_str(),
-        Ok(_) => "ok",
-    };
-    let results = all.iter().map(|one| result(one).len());
-    let wide = results.max().unwrap_or(0).max("RESULT".len());
-    let row = |result: &str, bytes: &str, line: &str, path: &str| {
-        format!("{result:<wide$}  {bytes:>7}  {line:>4}  {path}")
-    };
-    let mut rows = vec![row("RESULT", "BYTES", "LINE", "PATH")];
+    let mut rows = vec![["RESULT", "BYTES", "LINE", "PATH"].map(str::to_owned)];
     rows.extend(all.iter().map(|one| {
-        let bytes = one.result.map_or("-".into(), |bytes| bytes.to_string());
-        let path = one.path.as_deref().map_or(HIDDEN.into(), printable_text);
-        let name = one.name.as_deref().unwrap_or(HIDDEN);
-        let path = if one.is_binding {
-            format!("{path} (binding {name})")
-        } else {
-            path
+        let result = match one.result {
+            _ if one.shows_a_key => REVEALS,
+            Err(code) => code.as_str(),
+            Ok(_) => "ok",
         };
-        row(result(one), &bytes, &one.line.to_string(), &path)
+        let bytes = one.result.map_or("-".into(), |bytes| bytes.to_string());
+        let mut path = one.path.as_deref().map_or(HIDDEN.into(), printable_text);
+        if one.is_binding {
+            path += &format!(" (binding {})", one.name.as_deref().unwrap_or(HIDDEN));
+        }
+        [result.to_owned(), bytes, one.line.to_string(), path]
     }));
-    rows.push(String::new());
-    rows
+    let wide = rows
+        .iter()
+        .map(|[result, ..]| result.len())
+        .max()
+        .unwrap_or(0);
+    let rows = rows.iter().map(|[result, bytes, line, path]| {
+        format!("{result:<wide$}  {bytes:>7}  {line:>4}  {path}")
+    });
+    rows.chain([String::new()]).collect()
 }
 
 /// The lines of those that are so. None if there is none.

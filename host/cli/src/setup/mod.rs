@@ -1,46 +1,53 @@
-//! `keyhole setup`: gives an agent its document, in the user's own files, after it has shown
-//! what and asked; or prints what each client needs in its configuration.
+//! `keyhole setup`: gives an agent its file, in the user's own files, after it has shown what and
+//! asked; and prints what each client needs beside.
 //!
 //! Only `keyhole_setup` writes. What is printed for a client is the example from
 //! docs/examples, with this program's path and the user's names in it. We test each example
 //! with its client.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it looks whether the map is empty"
+)]
 
-mod door;
-mod entry;
-mod found;
-mod print;
+mod flow;
+mod judge;
 
 use crate::check::{Secrets, foreign_map};
 use clap::builder::PossibleValuesParser;
-use door::write;
 use keyhole_core::{
-    AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
-    sandbox::SandboxError,
+    AgentName, BindingName, LiveMap, Location, MapError, hex, limits::MAX_MAX_BYTES,
 };
-use keyhole_setup::{What, clients, program::ProgramError, recipe::NameError};
+use keyhole_setup::{
+    User,
+    clients::{self, Audience, Client},
+    file::File,
+    names,
+    paste::bare,
+    program::Program,
+    recipe::{Filled, by_hook, hook},
+};
 use std::{
+    fs,
     io::{self, IsTerminal as _},
-    path::{Path, PathBuf},
-    sync::Arc,
 };
 
 /// The arguments of `keyhole setup`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
-    /// The client; without one, setup asks, or without a terminal lists the known clients
+    /// The client, or `plugin`; without one, setup asks, or without a terminal lists them
     #[arg(value_parser = PossibleValuesParser::new(clients::all().map(|client| client.name)))]
     client: Option<String>,
     #[command(flatten)]
     names: Names,
-    /// The agent to which a hook hands its document when it starts, without a server
+    /// The agent to which a hook hands its file when it starts, without a server
     #[arg(long, value_name = "AGENT", value_parser = AgentName::in_map, requires = "client", conflicts_with_all = ["bind", "agent"])]
     inject: Option<AgentName>,
-    /// Write it all: give the agent this Markdown file, after showing what changes and asking
+    /// Give the agent this Markdown file: show what changes, ask, and write it
     #[arg(long, value_name = "FILE", requires = "client")]
-    file: Option<PathBuf>,
-    /// With --file, only show what would change
-    #[arg(long, requires = "file")]
+    file: Option<String>,
+    /// Only show what would change
+    #[arg(long, requires = "client")]
     dry_run: bool,
     #[command(subcommand)]
     what: Option<Command>,
@@ -58,62 +65,42 @@ struct Names {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Give the Claude Code plugin's agent its document
+    /// Take away what setup wrote for NAME; without one, list the names
     #[command(after_help = "\
-It shows each line that it will add, asks, writes, and checks.
+It shows what goes, and asks. It takes only what it would write itself. The file stays.
 
-Examples:
-  keyhole setup plugin
-  keyhole setup plugin --file ~/notes/identifiers.md
-
-Exit codes: 0 written or nothing to do, 1 not written.")]
-    Plugin {
-        /// The Markdown file; without it, setup asks, and can make a new one
-        #[arg(long)]
-        file: Option<PathBuf>,
-        /// Only show what would change
-        #[arg(long)]
-        dry_run: bool,
-    },
-    /// Take away what setup wrote for NAME: a binding, an agent of a hook, or `plugin`
-    #[command(after_help = "\
-A file that nobody changed since becomes what it was, byte for byte. The document stays.
-
-Example:
-  keyhole setup remove house-rules
-
-Exit codes: 0 taken away, 1 not.")]
+Exit codes: 0 taken away or listed, 1 not.")]
     Remove {
         /// The binding's or agent's name, or `plugin`
-        name: String,
+        name: Option<String>,
         /// Only show what would change
-        #[arg(long)]
+        #[arg(long, requires = "name")]
         dry_run: bool,
     },
     /// Print an entry for the map, with a fresh key for FILE, or a binding
     #[command(after_help = "\
-The entry is a table of its own, so you can append it to any map, also to an empty or a
-new one: it needs no [keys] above it. Each run makes another key. With --bind, it is a
-binding, which has none.
+The entry is a table of its own, so you can append it to any map: it needs no [keys] above
+it. Each run makes another key. With --bind, it is a binding, which has none.
 
 Examples:
   keyhole setup key ~/notes/identifiers.md
-  mkdir -p -m 700 ~/.config/keyhole &&
-    keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml
+  keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml
 
-Standard error says if the file would be refused as it is now.
+`keyhole check` then says whether the file would be served.
 
-Exit codes: 0 printed, 1 not printed; standard error then says why, for example that
-the map would be invalid with it.")]
-    Key {
-        /// The Markdown file: absolute, under ~/, or relative to the current directory
-        file: PathBuf,
-        #[command(flatten)]
-        names: Names,
-        /// The largest size that is served, for a client that has a limit
-        #[arg(long, value_name = "BYTES", value_parser = max_bytes)]
-        max_bytes: Option<u64>,
-    },
+Exit codes: 0 printed, 1 not printed; standard error then says why.")]
+    Key(Wanted),
+}
+
+#[derive(Debug, clap::Args)]
+struct Wanted {
+    /// The Markdown file
+    file: String,
+    #[command(flatten)]
+    names: Names,
+    /// The largest size that is served, for a client that has a limit
+    #[arg(long, value_name = "BYTES", value_parser = max_bytes)]
+    max_bytes: Option<u64>,
 }
 
 /// Parses a size, as a map could have it.
@@ -124,169 +111,221 @@ fn max_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
 }
 
-/// The output.
-pub(crate) struct Output {
-    /// On standard output.
-    pub(crate) text: String,
-    /// On standard error, one per line.
-    pub(crate) warnings: Vec<String>,
+/// Why nothing is printed or changed. No message repeats the user's input: it may be a key.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SetupError {
+    #[error("{0}")]
+    Setup(keyhole_setup::SetupError),
+    #[error("{1}\nThe file is not served yet: {0}")]
+    Unserved(String, String),
+    #[error("the output would show a text that holds a key of your map; choose another name")]
+    HoldsAKey,
+    #[error("with this entry, the map would be invalid: {0}")]
+    Entry(MapError),
+    #[error("{0}")]
+    Said(String),
 }
 
-impl From<String> for Output {
-    fn from(text: String) -> Self {
-        Self {
-            text,
-            warnings: Vec::new(),
-        }
+impl<E: Into<keyhole_setup::SetupError>> From<E> for SetupError {
+    fn from(error: E) -> Self {
+        Self::Setup(error.into())
     }
 }
 
-/// Why nothing is printed. No message repeats the user's input: it may be a key.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SetupError {
-    #[error("name a client, or `key` and a file; `keyhole setup` lists the clients")]
-    NoClient,
-    #[error("{0}")]
-    Program(#[from] ProgramError),
-    #[error("{0}")]
-    Name(#[from] NameError),
-    #[error("{0}")]
-    Door(#[from] keyhole_setup::SetupError),
-    #[error("{0}")]
-    Ask(#[from] keyhole_setup::ask::AskError),
-    #[error("nothing is changed: {0}\n\n{1}")]
-    ByHand(keyhole_setup::FileError, String),
-    #[error("nothing is changed")]
-    Declined,
-    #[error("name the server and its agent: add --bind NAME, or --inject AGENT")]
-    NoName,
-    #[error("nothing is changed: {0}")]
-    Tickets(keyhole_core::ticket::TicketError),
-    #[error("HOME does not say where your home is")]
-    NoHome,
-    #[error("the result cannot be checked: {0}; run `keyhole check`")]
-    Unchecked(crate::start::StartError),
-    #[error("all is written, but {0}\n\n{1}")]
-    Refused(String, String),
-    #[error("the output would show a text that holds a key of your map; choose another name")]
-    HoldsAKey,
-    #[error(
-        "the map has a binding of this name already, on line {0}; change that one, or choose another name"
-    )]
-    BindingExists(u32),
-    #[error("with this entry, the map would be invalid: {0}")]
-    Entry(MapError),
-    #[error("{}", .0.at_start())]
-    Map(MapError),
-    #[error("{0}")]
-    ForeignHome(String),
-    #[error("{0}")]
-    Location(#[from] LocationError),
-    #[error("the system gives no random bytes: {0}")]
-    Random(getrandom::Error),
-    #[error("the file cannot be tried: {0}")]
-    Sandbox(#[from] SandboxError),
-    #[error("the file cannot be tried: {0}")]
-    Start(#[from] io::Error),
-}
-
-/// Runs `keyhole setup`, and returns what it prints.
+/// Runs `keyhole setup`. Returns what it prints.
 ///
 /// # Errors
 /// [`SetupError`].
-pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
+    let variable = |name: &str| std::env::var_os(name);
+    let start = |why: &dyn std::fmt::Display| SetupError::Said(why.to_string());
+    let location = Location::find(None, variable).map_err(|why| start(&why))?;
+    if let Some(why) = foreign_map(&location) {
+        return Err(SetupError::Said(why));
+    }
+    let home = location
+        .home()
+        .ok_or_else(|| start(&"HOME does not say where your home is"))?;
+    // Only a client's texts name it.
+    let program = if arguments.what.is_none() {
+        Program::this().map_err(|why| start(&why))?
+    } else {
+        Program::default()
+    };
+    let user = User {
+        home: home.to_owned(),
+        map: LiveMap::new(location),
+        variable: &variable,
+        program: program.path,
+    };
     let Arguments {
         client,
-        names,
+        names: given,
         inject,
         file,
         dry_run,
         what,
     } = arguments;
-    let (bind, agent) = (names.bind.as_deref(), names.agent.as_ref());
-    match (what, client, file) {
-        (Some(Command::Plugin { file, dry_run }), ..) => {
-            write(Wish::Give(Some(What::Plugin), file.as_deref()), *dry_run)
-        }
-        (Some(Command::Remove { name, dry_run }), ..) => write(Wish::Remove(name), *dry_run),
-        (
-            Some(Command::Key {
-                file,
-                names,
-                max_bytes,
-            }),
-            ..,
-        ) => entry::for_file(file, names, *max_bytes, &UserMap::read()?),
-        (None, Some(client), Some(file)) => {
-            let client = client.clone();
-            let what = match inject {
-                Some(agent) => What::Inject {
-                    client,
-                    agent: agent.to_string(),
-                },
-                None => What::Bind {
-                    client,
-                    name: bind.ok_or(SetupError::NoName)?.to_owned(),
-                    agent: agent.map(ToString::to_string),
-                },
-            };
-            write(Wish::Give(Some(what), Some(file)), *dry_run)
-        }
-        (None, Some(client), None) => match inject {
-            Some(agent) => print::hook(client, agent, &UserMap::read()?),
-            None => print::recipe(client, bind, agent, &UserMap::read()?),
+    let wish = flow::Wish {
+        name: given.bind.as_deref().or(inject.as_deref()),
+        agent: given.agent.as_deref(),
+        is_hook: inject.is_some(),
+        file: file.as_deref(),
+        caution: program.caution,
+    };
+    match (what, client.as_deref().and_then(clients::named)) {
+        (Some(Command::Remove { name, dry_run }), _) => match name {
+            Some(name) => flow::remove(&user, name, *dry_run),
+            None => Ok(listed(&names(&user)?)),
         },
-        (None, None, _) if bind.is_some() || agent.is_some() => Err(SetupError::NoClient),
-        (None, None, _) if io::stdin().is_terminal() && io::stdout().is_terminal() => {
-            write(Wish::Give(None, None), false)
+        (Some(Command::Key(wanted)), _) => entry(&user, wanted),
+        (None, Some(client))
+            if client.name == "plugin" && (wish.name.is_some() || wish.agent.is_some()) =>
+        {
+            let why = "the plugin's agent has its own name: leave --bind, --inject and --agent out";
+            Err(SetupError::Said(why.to_owned()))
         }
-        (None, None, _) => Ok(found::list(|name| std::env::var_os(name)).into()),
+        (None, Some(client)) if file.is_some() || client.name == "plugin" => {
+            flow::install(&user, Some(client), &wish, *dry_run)
+        }
+        (None, Some(client)) => printed(&user, &client, &wish, given.bind.is_some()),
+        (None, None) if wish.name.is_some() || wish.agent.is_some() => {
+            let why = "name a client, or `key` and a file; `keyhole setup` lists the clients";
+            Err(SetupError::Said(why.to_owned()))
+        }
+        (None, None) if io::stdin().is_terminal() && io::stdout().is_terminal() => {
+            flow::install(&user, None, &wish, false)
+        }
+        (None, None) => Ok(list(&user, false) + LINES),
     }
 }
 
-/// What is to be written or taken away.
-enum Wish<'a> {
-    /// A file to an agent: what is not said, the user is asked for.
-    Give(Option<What>, Option<&'a Path>),
-    Remove(&'a str),
-}
+const LINES: &str = "
+keyhole setup                                 in a terminal: asks, shows, writes
+keyhole setup CLIENT --bind NAME --file FILE  the same, for what you name
+keyhole setup CLIENT --bind NAME              prints what the client needs
+keyhole setup remove [NAME]                   takes away what setup wrote; lists the names
+keyhole setup key FILE                        prints an entry for the map, with a fresh key
+";
 
-/// The user's map, as it is now.
-struct UserMap {
-    live: LiveMap,
-    /// None means that there is no map yet.
-    map: Option<Arc<Map>>,
-}
-
-impl UserMap {
-    /// # Errors
-    /// If there is a map that cannot be used: then we do not know which texts are
-    /// keys, and the user could not use the output either.
-    fn read() -> Result<Self, SetupError> {
-        let location = Location::find(None, |name| std::env::var_os(name))?;
-        if let Some(why) = foreign_map(&location) {
-            return Err(SetupError::ForeignHome(why));
-        }
-        let live = LiveMap::new(location);
-        let map = match live.current() {
-            Ok(map) => Some(map),
-            Err(MapError::Missing { .. }) => None,
-            Err(error) => return Err(SetupError::Map(error)),
+/// The clients, and which of them are here. It only asks whether commands and folders exist.
+fn list(user: &User<'_>, is_numbered: bool) -> String {
+    let row = |number: &str, name: &str, who: &str, here: &str| {
+        let number = if is_numbered {
+            format!("{number:>3}  ")
+        } else {
+            String::new()
         };
-        Ok(Self { live, map })
-    }
-
-    /// Returns `text`, which contains these names, if neither it nor a name reveals
-    /// a key of the map.
-    fn conceals(&self, text: String, names: &[Option<&str>]) -> Result<String, SetupError> {
-        let secrets = self.map.as_ref().map(|map| Secrets::of(map));
-        let tells = |text: &str| {
-            let secrets = secrets.as_ref();
-            secrets.is_some_and(|secrets| secrets.are_told_by(text))
+        format!("{number}{name:<18} {who:<23} {here}\n")
+    };
+    let mut text = row("", "CLIENT", "WHO GETS THE FILE", "FOUND HERE");
+    for (at, client) in clients::all().enumerate() {
+        let here = match user.sign(&client) {
+            Some(folder) if folder.starts_with('~') => format!("yes, {folder}"),
+            Some(command) => format!("yes, the command {command}"),
+            None => "-".to_owned(),
         };
-        match tells(&text) || names.iter().flatten().any(|name| tells(name)) {
-            true => Err(SetupError::HoldsAKey),
-            false => Ok(text),
-        }
+        let number = (at + 1).to_string();
+        text += &row(&number, client.name, client.audience.in_words(), &here);
     }
+    text
+}
+
+/// The names that `remove` takes.
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        return "The map has no entry that setup would write.\n".to_owned();
+    }
+    format!(
+        "keyhole setup remove NAME takes away what setup wrote for one of these:\n\n  {}\n",
+        names.join("\n  ")
+    )
+}
+
+/// All that a client needs, to be pasted.
+fn printed(
+    user: &User<'_>,
+    client: &Client,
+    wish: &flow::Wish<'_>,
+    is_named: bool,
+) -> Result<String, SetupError> {
+    let name = wish.name.unwrap_or(client.usual());
+    let (option, of_key) = if wish.is_hook {
+        ("inject", "agent")
+    } else {
+        ("bind", "bind")
+    };
+    let mut key = format!("--{of_key} {name}");
+    // A shell may read the name in its own way: then the user writes it.
+    let word = wish.agent.map(|agent| bare(agent).unwrap_or("NAME"));
+    let agent = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
+    key += &agent;
+    key.extend(client.max_bytes.map(|most| format!(" --max-bytes {most}")));
+    let mut said: Vec<_> = wish.caution.iter().cloned().collect();
+    said.push(format!(
+        "To have it written, add --file, in a terminal: keyhole setup {} --{option} {name}{agent} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE {key}",
+        client.name
+    ));
+    let who = if wish.is_hook {
+        let hook = hook(client, user, name)?;
+        said.extend(hook.texts);
+        said.push(hook.last);
+        by_hook(name)
+    } else {
+        let filled = Filled::new(client, user, name, wish.agent)?;
+        if !is_named {
+            said.push(format!(
+                "The name {name} is an example; --bind takes another."
+            ));
+        }
+        said.extend(filled.blocks(client, |_| true));
+        let notes = client.notes.iter().chain(&client.by_hand);
+        said.extend(notes.map(|note| filled.fill(note)));
+        let count = wish.agent.filter(|_| client.audience == Audience::Client);
+        let count = count.map(|agent| format!(" All of them count as the agent {agent}."));
+        filled.fill(client.who) + &count.unwrap_or_default()
+    };
+    let text = format!("{who}\n\n{}\n", said.join("\n\n"));
+    conceals(user, &text, &[Some(name), wish.agent])?;
+    Ok(text)
+}
+
+/// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots;
+/// a shell's `>>` has made the map before we look.
+fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
+    let file = File::find(&wanted.file, &user.home)?;
+    let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
+    let (roots, table) =
+        keyhole_setup::entry(&user.home, &file, names, wanted.max_bytes, &fresh()?);
+    let map = Some(user.location().file()).filter(|map| map.is_file());
+    let map = map.and_then(|map| fs::read_to_string(map).ok());
+    let is_blank = map.is_none_or(|map| map.trim().is_empty());
+    let roots = roots.filter(|_| is_blank).unwrap_or_default();
+    let text = roots + &table;
+    conceals(user, &text, &[Some(&file.written), names.0, names.1])?;
+    user.map.extended_by(&text).map_err(SetupError::Entry)?;
+    Ok(text)
+}
+
+/// A key of 128 random bits.
+fn fresh() -> Result<String, SetupError> {
+    let mut bytes = [0; 16];
+    let filled = getrandom::fill(&mut bytes);
+    filled.map_err(|why| SetupError::Said(format!("the system gives no random bytes: {why}")))?;
+    Ok(format!("k-{}", hex(&bytes)))
+}
+
+/// Whether neither the text nor one of these names, which it holds, reveals a key of the map.
+fn conceals(user: &User<'_>, text: &str, names: &[Option<&str>]) -> Result<(), SetupError> {
+    let map = match user.map.current() {
+        // What is no map has no keys.
+        Err(MapError::Missing { .. }) => return Ok(()),
+        read => read?,
+    };
+    let secrets = Secrets::of(&map);
+    let tells = |text: &&str| secrets.are_told_by(text);
+    if names.iter().flatten().chain([&text]).any(tells) {
+        return Err(SetupError::HoldsAKey);
+    }
+    Ok(())
 }

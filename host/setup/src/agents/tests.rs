@@ -103,3 +103,42 @@ fn it_looks_into_folders_and_neither_a_pipe_nor_a_circle_of_links_holds_it_up() 
     assert_eq!(files, [agents.path().join("team/inner/a.md")]);
     assert_eq!(own_agents(&folder.path().join("gone")), []);
 }
+
+#[test]
+fn a_program_that_is_not_there_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let there = folder.path().join("keyhole");
+    fs::write(&there, "").unwrap();
+    let there = there.to_str().unwrap();
+    for (command, is_gone) in [
+        ("command: /gone/keyhole", true),
+        ("\"command\": \"/gone/a b/keyhole\"", true),
+        ("command: '/gone/keyhole'", true),
+        (&*format!("command: {there}"), false),
+        ("command: keyhole", false),
+        ("command: /gone/python3", false),
+    ] {
+        let text = format!(
+            "---\nmcpServers: [{{b: {{{command}, args: [keyhole, serve, --bind, b]}}}}]\n---\n"
+        );
+        let agents = servers(Path::new("a.md"), &text);
+        assert_eq!(agents[0].gone.is_some(), is_gone, "{command}");
+    }
+}
+
+#[test]
+fn a_hook_that_hands_an_agent_its_file_is_found_as_setup_writes_it() {
+    let settings = |program: &str| crate::tests::hooked(program, "acme:a");
+    let found = InjectHook::all(&settings("/gone/a b/keyhole")).remove(0);
+    assert_eq!(found.agent, "acme:a");
+    assert_eq!(found.map, Path::new("/h/it's/m.toml"));
+    assert!(found.is_gone());
+    assert!(!InjectHook::all(&settings("/bin/sh"))[0].is_gone());
+    for other in [
+        "null",
+        "{\"hooks\": []}",
+        "{\"hooks\": {\"SubagentStart\": [{\"hooks\": [{}]}]}}",
+    ] {
+        assert_eq!(InjectHook::all(&serde_json::from_str(other).unwrap()), []);
+    }
+}

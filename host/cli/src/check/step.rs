@@ -5,22 +5,24 @@
     reason = "it says what stands in the way, and serves nothing"
 )]
 
-use super::{Advice, plugin::DOOR};
-use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
+use super::{claude::DOOR, entry::Advice};
+use keyhole_core::{
+    Entry, Location, Map, MapError, Refusal, Unresolved,
+    limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
+    locate,
+};
 use keyhole_setup::{
-    document::is_open,
+    file::is_open,
     is_under_sudo,
     paste::{self, quoted, word},
     program::is_command,
 };
 use keyhole_walk::{
-    Distrust, DistrustReason, SystemError,
-    printable::{is_visible, printable, visible},
+    Distrust, DistrustReason, GrantedFile, System, SystemError, WalkError, Walker,
+    printable::{printable, visible},
 };
 use std::{
-    env,
-    ffi::OsStr,
-    fs,
+    env, fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
@@ -38,32 +40,57 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
 
 /// A link on the way may be anybody's, and leads elsewhere than the user reads.
 fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
-    let is_on_the_way = file.starts_with(&distrust.path);
+    use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
     let is_mode = matches!(
         distrust.why,
-        DistrustReason::WritableByOthers
-            | DistrustReason::WritableByGroup
-            | DistrustReason::UnknownGroup(_)
+        WritableByOthers | WritableByGroup | UnknownGroup(_)
     );
+    let is_on_the_way = file.starts_with(&distrust.path);
     let path = word(&distrust.path).filter(|_| is_mode && is_on_the_way)?;
     Some(format!("chmod go-w {path}"))
 }
 
+/// What others could change: this entry's file, or a folder or link on its path.
+fn distrust(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
+    let walker = Walker::new(System);
+    let grant = match locate(&walker, map, entry) {
+        Ok(grant) => grant,
+        Err(Unresolved::Walk(WalkError::Untrusted(distrust))) => return Some(distrust),
+        Err(_) => return None,
+    };
+    match GrantedFile::open(&walker, &grant.directory, &grant.name, 0) {
+        Err(WalkError::Untrusted(distrust)) => Some(Distrust {
+            path: file.to_owned(),
+            ..distrust
+        }),
+        _ => None,
+    }
+}
+
 /// What to do about this one file, if the code does not say it all.
-pub(super) fn leads(
+pub(super) fn to_a_file(
     code: Refusal,
+    map: &Map,
     entry: &Entry,
     file: &Path,
     location: &Location,
 ) -> Option<Advice> {
+    // What hung would hang once more.
+    if code == Refusal::TimedOut {
+        return None;
+    }
+    if code == Refusal::Untrusted {
+        return distrust(map, entry, file).map(|distrust| cure(&distrust, file));
+    }
     let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let (place, found) = (printable(&real), real.metadata().ok());
-    let name = real.file_name().unwrap_or_default().to_string_lossy();
+    let place = printable(&real);
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => {
-            let text = "this is a directory: add the file's name".to_owned();
-            return Some((text, Vec::new()));
+            return Some((
+                "this is a directory: add the file's name".to_owned(),
+                Vec::new(),
+            ));
         }
         // If no file has the name, it may be something else, such as a key.
         Refusal::NotMarkdown if !path.ends_with(".md") => return None,
@@ -72,25 +99,27 @@ pub(super) fn leads(
         ),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound => return Some(nothing_there(path, file)),
-        Refusal::OutsideRoot if name.contains('\\') => {
+        Refusal::OutsideRoot if real.as_os_str().as_encoded_bytes().contains(&b'\\') => {
             "the file's own name has a backslash: rename it, and write that in the map".to_owned()
         }
-        Refusal::OutsideRoot if holds_home(real.parent()?, location) => {
-            format!(
-                "the file is {place}, directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map"
-            )
-        }
+        Refusal::OutsideRoot if holds_home(real.parent()?, location) => format!(
+            "the file is {place}, directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map"
+        ),
         Refusal::OutsideRoot => format!(
             "the file is {place}: add {} to roots, or move the file",
             quoted(visible(real.parent()?)?)
         ),
-        Refusal::PermissionDenied if is_kept_from_this_app(&real) => KEPT.to_owned(),
         Refusal::PermissionDenied => format!("run: {}", opening(file)?),
         Refusal::TooLarge => {
-            let size = found?.len();
-            let text = match size > MAX_MAX_BYTES {
-                true => format!("it has {size} bytes; shorten it to at most {MAX_MAX_BYTES}"),
-                false => format!("it has {size} bytes: set max_bytes = {size} in its entry"),
+            let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes());
+            // Another limit than ours is one of a client, above which it keeps the file where
+            // others can read it.
+            let text = if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
+                format!(
+                    "it has {size} bytes. Shorten it; or set max_bytes = {size} in its entry, if its client takes so much (Claude Code: 500,000 characters)"
+                )
+            } else {
+                format!("it has {size} bytes: shorten it to at most {limit}")
             };
             return Some((text, Vec::new()));
         }
@@ -99,22 +128,17 @@ pub(super) fn leads(
     Some((text, vec![file.to_owned(), real]))
 }
 
-/// What to do if [`is_kept_from_this_app`].
-const KEPT: &str = "macOS does not let this app read it, whatever its mode: allow the app in System Settings under Privacy & Security, or move the file to ~/private";
-
-/// Whether macOS keeps the app that started us from a file, as in Documents, Desktop, Downloads
-/// and cloud folders. A mode gives another error than EPERM.
-fn is_kept_from_this_app(file: &Path) -> bool {
-    let error = || fs::File::open(file).err()?.raw_os_error();
-    cfg!(target_os = "macos") && error() == Some(1)
-}
-
-/// What lets the user read the file: it, or the folder that they may not enter.
+/// What lets the user read the file, if a mode keeps them from it or from a folder above it.
 fn opening(file: &Path) -> Option<String> {
-    let is_seen = |at: &&Path| at.symlink_metadata().is_ok();
-    let shut = file.ancestors().find(is_seen)?;
-    let rights = if shut.is_dir() { "u+rx" } else { "u+r" };
-    Some(format!("chmod {rights} {}", word(shut)?))
+    let mut above = file.ancestors();
+    let (shut, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
+    let (rights, bits) = if found.is_dir() {
+        ("u+rx", 0o500)
+    } else {
+        ("u+r", 0o400)
+    };
+    let path = word(shut).filter(|_| found.mode() & bits != bits)?;
+    Some(format!("chmod {rights} {path}"))
 }
 
 /// What closes a file that others may read, if they may.
@@ -129,95 +153,58 @@ fn nothing_there(path: &str, file: &Path) -> Advice {
     let dangles = |path: &&Path| path.is_symlink() && !path.exists();
     let link = file.ancestors().find(dangles);
     let to = link.and_then(|link| fs::read_link(link).ok());
-    let (from, at) = (
-        printable(link.unwrap_or(file)),
-        to.as_deref().unwrap_or(file),
-    );
+    let from = printable(link.unwrap_or(file));
     let gone = match &to {
         Some(to) => format!("{from} is a link to {}, where nothing is", printable(to)),
-        None if looks_there(file) => format!(
-            "nothing is at {from}, but a name beside it may only look the same: copy that into the map"
-        ),
         None => format!("nothing is at {from}"),
     };
-    let start = match Path::new(path).is_relative() && !path.starts_with("~/") {
-        true if path.starts_with('$') => ": nothing replaces a $ there, so write ~/ for your home",
-        true => ": a relative one starts at the map's directory",
-        false => "",
+    let start = match path {
+        _ if path.starts_with(['/', '~']) => "",
+        _ if path.starts_with('$') => ": nothing replaces a $ there, so write ~/ for your home",
+        _ => ": a relative one starts at the map's directory",
     };
     let text = format!("{gone}; create it, or fix the path in the map{start}");
-    (text, vec![file.to_owned(), at.to_owned()])
-}
-
-/// Whether the file's folder has a name that a reader may take for the file's own.
-fn looks_there(file: &Path) -> bool {
-    let Some((folder, name)) = file.parent().zip(file.file_name()) else {
-        return false;
-    };
-    let letters = |name: &OsStr| -> Vec<char> {
-        let name = name.to_string_lossy();
-        let is_letter = |c: &char| is_visible(*c) && !matches!(c, '\u{300}'..='\u{36f}');
-        name.chars().filter(is_letter).collect()
-    };
-    let name = letters(name);
-    let looks = |other: &OsStr| {
-        let other = letters(other);
-        let is_like = |(a, b): (&char, &char)| {
-            a == b || a.is_whitespace() && b.is_whitespace() || !(a.is_ascii() && b.is_ascii())
-        };
-        name.len() == other.len() && name.iter().zip(&other).all(is_like)
-    };
-    let beside = fs::read_dir(folder).into_iter().flatten().flatten();
-    beside.take(1000).any(|entry| looks(&entry.file_name()))
+    (text, vec![file.to_owned(), to.unwrap_or_default()])
 }
 
 /// What to do if the map cannot be used.
 pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> {
-    match error {
-        MapError::Missing { .. } => to_a_missing_map(location, "setup"),
-        MapError::Untrusted(distrust) => {
-            Some(format!("run: {}", shutting(distrust, location.file())?))
+    let command = match error {
+        MapError::Missing { .. } => return to_a_missing_map(location, "setup"),
+        MapError::Parse { source, .. } => return source.help.clone(),
+        MapError::Untrusted(distrust) => shutting(distrust, location.file())?,
+        MapError::Unreadable { source, .. } if *source == SystemError::Denied => {
+            opening(location.file()).filter(|_| !location.is_named())?
         }
-        MapError::Unreadable { source, .. }
-            if *source == SystemError::Denied && !location.is_named() =>
-        {
-            Some(format!("run: {}", opening(location.file())?))
-        }
-        MapError::Parse { source, .. } => source.help.clone(),
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(format!("run: {command}"))
 }
 
 /// Where the map leads if it is a link; else the command that makes one, with these arguments.
 pub(super) fn to_a_missing_map(location: &Location, arguments: &str) -> Option<String> {
-    let map = location.file();
-    if let Ok(to) = fs::read_link(map) {
+    if let Ok(to) = fs::read_link(location.file()) {
         let to = printable(&to);
         return Some(format!(
             "it is a link to {to}, where nothing is: make that file, or remove the link"
         ));
     }
-    if location.is_named() {
+    Some(if location.is_named() {
         return None;
-    }
-    // HOME may be root's then: no client of the user looks for a map there.
-    if is_under_sudo(|name| env::var_os(name)) {
-        let said = "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo";
-        return Some(said.to_owned());
-    }
-    if usual(location).is_some_and(|there| there.is_file()) {
-        let said = "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME";
-        return Some(said.to_owned());
-    }
-    let door = door(arguments);
-    Some(format!(
-        "to make one, run this in a terminal; it shows what it writes, and asks: {door}"
-    ))
+    } else if is_under_sudo(|name| env::var_os(name)) {
+        // HOME may be root's then: no client of the user looks for a map there.
+        "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned()
+    } else if usual(location).is_some_and(|there| there.is_file()) {
+        "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
+    } else {
+        let door = door(arguments);
+        format!("to make one, run this in a terminal; it shows what it writes, and asks: {door}")
+    })
 }
 
 /// The command of this program with these arguments, by its full path if that is needed.
 pub(super) fn door(arguments: &str) -> String {
-    let program = std::env::current_exe().ok();
+    let program = env::current_exe().ok();
     let root = || program.as_deref()?.parent()?.parent();
     let of_the_plugin = || root().map(|root| root.join("bin/keyhole"));
     match of_the_plugin().filter(|it| it.is_file() && arguments == DOOR) {
@@ -235,18 +222,16 @@ pub(super) fn plugins(command: &Path, arguments: &str) -> String {
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
-/// That HOME is another user's, as `sudo` may leave it: then nothing in it is served.
-fn foreign_home(location: &Location) -> Option<String> {
+/// That HOME is another user's, as `sudo` may leave it, and the map is there: then nothing is
+/// served, and nothing else need be said.
+pub(crate) fn foreign_map(location: &Location) -> Option<String> {
+    let home = location
+        .home()
+        .filter(|home| location.file().starts_with(home))?;
     let user = rustix::process::geteuid().as_raw();
-    let owner = fs::metadata(location.home()?).ok()?.uid();
+    let owner = fs::metadata(home).ok()?.uid();
     (owner != user && owner != 0)
         .then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
-}
-
-/// The same, if the map is in that home too: then nothing else need be said.
-pub(crate) fn foreign_map(location: &Location) -> Option<String> {
-    let is_there = location.file().starts_with(location.home()?);
-    foreign_home(location).filter(|_| is_there)
 }
 
 /// Whether the home is in this folder, which is no link, or is it.
@@ -260,9 +245,7 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
 #[cfg(target_os = "linux")]
 pub(super) fn wide_map(location: &Location) -> Option<String> {
     let directories = keyhole_walk::directories_of(location.file());
-    let mut real = directories
-        .iter()
-        .filter_map(|directory| directory.canonicalize().ok());
+    let mut real = directories.iter().filter_map(|it| it.canonicalize().ok());
     real.any(|real| holds_home(&real, location)).then(|| {
         "the map lies directly in your home, or above it, so a server may read all that is there; keep the map in a folder of its own".to_owned()
     })
@@ -279,11 +262,7 @@ fn usual(location: &Location) -> Option<PathBuf> {
 }
 
 /// What the user should know of the environment.
-pub(super) fn surroundings(location: &Location) -> Vec<String> {
-    let mut notes: Vec<String> = foreign_home(location).into_iter().collect();
-    let usual = usual(location).filter(|usual| usual != location.file());
-    if usual.is_some() && !location.is_named() {
-        notes.push("XDG_CONFIG_HOME is set here; a client that starts without it looks for ~/.config/keyhole/context-map.toml. Add --map and the map's path to the server's arguments".to_owned());
-    }
-    notes
+pub(super) fn surroundings(location: &Location) -> Option<String> {
+    let is_usual = usual(location)? == location.file() || location.is_named();
+    (!is_usual).then(|| "XDG_CONFIG_HOME is set here; a client that starts without it looks for ~/.config/keyhole/context-map.toml. Add --map and the map's path to the server's arguments".to_owned())
 }

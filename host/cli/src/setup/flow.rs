@@ -1,0 +1,305 @@
+//! The questions of `keyhole setup`, in their order; and doing what was agreed to.
+
+use super::{SetupError, conceals, fresh, judge::is_served, list};
+use crate::{check, streams::note};
+use keyhole_core::{BindingName, LiveMap, ticket::Tickets};
+use keyhole_setup::{
+    PLUGIN, Plan, Request, User,
+    ask::Screen,
+    clients::{self, Audience, Client},
+    file::{self, File, NEW},
+    lock,
+    rules::{CAUTION, Places},
+};
+use keyhole_walk::printable::printable;
+use std::{
+    fmt::Display,
+    path::Path,
+    process,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+use tokio::{
+    runtime::Builder,
+    signal::unix::{SignalKind, signal},
+};
+
+/// What the command line says. The user is asked for the rest.
+#[derive(Default)]
+pub(super) struct Wish<'a> {
+    pub(super) name: Option<&'a str>,
+    pub(super) agent: Option<&'a str>,
+    pub(super) is_hook: bool,
+    pub(super) file: Option<&'a str>,
+    /// Why clients should not start this program where it is.
+    pub(super) caution: Option<String>,
+}
+
+const BUSY: &str = "another `keyhole setup` runs; end that one first";
+
+/// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
+static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
+
+/// The terminal, and the lock that keeps another setup away.
+fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>), SetupError> {
+    let screen = Screen::open(is_dry, &user.home, user.variable)?;
+    if is_dry {
+        return Ok((screen, None));
+    }
+    let (is_busy, lock) = lock(&user.home);
+    if is_busy {
+        return Err(SetupError::Said(BUSY.to_owned()));
+    }
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    // From here on, it is caught.
+    let mut ctrl_c = {
+        let _entered = runtime.enter();
+        signal(SignalKind::interrupt())?
+    };
+    let listens = move || {
+        if runtime.block_on(ctrl_c.recv()).is_some() {
+            let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+            note(&said);
+            process::exit(130);
+        }
+    };
+    thread::Builder::new().spawn(listens)?;
+    Ok((screen, lock))
+}
+
+/// Writes what was agreed to.
+fn write(user: &User<'_>, plan: &Plan) -> Result<(), SetupError> {
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    *said = "\nIt is written.";
+    Ok(plan.write(&user.home)?)
+}
+
+/// Gives somebody a file. Returns what to print.
+pub(super) fn install(
+    user: &User<'_>,
+    client: Option<Client>,
+    wish: &Wish<'_>,
+    is_dry: bool,
+) -> Result<String, SetupError> {
+    let (mut screen, _lock) = begin(user, is_dry)?;
+    conceals(user, "", &[])?;
+    let client = client.map_or_else(|| ask_client(user, &mut screen), Ok)?;
+    // What keeps setup from writing at all comes before any other question.
+    for (folder, variable) in &client.folders {
+        user.folder(folder, variable)?;
+    }
+    if client.is_claude_code() {
+        Places::find(&user.home, user.variable)?;
+    }
+    let request = ask_rest(user, client, wish, &mut screen)?;
+    let (agent, file) = (request.agent.as_deref(), &*request.file.written);
+    conceals(user, "", &[Some(&request.name), agent, Some(file)])?;
+    let has_tickets = request.client.name == "claude-code" && !request.is_hook;
+    let tickets = has_tickets.then(|| Tickets::under(&user.tickets()));
+    if let Some(Err(why)) = tickets.as_ref().map(Tickets::could_be_made) {
+        return refused(format!("{why} ({})", printable(&user.tickets())));
+    }
+    let key = fresh()?;
+    let mut plan = Plan::install(user, &request, &key, true)?;
+    plan.notes.extend(wish.caution.clone());
+    // A new file is judged when it is there.
+    if !request.file.is_new {
+        let map = Arc::new(user.map.parse(plan.map.as_bytes())?);
+        let served = is_served(user, &map, plan.target.as_ref(), &request);
+        served.or_else(refused)?;
+    }
+    // A link could bring a key of the map into a path.
+    let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
+    conceals(user, &shown, &[])?;
+    let mut done = "Nothing more is to be changed.";
+    if plan.is_empty() {
+        screen.show(&notes(&plan))?;
+    } else {
+        agree(user, &request, &key, &mut plan, &mut screen)?;
+        done = "Done.";
+    }
+    if is_dry {
+        return Ok(screen.shown);
+    }
+    let made = tickets.map_or(Ok(()), |tickets| tickets.make());
+    let mut said = screen.shown + &checked(user, &request.client)?;
+    said.extend(plan.print.iter().map(|text| format!("\n{text}\n")));
+    let ending = ending(&plan);
+    let map = user.map.current()?;
+    made.map_err(|why| why.to_string())
+        .and_then(|()| is_served(user, &map, plan.target.as_ref(), &request))
+        .map_err(|why| SetupError::Unserved(why, format!("{said}{ending}")))?;
+    Ok(format!("{said}\n{done}\n{ending}"))
+}
+
+fn refused<T>(why: String) -> Result<T, SetupError> {
+    Err(keyhole_setup::SetupError::Refused(why).into())
+}
+
+/// What is still to do, and the last step.
+fn ending(plan: &Plan) -> String {
+    let todo = plan.todo.iter().map(|todo| format!("- {todo}\n"));
+    let todo = todo.collect::<String>();
+    let head = if todo.is_empty() {
+        ""
+    } else {
+        "\nStill to do:\n"
+    };
+    format!("{head}{todo}\n{}\n", plan.last)
+}
+
+fn notes(plan: &Plan) -> String {
+    let notes = plan.notes.iter().map(|note| format!("\n{note}\n"));
+    notes.collect()
+}
+
+/// Shows the plan, asks what is to be asked, and writes it; in a dry run, only shows it.
+fn agree(
+    user: &User<'_>,
+    request: &Request,
+    key: &str,
+    plan: &mut Plan,
+    screen: &mut Screen,
+) -> Result<(), SetupError> {
+    let shown = |plan: &Plan| {
+        let (changes, notes) = (plan.shown(&user.home), notes(plan));
+        format!("{}\n\nThis would be changed:\n{changes}{notes}", plan.who)
+    };
+    screen.show(&shown(plan))?;
+    if plan.has_rules {
+        screen.show(&format!("\n{CAUTION}\n"))?;
+    }
+    if !screen.is_asked() {
+        return Ok(());
+    }
+    if plan.has_rules && !screen.agrees("Add these rules?")? {
+        *plan = Plan::install(user, request, key, false)?;
+        screen.show("Without them, the main conversation may read the file itself.\n\n")?;
+        screen.show(&shown(plan))?;
+    }
+    if plan.is_empty() || !screen.agrees("\nWrite these changes?")? {
+        return declined();
+    }
+    write(user, plan)
+}
+
+fn declined<T>() -> Result<T, SetupError> {
+    Err(SetupError::Said("nothing is changed".to_owned()))
+}
+
+/// What `keyhole check` says now.
+fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
+    let live = Arc::new(LiveMap::new(user.location().clone()));
+    let report = check::report(&live).map_err(|why| {
+        SetupError::Said(format!(
+            "the result cannot be checked: {why}; run `keyhole check`"
+        ))
+    })?;
+    let plugin = (client.name == "plugin").then_some(Path::new("keyhole"));
+    let report = report.for_claude_code(user.location(), plugin, true);
+    Ok(report.to_text(false))
+}
+
+/// Which client: by its number or its name.
+fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError> {
+    screen.show(&format!("Who is to get a file?\n\n{}\n", list(user, true)))?;
+    let client = screen.ask("Number or name: ", |answer| {
+        let mut all = clients::all().enumerate();
+        let is_it = |(at, client): &(usize, Client)| {
+            answer.eq_ignore_ascii_case(client.name) || answer == (at + 1).to_string()
+        };
+        let client = all.find(is_it).map(|(_, client)| client);
+        client.ok_or_else(|| "The list has no such client: type its number or its name.".to_owned())
+    })?;
+    Ok(client)
+}
+
+/// Which file, and which name.
+fn ask_rest(
+    user: &User<'_>,
+    client: Client,
+    wish: &Wish<'_>,
+    screen: &mut Screen,
+) -> Result<Request, SetupError> {
+    let not_this = |why: &dyn Display| format!("Not this one: {why}.");
+    let file = if let Some(file) = wish.file.or((!screen.is_asked()).then_some(NEW)) {
+        File::find(file, &user.home)?
+    } else {
+        let question =
+            format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there): ");
+        screen.ask(&question, |answer| {
+            let named = if answer.is_empty() {
+                NEW
+            } else {
+                &file::typed(answer)
+            };
+            File::find(named, &user.home).map_err(|why| not_this(&why))
+        })?
+    };
+    let name = match wish.name {
+        Some(name) => name.to_owned(),
+        None if client.name == "plugin" => client.name.to_owned(),
+        None if wish.file.is_some() => {
+            let why = "name the server and its agent: add --bind NAME, or --inject AGENT";
+            return Err(SetupError::Said(why.to_owned()));
+        }
+        None => {
+            let usual = client.usual();
+            let whose = if client.audience == Audience::Client {
+                "server"
+            } else {
+                "agent"
+            };
+            let question =
+                format!("A name for the {whose}: a to z, digits and - (Enter: {usual}): ");
+            screen.ask(&question, |answer| {
+                let name = if answer.is_empty() { usual } else { answer };
+                let parsed = name.parse::<BindingName>().map_err(|why| not_this(&why))?;
+                client.takes(&parsed).map_err(|why| not_this(&why))?;
+                let is_taken = Plan::is_taken(user, &client, name, &file);
+                let other = || not_this(&"another file has this name already");
+                (!is_taken).then(|| name.to_owned()).ok_or_else(other)
+            })?
+        }
+    };
+    Ok(Request {
+        client,
+        name,
+        agent: wish.agent.map(str::to_owned),
+        is_hook: wish.is_hook,
+        file,
+    })
+}
+
+/// Takes away what setup wrote for a name. Returns what to print.
+pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String, SetupError> {
+    let (mut screen, _lock) = begin(user, is_dry)?;
+    let with_rules = Plan::remove(user, name, true)?;
+    let mut plan = Plan::remove(user, name, false)?;
+    let (changes, notes) = (plan.shown(&user.home), notes(&plan));
+    let what = format!("This takes away what setup wrote for {name}:\n{changes}{notes}");
+    screen.show(&what)?;
+    if with_rules.has_rules {
+        let rules = with_rules.shown_rules();
+        screen.show(&format!(
+            "\nNo other entry of the map needs these rules:\n{rules}"
+        ))?;
+    }
+    if is_dry {
+        return Ok(screen.shown + &ending(&plan));
+    }
+    if plan.is_empty() && !with_rules.has_rules {
+        return Err(SetupError::Said(format!(
+            "nothing is taken away\n{}",
+            ending(&plan)
+        )));
+    }
+    if with_rules.has_rules && screen.agrees("Take the rules away, too?")? {
+        plan = with_rules;
+    }
+    if plan.is_empty() || !screen.agrees("\nTake it away?")? {
+        return declined();
+    }
+    write(user, &plan)?;
+    Ok(format!("\nDone.\n{}", ending(&plan)))
+}

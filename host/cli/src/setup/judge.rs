@@ -1,0 +1,69 @@
+//! What a call would get with a map that is only planned.
+
+use crate::{
+    check::{ReadMap, Secrets, Warning, entry_report},
+    inject::MAX_DOCUMENT,
+    resources::runtime,
+};
+use keyhole_core::{Key, Loader, Map, Refusal, Target, limits::Limits, sandbox::Sandbox};
+use keyhole_setup::{Request, User};
+use std::{fmt::Display, sync::Arc};
+
+/// Whether the file reaches whom it is for with this map.
+///
+/// # Errors
+/// Why not, and what to do.
+pub(super) fn is_served(
+    user: &User<'_>,
+    map: &Arc<Map>,
+    target: Option<&Target>,
+    request: &Request,
+) -> Result<(), String> {
+    let found = match target {
+        Some(Target::Key(key)) => Key::try_from(&**key).ok().and_then(|key| map.find(&key)),
+        Some(Target::Bound(name)) => map.binding(name).map(|found| found.entry()),
+        _ => None,
+    };
+    let (entry, target) = found.zip(target).ok_or("the map has no entry for it")?;
+    let untried = |why: &dyn Display| format!("the file cannot be tried: {why}");
+    let limits = Limits::default();
+    let sandbox = Sandbox::embedded(limits).map_err(|why| untried(&why))?;
+    let runtime = runtime(limits.running, || {}).map_err(|why| untried(&why))?;
+    let loader = Loader::new(ReadMap(Ok(Arc::clone(map))).into(), sandbox, limits);
+    let (secrets, location) = (Secrets::of(map), user.location());
+    let report = entry_report(map, target.clone(), entry, &secrets, location, &loader);
+    let report = runtime.block_on(report);
+    runtime.shutdown_background();
+    if report.result == Err(Refusal::TooLarge) {
+        let why =
+            "the file has more bytes than the map allows (1 MiB, or its max_bytes): shorten it";
+        return Err(why.to_owned());
+    }
+    if let (Err(code), Some(why)) = (report.result, report.message()) {
+        return Err(format!(
+            "the file would be refused as {}: {why}",
+            code.as_str()
+        ));
+    }
+    let is_for_claude = request.client.is_claude_code();
+    let bytes = report.result.unwrap_or_default();
+    let size = if is_for_claude {
+        report.chars as u64
+    } else {
+        bytes
+    };
+    let has = |warning| report.warnings.contains(&warning);
+    if request.is_hook && has(Warning::Blank) {
+        return Err("a hook hands over no empty file: write it first".to_owned());
+    }
+    if request.is_hook && size > MAX_DOCUMENT as u64 {
+        return Err(
+            "a hook hands over 10,000 characters at most (Codex, Copilot: bytes): shorten the file"
+                .to_owned(),
+        );
+    }
+    if is_for_claude && has(Warning::LongForClaude) {
+        return Err(Warning::LongForClaude.to_string());
+    }
+    Ok(())
+}

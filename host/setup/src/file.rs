@@ -1,0 +1,186 @@
+//! The user's file: where it is, whether it is private, and which folder the map's `roots` need.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it looks at the file that the user names, and reads no byte of it"
+)]
+
+use crate::{NameError, disk::ACCESS_LIST, paste::plain, rules::without_links};
+use keyhole_walk::{System, Walker};
+use rustix::fs::getxattr_query;
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Component, Path, PathBuf},
+};
+
+/// The file that setup makes if the user has none.
+pub const NEW: &str = "~/private/identifiers.md";
+
+/// What it has then.
+pub(crate) const TEMPLATE: &str = "\
+# Home address (high)
+12 Example Street, and without the number
+
+# Phone (medium)
++1 555 0100, with any blanks or dashes
+";
+
+const ODD_PATH: NameError = NameError(
+    "this path cannot be used: write it in full or with ~/, without a character that is not shown",
+);
+const PLACEHOLDER: NameError =
+    NameError("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md");
+
+/// The user's file.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// As the map names it.
+    pub written: String,
+    /// Its path.
+    pub path: PathBuf,
+    /// The same, without links.
+    pub(crate) real: PathBuf,
+    /// Whether it is to be made.
+    pub is_new: bool,
+    /// Its size.
+    pub(crate) bytes: u64,
+}
+
+impl File {
+    /// Looks at the file that the user named, as a shell, a file manager or a browser writes it.
+    ///
+    /// # Errors
+    /// If no map can name it, or it is no Markdown file.
+    pub fn find(named: &str, home: &Path) -> Result<Self, NameError> {
+        let path = expanded(named, home)?;
+        if path.is_dir() {
+            return Err(NameError("this is a folder: name a Markdown file in it"));
+        }
+        // It may be a key in the wrong place, so this check comes before anything prints it.
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.filter(|name| name.len() > 3 && name.ends_with(".md"));
+        if name.ok_or(NameError("name a Markdown file: its name must end in .md"))? == "FILE.md" {
+            return Err(PLACEHOLDER);
+        }
+        let text = plain(&path).ok_or(ODD_PATH)?;
+        let written = short(&path, home).unwrap_or_else(|| text.to_owned());
+        let found = fs::metadata(&path).ok();
+        let is_new = found.is_none() && written == NEW;
+        if found.as_ref().is_some_and(|found| !found.is_file()) {
+            return Err(NameError("this is no regular file"));
+        }
+        if found.is_none() && !is_new {
+            return Err(NameError("no file is there; make it first"));
+        }
+        Ok(Self {
+            is_new,
+            bytes: found.map_or(0, |found| found.len()),
+            real: without_links(&path),
+            written,
+            path,
+        })
+    }
+
+    /// Whether a path leads to this file, also under another name.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let number = |at| fs::metadata(at).map(|found| (found.dev(), found.ino()));
+        path == self.path || number(path).is_ok_and(|there| number(&self.real).ok() == Some(there))
+    }
+}
+
+/// The absolute path that the user means.
+fn expanded(named: &str, home: &Path) -> Result<PathBuf, NameError> {
+    let url = named.strip_prefix("file://").map(percent_decoded);
+    let url = url.unwrap_or_else(|| Some(named.to_owned()));
+    let mut text = url.ok_or(ODD_PATH)?;
+    for start in ["~/", "$HOME/", "${HOME}/"] {
+        if let Some(rest) = text.strip_prefix(start) {
+            let path = home.join(rest.trim_start_matches('/'));
+            text = path.to_str().unwrap_or_default().to_owned();
+        }
+    }
+    if text == "FILE" || text.ends_with("/FILE") {
+        return Err(PLACEHOLDER);
+    }
+    if text.is_empty() || text.starts_with(['~', '$']) {
+        return Err(ODD_PATH);
+    }
+    let path = std::path::absolute(text).map_err(|_| ODD_PATH)?;
+    // Behind a link, `..` is another folder than the name says.
+    let has_dots = path.components().any(|part| part == Component::ParentDir);
+    let folder = path.parent().filter(|_| has_dots);
+    let real = folder.and_then(|folder| Some(folder.canonicalize().ok()?.join(path.file_name()?)));
+    Ok(real.unwrap_or(path))
+}
+
+/// What `%20` and its like stand for.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// What the user typed or dragged to a terminal, without a shell's quotes and backslashes.
+pub fn typed(answer: &str) -> String {
+    let (mut text, mut quote) = (String::new(), None);
+    let mut rest = answer.trim().chars();
+    while let Some(c) = rest.next() {
+        match (c, quote) {
+            ('\\', None | Some('"')) => text.extend(rest.next()),
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(end)) if c == end => quote = None,
+            (c, _) => text.push(c),
+        }
+    }
+    text
+}
+
+/// The path as it begins with `~/`.
+pub fn short(path: &Path, home: &Path) -> Option<String> {
+    let rest = path.strip_prefix(home).ok()?.to_str()?;
+    Some(format!("~/{rest}"))
+}
+
+/// The git repository that a file lies in.
+pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
+    let real = without_links(file);
+    let mut above = real.ancestors().skip(1);
+    let found = above.find(|folder| folder.join(".git").exists());
+    found.map(Path::to_owned)
+}
+
+/// Whether somebody else than its owner may read the file: its mode says so, and that of each
+/// folder on the way. A group that only the owner is in counts as the owner. Where there is an
+/// access list, the mode's group is whoever that names.
+pub fn is_open(real: &Path) -> bool {
+    let has = |at: &Path, bit| fs::metadata(at).is_ok_and(|found| found.mode() & bit != 0);
+    let has_list = |at: &Path| getxattr_query(at, ACCESS_LIST).is_ok_and(|size| size > 0);
+    let others = |at: &Path, bit| has(at, bit) || has(at, bit << 3) && has_list(at);
+    let has_others = || {
+        let found = fs::metadata(real).ok();
+        let others = found.map(|found| Walker::new(System).others_in(found.gid(), found.uid()));
+        others != Some(Ok(None))
+    };
+    let mut above = real.ancestors().skip(1);
+    others(real, 0o004) && above.clone().all(|folder| others(folder, 0o001))
+        || has(real, 0o040) && above.all(|folder| has(folder, 0o010)) && has_others()
+}
+
+/// Whether a file without links is beneath this folder.
+pub(crate) fn is_in(real: &Path, folder: &Path) -> bool {
+    real.starts_with(without_links(folder))
+}
+
+/// The folder that `roots` need for a file, as they have it. None if that would be the home, or
+/// above.
+pub(crate) fn root_of(real: &Path, home: &Path) -> Option<String> {
+    let real_home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
+    let folder = real.parent();
+    let root = folder.filter(|folder| !real_home.starts_with(folder))?;
+    let written = short(root, home).or_else(|| short(root, &real_home));
+    written.or_else(|| plain(root).map(str::to_owned))
+}

@@ -1,0 +1,369 @@
+//! What Claude Code makes of the settings files that it reads: which of them it loads, and what
+//! in them switches our agents or rules off.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it reads settings of the client, and opens nothing of the map"
+)]
+
+use crate::rules::{Denied, PlaceError, Places};
+use keyhole_walk::printable::printable_text;
+use serde_json::Value;
+use std::{ffi::OsString, fs, io::ErrorKind, path::Path};
+
+/// Where an administrator's settings are.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode"
+} else {
+    "/etc/claude-code"
+};
+
+/// A way in which an agent gets its file, or what keeps the main conversation from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The plugin's agent.
+    Plugin,
+    /// An agent's file that starts a server.
+    Agent,
+    /// A hook that hands an agent its file.
+    Inject,
+    /// The deny rules of the user's settings.
+    Rules,
+}
+
+/// Something that is wrong with the settings, or switched off in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong, what it means, and what to do.
+    pub text: String,
+    /// What it is about.
+    pub ways: Vec<Way>,
+    /// Whether these do not work then.
+    pub stops: bool,
+}
+
+/// What an administrator's keys do: where the key is, when it counts (it is true; it is a list
+/// without anything of ours; it lists this), what stops by it, and words.
+const DECIDED: &str = "\
+/allowManagedHooksOnly | true | plugin agent inject | no hook of yours or of a plugin runs, so no agent gets its file
+/allowedMcpServers | without | plugin agent | Keyhole's server is not among those that may run, so its agents get no file
+/strictKnownMarketplaces | without | plugin | the plugin's marketplace is not among those that are allowed, so the plugin cannot be installed
+/allowManagedPermissionRulesOnly | true | rules | no deny rule of yours counts, so the main conversation may read your file. Only an administrator's settings can hold these rules
+/strictPluginOnlyCustomization | agents | agent | your own agents are off. The plugin's agent is not
+/strictPluginOnlyCustomization | mcp | agent | the servers of your own agents are off, so they get no file. The plugin's agent is not
+/strictPluginOnlyCustomization | hooks | agent inject | your own hooks are off, so your own agents get no file. The plugin's agent is not
+/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly | true | - | mods are off, so the plugin's agent works as in older clients: the main conversation sees its tool, and is refused";
+
+/// What a value must be (or after `|`, may be). Otherwise the client loads nothing of the file.
+/// `*` is each member, EVENT each of [`EVENTS`], `[]` each of a list, and `[command]` each of that
+/// type; with `!`, it must be there.
+const SHAPES: &str = "\
+an object: permissions env enabledPlugins sandbox sandbox.ignoreViolations sandbox.network sandbox.filesystem sandbox.credentials
+an object|no objects: hooks
+a list: permissions.allow permissions.deny permissions.ask hooks.EVENT.[].hooks!
+a list|null: hooks.PreToolUse hooks.PermissionRequest
+a list of texts: permissions.additionalDirectories sandbox.excludedCommands sandbox.network.allowedDomains sandbox.filesystem.allowWrite sandbox.filesystem.denyRead sandbox.filesystem.denyWrite
+a text: hooks.EVENT.[].matcher hooks.EVENT.[].hooks.[].type! hooks.EVENT.[].hooks.[command].command!
+a number above 0: hooks.EVENT.[].hooks.[].timeout
+true or false: disableAllHooks permissions.blockReadsOutsideWorkingDirectories sandbox.enabled sandbox.failIfUnavailable sandbox.autoAllowBashIfSandboxed sandbox.allowUnsandboxedCommands sandbox.enableWeakerNestedSandbox
+true or false|a list of texts: enabledPlugins.*
+disable: permissions.disableBypassPermissionsMode permissions.disableAutoMode
+default, acceptEdits, plan, auto, dontAsk, bypassPermissions or manual: permissions.defaultMode";
+
+/// The events of hooks that each client knows. It takes no notice of others.
+const EVENTS: &str = "PreToolUse PermissionRequest PostToolUse SubagentStart SubagentStop SessionStart SessionEnd Stop UserPromptSubmit";
+
+/// What cannot be read.
+const UNREAD: &str = "what an administrator decides by a server or by device management (MDM) cannot be read here: /status in Claude Code names these sources";
+
+/// The settings of Claude Code.
+#[derive(Debug)]
+pub struct Settings {
+    /// The client's places.
+    pub places: Result<Places, PlaceError>,
+    /// The user's settings. Null if there are none, or the client does not load them.
+    pub value: Value,
+    /// The administrator's, each of one file.
+    managed: Vec<Value>,
+    /// Those that are known without the servers' names.
+    faults: Vec<Fault>,
+}
+
+impl Settings {
+    /// Reads the user's and the administrator's settings, and in `here`, if it is given, what the
+    /// project's switch off.
+    pub fn read(
+        home: &Path,
+        variable: impl Fn(&str) -> Option<OsString>,
+        here: Option<&Path>,
+    ) -> Self {
+        Self::of(Places::find(home, variable), here, Path::new(MANAGED))
+    }
+
+    fn of(places: Result<Places, PlaceError>, here: Option<&Path>, machine: &Path) -> Self {
+        let (mut value, mut faults) = (Value::Null, Vec::new());
+        let users = places.as_ref().ok().map(Places::settings);
+        match &places {
+            Ok(places) => {
+                let shown = format!("{}/settings.json", places.shown);
+                let loaded = loaded(&places.settings(), &shown);
+                let loaded = loaded.map_err(|fault| faults.push(fault));
+                value = loaded.unwrap_or_default();
+                faults.extend(hooks_off(&value, &shown));
+            }
+            Err(error) => faults.push(Fault::of("rules", error.to_string())),
+        }
+        for name in ["settings.json", "settings.local.json"] {
+            let file = here.map(|here| here.join(".claude").join(name));
+            let shown = format!(".claude/{name} of this folder");
+            // One that the client does not load switches nothing off.
+            let file = file.filter(|file| users.as_ref() != Some(file));
+            let project = file.and_then(|file| loaded(&file, &shown).ok());
+            let project = project.unwrap_or_default();
+            faults.extend(hooks_off(&project, &shown));
+            let mut plugins = project["enabledPlugins"].as_object().into_iter().flatten();
+            if plugins.any(|(name, on)| name.starts_with("keyhole@") && *on == false) {
+                let text = format!("{shown} switches the plugin off");
+                faults.push(Fault::of("plugin", text));
+            }
+        }
+        Self {
+            places,
+            value,
+            managed: managed(machine, &mut faults),
+            faults,
+        }
+    }
+
+    /// What the settings that count deny.
+    pub fn denied(&self) -> Denied {
+        let users = Some(&self.value).filter(|_| !self.is_managed_alone());
+        Denied::of(self.managed.iter().chain(users))
+    }
+
+    /// Where rules count. None if the client does not load the user's settings.
+    pub fn rules_file(&self) -> Option<String> {
+        let mut stopped = self.faults.iter().flat_map(|fault| &fault.ways);
+        let is_loaded = stopped.all(|way| *way != Way::Rules);
+        let places = self.places.as_ref().ok().filter(|_| is_loaded)?;
+        let users = format!("{}/settings.json", places.shown);
+        let managed = Some("the administrator's settings".to_owned());
+        managed.filter(|_| self.is_managed_alone()).or(Some(users))
+    }
+
+    fn is_managed_alone(&self) -> bool {
+        let is = |value: &Value| value["allowManagedPermissionRulesOnly"] == true;
+        self.managed.iter().any(is)
+    }
+
+    /// What is wrong or switched off. `servers` are the names of own agents' servers.
+    pub fn faults(&self, servers: &[&str]) -> Vec<Fault> {
+        let mut faults = self.faults.clone();
+        for row in DECIDED.lines() {
+            let mut cells = row.split(" | ");
+            let mut cell = || cells.next().unwrap_or_default();
+            let (pointer, when, ways) = (cell(), cell(), cell());
+            let all = self.managed.iter();
+            let mut values = all.filter_map(|one| one.pointer(pointer)).peekable();
+            let is_ours = |entry: &Value| {
+                let name = entry["serverName"].as_str();
+                name.is_some_and(|name| servers.contains(&name))
+                    || entry.to_string().contains("keyhole")
+            };
+            let has = |list: &Value, is: &dyn Fn(&Value) -> bool| {
+                list.as_array().is_some_and(|list| list.iter().any(is))
+            };
+            let counts = match when {
+                "without" => values.peek().is_some() && !values.any(|all| has(all, &is_ours)),
+                "true" => values.any(|value| *value == true),
+                // All that can be listed, if it is true: then the row on hooks says it.
+                "hooks" if values.peek().is_some_and(|all| **all == true) => true,
+                one => values.any(|all| has(all, &|it| it == one)),
+            };
+            if counts {
+                let key = pointer.rsplit('/').next().unwrap_or_default();
+                let text = format!("an administrator set {key}: {}", cell());
+                faults.push(Fault::of(ways, text));
+            }
+        }
+        if !self.managed.is_empty() {
+            faults.push(Fault::of("-", UNREAD.to_owned()));
+        }
+        faults
+    }
+}
+
+impl Fault {
+    fn of(words: &str, text: String) -> Self {
+        let mut ways = vec![Way::Plugin, Way::Agent, Way::Inject, Way::Rules];
+        ways.retain(|way| words.contains(&format!("{way:?}").to_lowercase()));
+        let stops = !ways.is_empty();
+        Self { text, ways, stops }
+    }
+}
+
+/// The settings, if the client loads the file.
+fn loaded(file: &Path, shown: &str) -> Result<Value, Fault> {
+    let checked = parsed(file).and_then(|value| match odd(&value) {
+        None => Ok(value),
+        Some((key, words)) => Err(format!(
+            "has a wrong value: {} must be {words}",
+            printable_text(&key)
+        )),
+    });
+    checked.map_err(|why| {
+        let is_of_hooks = why.contains(": hooks");
+        let some = if is_of_hooks { " (in some versions)" } else { "" };
+        let text = format!(
+        "{shown} {why}. Claude Code then loads nothing of this file{some}: no deny rule, hook or plugin in it counts. Fix it, and check again"
+    );
+    Fault::of("plugin inject rules", text)
+    })
+}
+
+/// That no hook runs.
+fn hooks_off(settings: &Value, shown: &str) -> Option<Fault> {
+    let text = format!(
+        "disableAllHooks is true in {shown}, so no hook and no mod runs, and no agent gets its file. Take it out"
+    );
+    (settings["disableAllHooks"] == true).then(|| Fault::of("plugin agent inject", text))
+}
+
+/// What an administrator's files hold.
+fn managed(folder: &Path, faults: &mut Vec<Fault>) -> Vec<Value> {
+    let mut files = vec![folder.join("managed-settings.json")];
+    let more = fs::read_dir(folder.join("managed-settings.d"));
+    files.extend(more.into_iter().flatten().flatten().map(|file| file.path()));
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
+    let mut values = Vec::new();
+    for file in files {
+        let shown = file.display().to_string();
+        let unknown = "so what an administrator decided there is unknown";
+        match parsed(&file) {
+            Ok(Value::Null) => {}
+            Ok(value) => {
+                faults.extend(hooks_off(&value, &shown));
+                values.push(value);
+            }
+            Err(why) => faults.push(Fault::of("-", format!("{shown} {why}, {unknown}"))),
+        }
+    }
+    let servers = folder.join("managed-mcp.json");
+    if servers.exists() {
+        let text = format!(
+            "an administrator set {}: only the servers that it allows run, so neither the plugin's agent nor your own agents' servers give a file. A hook (keyhole inject) still does",
+            servers.display()
+        );
+        faults.push(Fault::of("plugin agent", text));
+    }
+    values
+}
+
+/// The JSON of a file, as the client reads it, or what is wrong. Null if nothing is there.
+fn parsed(file: &Path) -> Result<Value, String> {
+    // A pipe would hold us up.
+    if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+        return Err("is not a file".to_owned());
+    }
+    let bytes = match fs::read(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Value::Null),
+        read => read.map_err(|error| format!("cannot be read ({error})"))?,
+    };
+    let text = decoded(&bytes).ok_or("is not JSON: it is neither UTF-8 nor UTF-16")?;
+    if text.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    json(&text).map_err(|error| format!("is not JSON (line {})", error.line()))
+}
+
+/// The value of a text, as the client reads it.
+pub(crate) fn json(text: &str) -> serde_json::Result<Value> {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_str(text).or_else(|error| {
+        // The client takes half a pair of surrogates: here, another character.
+        let whole = text.replace("\\ud", "\\u0").replace("\\uD", "\\u0");
+        serde_json::from_str(&whole).map_err(|_| error)
+    })
+}
+
+/// The text. A byte order mark says which encoding it has.
+fn decoded(bytes: &[u8]) -> Option<String> {
+    match bytes {
+        [0xff, 0xfe, units @ ..] => {
+            let (units, rest) = units.as_chunks();
+            let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+            let text = char::decode_utf16(units).collect::<Result<_, _>>().ok();
+            text.filter(|_| rest.is_empty())
+        }
+        [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8(text.to_owned()).ok(),
+    }
+}
+
+/// The first value for which the client would not load the file, and what it must be.
+fn odd(settings: &Value) -> Option<(String, &'static str)> {
+    if !settings.is_object() && !settings.is_null() {
+        return Some(("the file".to_owned(), "an object"));
+    }
+    SHAPES.lines().find_map(|row| {
+        let (wanted, paths) = row.split_once(": ")?;
+        paths.split(' ').find_map(|path| {
+            let path: Vec<_> = path.split('.').collect();
+            let key = odd_at(settings, &path, wanted)?;
+            let words = wanted.split('|').next()?;
+            Some((key.trim_start_matches('.').to_owned(), words))
+        })
+    })
+}
+
+/// The path of the first value there that is not what is wanted.
+fn odd_at(value: &Value, path: &[&str], wanted: &str) -> Option<String> {
+    let Some((key, rest)) = path.split_first() else {
+        let is_fine = wanted.split('|').any(|wanted| is(value, wanted));
+        return (!is_fine).then(String::new);
+    };
+    let below = |(key, value): (&str, &Value)| {
+        let tail = odd_at(value, rest, wanted)?;
+        Some(format!(".{key}{tail}"))
+    };
+    let members = value.as_object().into_iter().flatten();
+    let mut members = members.map(|(key, value)| (&**key, value));
+    match key.trim_matches(['[', ']', '!']) {
+        kind if key.starts_with('[') => {
+            let list = value.as_array()?.iter();
+            let mut list = list.filter(|one| kind.is_empty() || one["type"] == kind);
+            list.find_map(|one| odd_at(one, rest, wanted))
+        }
+        "*" => members.find_map(below),
+        "EVENT" => {
+            let is_event = |key: &str| EVENTS.split(' ').any(|event| event == key);
+            members.filter(|(key, _)| is_event(key)).find_map(below)
+        }
+        name => {
+            let absent = Some(&Value::Null).filter(|_| name != *key);
+            below((name, value.get(name).or(absent)?))
+        }
+    }
+}
+
+fn is(value: &Value, wanted: &str) -> bool {
+    let all = |is: fn(&Value) -> bool| value.as_array().is_some_and(|list| list.iter().all(is));
+    match wanted {
+        "an object" => value.is_object(),
+        "no objects" => !value.is_array() || all(|one| !one.is_object()),
+        "a list" => value.is_array(),
+        "null" => value.is_null(),
+        "a list of texts" => all(Value::is_string),
+        "a text" => value.is_string(),
+        "a number above 0" => value.as_f64().is_some_and(|number| number > 0.0),
+        "true or false" => value.is_boolean(),
+        words => value.as_str().is_some_and(|text| {
+            let mut words = words.split([',', ' ']);
+            words.any(|word| word == text && !["", "or"].contains(&word))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
