@@ -47,7 +47,7 @@ async function alone(home, ...how) {
 }
 
 // It names the program's path.
-onEachClient("12a: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove restores every byte", { ...BARE, terminal: true }, async ({ home }) => {
+onEachClient("12a: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove takes all but the map's roots", { ...BARE, terminal: true }, async ({ home }) => {
   const settings = home.write(home.home, '.claude/settings.json', '{\r\n\t"cleanupPeriodDays": 20\r\n}');
   home.write(home.home, 'notes/identifiers.md', CATALOG);
   const before = home.bytes();
@@ -55,14 +55,13 @@ onEachClient("12a: a user's agent, as setup writes it, has a bound server of its
   await setup('claude-code', '--bind', BINDING, '--file', '~/notes/identifiers.md');
   const written = Object.keys(home.bytes()).filter((file) => !(file in before));
   await alone(home, script(BINDING));
+  // While conversations of agents are there, their rules stay.
+  fs.rmSync(path.join(home.home, '.claude/projects'), { recursive: true });
   await setup('remove', BINDING);
   assert.equal(fs.readFileSync(settings, 'latin1'), before[settings]);
-  assert.deepEqual(written.map((file) => path.relative(home.home, file)), [
-    `.claude/agents/${BINDING}.md`,
-    '.config/keyhole/context-map.toml',
-    '.local/state/keyhole/setup.json',
-  ]);
-  assert.deepEqual(written.filter((file) => fs.existsSync(file)), []);
+  assert.deepEqual(written, [path.join(home.home, `.claude/agents/${BINDING}.md`), home.mapFile]);
+  assert.deepEqual(written.filter((file) => fs.existsSync(file)), [home.mapFile]);
+  assert.equal(fs.readFileSync(home.mapFile, 'utf8'), 'roots = ["~/notes"]\n');
 });
 
 onEachClient("12b: so has a project's agent, in a trusted folder", BARE, ({ home }) => {

@@ -391,7 +391,7 @@ onEachClient('26i: in a terminal in auto mode, such a read is asked about once, 
   closed.assertOnlyIn(CANARY);
 });
 
-onEachClient("26j: the first session after setup is served, its rules hold, and remove restores the map and the settings", { map: false, terminal: true }, async ({ home }) => {
+onEachClient("26j: the first session after setup is served, its rules hold, and remove restores the settings and leaves the map its roots", { map: false, terminal: true }, async ({ home }) => {
   const file = home.write(home.home, 'private/catalog.md', CATALOG);
   const settings = path.join(home.home, '.claude/settings.json');
   const before = fs.readFileSync(settings, 'latin1');
@@ -403,7 +403,9 @@ onEachClient("26j: the first session after setup is served, its rules hold, and 
   const session = await scan(home, { parent: [reads, spawn('scanner', SCANNER), say('Done.')] }, ['--add-dir', home.home]);
   assert.deepEqual([session.got.error, session.got.text], [false, CATALOG]);
   session.assertOnlyIn(CANARY, 'scanner');
+  // While conversations of agents are there, their rules stay.
+  fs.rmSync(path.join(home.home, '.claude/projects'), { recursive: true });
   await setup('remove', 'plugin');
   assert.equal(fs.readFileSync(settings, 'latin1'), before);
-  assert.equal(fs.existsSync(home.mapFile), false);
+  assert.equal(fs.readFileSync(home.mapFile, 'utf8'), 'roots = ["~/private"]\n');
 });

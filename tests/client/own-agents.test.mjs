@@ -79,6 +79,21 @@ onEachClient('own-served: a subagent of that name is served, in front, behind, t
   }
 });
 
+onEachClient('own-moved: with CLAUDE_CONFIG_DIR, setup writes there: the agent is served, and the rules keep what the client writes there', SESSION, async ({ home }) => {
+  const folder = path.join(home.root, 'moved');
+  home.moved = { CLAUDE_CONFIG_DIR: folder };
+  await setUp(home);
+  const kept = () => {
+    const [file] = home.holding(CANARY, folder);
+    assert.ok(file, 'the client keeps no conversation of an agent: then it needs no rule');
+    return call('Read', { file_path: file });
+  };
+  const session = await home.play({ ...ALONE, parent: [agent('one'), kept, say('Done.')] });
+  served(session, 'one');
+  assert.equal(session.answer('parent', 'Read').error, true);
+  assert.deepEqual(home.files(home.home).filter((file) => file.includes('/.claude/')), []);
+});
+
 onEachClient('own-session: a session that is the agent gets nothing, whoever says that it is, and whatever is allowed or switched off', SESSION, async ({ home }) => {
   await setUp(home);
   const itself = { parent: [read, say('Done.')] };

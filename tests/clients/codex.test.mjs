@@ -53,13 +53,14 @@ const client = adapter(found, {
   // What single cases ask for: the session's profile, the shell's sandbox, a model that Codex
   // knows, and other arguments.
   command(home, model, prompt) {
-    home.write(home.home, '.codex/config.toml', provider(home.model ?? 'scripted', model));
+    home.write(home.folder ?? path.join(home.home, '.codex'), 'config.toml', provider(home.model ?? 'scripted', model));
     const profile = home.profile ? ['-p', home.profile] : [];
     const args = ['--json', '--skip-git-repo-check', '-s', home.sandbox ?? 'danger-full-access', ...profile];
     return { program: found.program, args: ['exec', ...(home.arguments ?? []), ...args, prompt], env: { SCRIPTED_KEY: 'dummy' } };
   },
 
   setUp: true,
+  folder: { variable: 'CODEX_HOME', at: '.codex' },
 });
 
 function bare(asked) {
@@ -122,7 +123,7 @@ onCase(client, "an agent's own server is not started, so nobody gets the documen
     scanner: [load(), say('Nothing was found.')],
   });
   const [{ system, tools }] = session.of('scanner');
-  assert.match(system, /Never\s+repeat an identifier/, 'its file counts otherwise');
+  assert.match(system, /Never\s+repeat\s+an\s+identifier/, 'its file counts otherwise');
   assert.ok(!tools.includes(tool), 'Codex can do this now: make the agent its example');
   session.assertOnlyIn(CANARY);
 
@@ -198,6 +199,9 @@ onCase(client, "a main conversation's shell may read the document where it lies,
   assert.ok(text.includes(CANARY), `Codex asks by now: say so in docs/use-from.md; ${text}`);
 });
 
+const define = (home, name) =>
+  home.write(home.home, `.codex/agents/${name}.toml`, `name = "${name}"\ndescription = "Scans."\ndeveloper_instructions = "Scan."\n`);
+
 onHook(client, {
   agent: 'scanner',
   file: '.codex/hooks.json',
@@ -206,14 +210,13 @@ onHook(client, {
   configure(home) {
     // Hooks run without their user's review, which nobody gives in a script.
     home.arguments = ['--dangerously-bypass-hook-trust'];
-    for (const name of ['scanner', 'other']) {
-      home.write(home.home, `.codex/agents/${name}.toml`, `name = "${name}"\ndescription = "Scans."\ndeveloper_instructions = "Scan."\n`);
-    }
+    for (const name of ['scanner', 'other']) define(home, name);
   },
 });
 
 onCase(client, 'a hook that nobody has trusted is left out without a word, and the agent starts', async ({ home }) => {
-  await home.inject('codex', 'worker');
-  const session = await home.play({ main: [...agent('worker', 'worker'), say('Done.')], worker: [say('Done.')] });
+  define(home, 'scanner');
+  await home.inject('codex', 'scanner');
+  const session = await home.play({ main: [...agent('scanner', 'scanner'), say('Done.')], scanner: [say('Done.')] });
   session.assertOnlyIn(CANARY);
 });

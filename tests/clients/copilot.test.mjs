@@ -61,6 +61,7 @@ const client = adapter(found, {
   interactive: (home, model, prompt) => start(model, '-i', prompt),
 
   setUp: true,
+  folder: { variable: 'COPILOT_HOME', at: '.copilot' },
   alone: true,
   handsDown: { tool: 'task', open },
   listed: { file: OTHER, names: ['*', 'scanner-catalog/load_context', 'scanner-catalog/*'], has: /view/ },

@@ -46,6 +46,7 @@ const client = adapter(found, {
   interactive: (home, model, prompt) => start(model, '-i', prompt),
 
   setUp: true,
+  folder: { variable: 'GEMINI_CLI_HOME', at: '.gemini', below: '.gemini' },
   leave: (home) => fs.rmSync(path.join(home.home, POLICY)),
   listed: { file: OTHER, names: ['*', 'mcp_*', 'mcp_scanner-catalog_*'], has: /run_shell_command|read_file/ },
   readBack: {

@@ -56,6 +56,7 @@ const client = adapter(found, {
   }),
 
   setUp: true,
+  folder: { variable: 'XDG_CONFIG_HOME', at: '.config' },
 });
 
 onClient(client);

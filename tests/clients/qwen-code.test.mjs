@@ -44,6 +44,7 @@ const client = adapter({ ...found, missing: found.missing ?? missing }, {
   }),
 
   setUp: true,
+  folder: { variable: 'QWEN_HOME', at: '.qwen' },
   leave: (home) => home.change(SETTINGS, (text) => text.replace(`"${TOOL}"`, '"read_file"')),
   handsDown: { tool: 'agent', open: (home) => home.change(AGENT, unlisted), inner: 'other' },
   listed: { file: OTHER, names: ['read_file', 'mcp__scanner-catalog'], has: /read_file/ },
@@ -51,13 +52,28 @@ const client = adapter({ ...found, missing: found.missing ?? missing }, {
     read: (file) => call('read_file', { file_path: file }),
     search: (folder) => call('grep_search', { pattern: CANARY, path: folder }),
     places: ['', '.qwen', '.qwen/.', '.qwen/projects', './.qwen/projects/..'],
-    open: (home) => home.change(SETTINGS, (text) => text.replace('Read(~/.qwen/**)', 'Read(~/none/**)')),
+    open: (home) => home.change(SETTINGS, (text) => text.replaceAll('Read(~/.qwen/', 'Read(~/none/')),
   },
   // As in Claude Code. Such an agent may tell the main conversation what it is given.
   projectAgent: { file: AGENT, own: (home) => fs.readFileSync(path.join(home.home, AGENT), 'utf8'), taken: true },
 });
 
 onClient(client);
+
+onCase(client, 'with QWEN_RUNTIME_DIR, the rules that setup prints keep what the client writes there', async ({ home, loaded }) => {
+  home.moved = { QWEN_RUNTIME_DIR: path.join(home.root, 'moved') };
+  await home.agreed(home.keyhole, 'setup', 'remove', BINDING);
+  await home.setUp('qwen-code');
+  const [start, end] = plain(client).main;
+  const kept = () => {
+    const [file] = home.kept(CANARY);
+    assert.ok(file.startsWith('moved/projects/'), file);
+    return client.readBack.read(path.join(home.root, file));
+  };
+  const session = await home.play(plain(client, { main: [start, kept, end] }));
+  loaded(session);
+  session.assertOnlyIn(CANARY, 'scanner');
+});
 
 onCase(client, 'servers as a list, as in Claude Code, are no servers', async ({ home }) => {
   home.change(AGENT, (text) => text.replace(/^mcpServers: (.*)$/m, 'mcpServers: [$1]'));

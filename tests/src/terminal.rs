@@ -12,6 +12,7 @@ use std::{
 };
 
 /// What a terminal shows, and its other end, for a program. No other process inherits either.
+/// Ctrl-C takes away nothing that was not shown yet: a program may have answered it already.
 pub(crate) fn open() -> (File, OwnedFd) {
     let mut options = File::options();
     let options = options.read(true).write(true).custom_flags(libc::O_NOCTTY);
@@ -23,6 +24,9 @@ pub(crate) fn open() -> (File, OwnedFd) {
     // SAFETY: it only makes a descriptor.
     let opened = unsafe { libc::ioctl(shown.as_raw_fd(), libc::TIOCGPTPEER, flags) };
     assert!(opened >= 0, "it has another end");
+    let mut modes = tcgetattr(&shown).expect("a terminal");
+    modes.local_modes.insert(LocalModes::NOFLSH);
+    tcsetattr(&shown, OptionalActions::Now, &modes).expect("a terminal");
     // SAFETY: it is new, and nobody else's.
     (shown, unsafe { OwnedFd::from_raw_fd(opened) })
 }

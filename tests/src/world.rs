@@ -302,9 +302,10 @@ impl World {
         self.on_terminal(arguments, |shown| shown.contains("[y/N] ").then_some("y"))
     }
 
-    /// The same; `answer` gets what the terminal has shown since the last answer.
+    /// The same; `answer` gets what the terminal has shown since the last answer. One that ends
+    /// with Ctrl-C or Ctrl-D gets no line end.
     #[cfg(target_os = "linux")]
-    fn on_terminal<'a, A: AsRef<OsStr>>(
+    pub fn on_terminal<'a, A: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
         mut answer: impl FnMut(&str) -> Option<&'a str>,
@@ -332,7 +333,9 @@ impl World {
                 if answer.contains('\n') {
                     crate::terminal::give_all(&keyboard);
                 }
-                let typed = keyboard.write_all(format!("{answer}\n").as_bytes());
+                let is_whole = answer.ends_with(['\x03', '\x04']);
+                let end = if is_whole { "" } else { "\n" };
+                let typed = keyboard.write_all(format!("{answer}{end}").as_bytes());
                 typed.expect("a terminal");
                 continue;
             }

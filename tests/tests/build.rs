@@ -61,7 +61,7 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
         ("walk", &[][..], none, u32::MAX),
         ("wall", &[], none, u32::MAX),
         ("withhold", &[], none, u32::MAX),
-        ("setup", &["walk"], "wasmtime tokio rmcp", u32::MAX),
+        ("setup", &["core", "walk"], "wasmtime tokio rmcp", 1),
         ("core", &["engine", "walk"], "rmcp serde_json", u32::MAX),
         ("mcp", &["core"], "wasmtime toml rustix", 1),
     ] {

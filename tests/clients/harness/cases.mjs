@@ -27,7 +27,8 @@ const CASES = {
 /** The same for each client whose adapter has such a field. */
 const MORE = {
   alone: ['when the command alone is killed, the server ends with the session that goes on', alone],
-  setUp: ['`setup remove` takes away byte for byte what `setup` has written', setUp],
+  setUp: ['`setup remove` takes away what `setup` has written, except the roots', setUp],
+  folder: ['with the folder that its variable names, `setup` gives the agent the document', moved],
   leave: ["without the user's leave the call is refused, and nothing is read", leave],
   handsDown: ['the agent of the example can start no other; one that may hands its server down, in vain if there is a guard', handsDown],
   listed: ['an agent that lists the tool, the server or all of them has none of it', listed],
@@ -207,7 +208,20 @@ async function capped({ client, home, loaded }) {
 async function setUp({ home }) {
   assert.notDeepEqual(home.bytes(), home.unset);
   await home.agreed(home.keyhole, 'setup', 'remove', BINDING);
-  assert.deepEqual(home.bytes(), home.unset);
+  assert.deepEqual(home.bytes(), { ...home.unset, [home.mapFile]: 'roots = ["~/notes"]\n' });
+}
+
+/** For a client whose folder a variable can move. What it keeps there is nobody else's either. */
+async function moved({ client, home, loaded }) {
+  await home.agreed(home.keyhole, 'setup', 'remove', BINDING);
+  home.move(client.folder);
+  await home.setUp(client.name);
+  assert.ok(home.files(home.folder).some((file) => path.basename(file).startsWith(`${BINDING}.`)));
+  const [start, end] = plain(client).main;
+  const kept = () => client.readBack.read(path.join(home.root, home.kept(CANARY).find((file) => file.startsWith('moved/'))));
+  const session = await home.play(plain(client, { main: [start, ...(client.readBack ? [kept] : []), end] }));
+  loaded(session);
+  session.assertOnlyIn(CANARY, 'scanner');
 }
 
 async function leave({ client, home }) {

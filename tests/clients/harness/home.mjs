@@ -30,6 +30,14 @@ export const SECOND = 'second';
 
 const PROMPT = `${mark('main')} Begin.`;
 
+/** Two settings in one: what both lists have, and the fields of both. */
+function beside(one, other) {
+  if (Array.isArray(one)) return [...new Set([...one, ...other])];
+  if (typeof one !== 'object') return other;
+  const both = Object.entries(other).map(([name, value]) => [name, name in one ? beside(one[name], value) : value]);
+  return { ...one, ...Object.fromEntries(both) };
+}
+
 export class Home extends World {
   constructor(t, client) {
     super(t);
@@ -51,12 +59,34 @@ export class Home extends World {
 
   /**
    * Configures the client by `keyhole setup`, which also writes the map, instead of that of
-   * docs/examples. What the home has before that is `unset`.
+   * docs/examples. What the home has before that, with what the user pastes, is `unset`.
    */
   async setUp(client) {
-    fs.rmSync(this.mapFile);
-    this.unset = this.bytes();
-    await this.agreed(this.keyhole, 'setup', client, '--bind', BINDING, '--file', NAMED);
+    fs.rmSync(this.mapFile, { force: true });
+    const before = this.bytes();
+    const shown = await this.agreed(this.keyhole, 'setup', client, '--bind', BINDING, '--file', NAMED);
+    const pasted = this.#paste(shown).map((file) => [file, fs.readFileSync(file, 'latin1')]);
+    this.unset = { ...before, ...Object.fromEntries(pasted) };
+  }
+
+  /** Has a variable name another place for the client's folder, which is moved there. */
+  move({ variable, at, below = '' }) {
+    const place = path.join(this.root, 'moved');
+    this.folder = path.join(place, below);
+    fs.mkdirSync(path.dirname(this.folder), { recursive: true });
+    fs.renameSync(path.join(this.home, at), this.folder);
+    this.moved = { [variable]: place };
+    // It may be that of our map, too.
+    this.mapFile = this.mapFile.replace(path.join(this.home, at, '/'), path.join(this.folder, '/'));
+  }
+
+  /** Pastes what `keyhole setup` printed, beside what is there. Returns the files. */
+  #paste(shown) {
+    return [...shown.matchAll(/^Put this into ([^\s,]+).*\n\n```json\n([^]+?)```$/gm)].map(([, name, text]) => {
+      const file = path.resolve(this.home, name.replace(/^~\//, ''));
+      const there = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+      return this.write('', file, JSON.stringify(beside(there, JSON.parse(text))));
+    });
   }
 
   /** Adds the second document and its binding. */
@@ -71,9 +101,9 @@ export class Home extends World {
     this.change(this.mapFile, (map) => map.replace(/\n(max_bytes.*\n)?/, `\nmax_bytes = ${bytes}\n`));
   }
 
-  /** Has `keyhole setup` write the hook that hands the document to `agent` alone, and an entry. */
+  /** Has `keyhole setup` write or print the hook that hands the document to `agent` alone, and an entry. */
   async inject(client, agent) {
-    await this.agreed(this.keyhole, 'setup', client, '--inject', agent, '--file', NAMED);
+    this.#paste(await this.agreed(this.keyhole, 'setup', client, '--inject', agent, '--file', NAMED));
   }
 
   /** The text of a file in docs/examples, unchanged. */

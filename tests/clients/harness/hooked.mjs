@@ -1,5 +1,5 @@
 // For clients whose hook hands an agent its document when it starts, with the settings that
-// `keyhole setup CLIENT --inject AGENT` writes to `file`. `start(actor, agent)` is the turns
+// `keyhole setup CLIENT --inject AGENT` writes to `file`, or prints for it. `start(actor, agent)` is the turns
 // that start an agent and wait for its end; `configure(home)` writes what else it needs; its
 // agents may start others, unless none of the client's can.
 

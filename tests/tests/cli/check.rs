@@ -279,42 +279,63 @@ fn the_closing_line_says_which_walls_stand_if_not_all_do_or_if_asked() {
     }
 }
 
-/// `withhold` would then take nothing out of a report.
-#[test]
-fn a_file_of_withheld_reports_that_holds_next_to_no_value_is_warned_of() {
-    let says = "withhold finds next to no value in the file";
-    let bound = "{ path = '~/a.md', agents = ['x:y'] }";
-    let withheld = bound.replace(" }", ", withhold = true }");
-    for (entry, content, is_warned) in [
-        (&*withheld, "# Theo Blix\n# Example Street\n", true),
-        (&*withheld, "# Names\n- Theo Blix\n", false),
-        (bound, "# Theo Blix\n# Example Street\n", false),
-    ] {
-        let map = format!("[keys]\n{STRONG} = {entry}\n");
-        let world = World::new().file("a.md", content).map(map);
-        let ran = world.run(["check"]).exits(0);
-        assert_eq!(ran.stdout.contains(says), is_warned, "{content} {ran:#?}");
-    }
-}
+/// Each warning that is about one entry, and its beginning.
+const WARNINGS: [(&str, &str); 5] = [
+    ("values", "withhold finds next to no value in the file"),
+    ("empty", "the file is empty"),
+    ("nul", "the file holds NUL characters"),
+    (
+        "guess",
+        "can be guessed, and its entry has no agents; replace it",
+    ),
+    (
+        "long",
+        "the binding on line 1 has a name with which some clients",
+    ),
+];
 
+/// What stands before the path, what after it, the file, its warnings, and the exit code. The
+/// tool's answer stays what the file holds.
 #[test]
-fn a_key_that_can_be_guessed_by_anybody_fails_the_check() {
-    let says = "can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints: line 2\n";
-    for (entry, exit) in [
-        ("hunter2-7f3a9c5 = '~/a.md'", 1),
-        ("hunter2hunter2hunter2 = '~/a.md'", 0),
-        ("aaaaaaaaaaaaaaaa = '~/a.md'", 1),
-        ("k-7f3a8b11223344 = '~/a.md'", 0),
-        ("hunter2-7f3a9c5 = { path = '~/a.md', agents = ['x:y'] }", 0),
+fn an_entry_is_warned_of() {
+    const NEXT: &str = "# Theo Blix\n# Example Street\n";
+    let key = &*format!("keys.{STRONG}");
+    let bound = "agents = ['x:y']\n";
+    let withheld = &*format!("{bound}withhold = true\n");
+    let (short, long) = ("a".repeat(41), "a".repeat(42));
+    for (name, more, content, warned, exit) in [
+        (key, "", "# A\n", "", 0),
+        (key, withheld, NEXT, "values", 0),
+        (key, withheld, "# Names\n- Theo Blix\n", "", 0),
+        (key, bound, NEXT, "", 0),
+        (key, "", "\u{feff}", "empty", 0),
+        (key, "", "\u{feff}\u{200b}\u{2060}\r\n\u{a0}", "empty", 0),
+        (key, "", "\0\0\0\0", "empty nul", 0),
+        (key, "", "#\0 \0A\0\n\0", "nul", 0),
+        (key, "", "# A\n-\0 \0B\0\n\0", "nul", 0),
+        ("keys.hunter2-7f3a9c5", "", "a", "guess", 1),
+        ("keys.hunter2hunter2hunter2", "", "a", "", 0),
+        ("keys.aaaaaaaaaaaaaaaa", "", "a", "guess", 1),
+        ("keys.k-7f3a8b11223344", "", "a", "", 0),
+        ("keys.hunter2-7f3a9c5", bound, "a", "", 0),
+        (&*format!("bindings.{short}"), "", "a", "", 0),
+        (&*format!("bindings.{long}"), "", "a", "long", 0),
     ] {
-        let map = format!("[keys]\n{entry}\n");
-        let world = World::new().file("a.md", "a").map(map);
+        let map = format!("[{name}]\npath = '~/a.md'\n{more}");
+        let world = World::new().file("a.md", content).map(map);
         let ran = world.run(["check"]).exits(exit).conceals("hunter2-7");
-        assert_eq!(ran.stdout.contains(says), exit == 1, "{entry} {ran:#?}");
+        let all = WARNINGS
+            .iter()
+            .filter(|(_, says)| ran.stdout.contains(says));
+        let all: Vec<_> = all.map(|(warning, _)| *warning).collect();
+        assert_eq!(all.join(" "), warned, "{name} {content:?} {ran:#?}");
         let report = world.run(["check", "--json"]).exits(exit).json();
         assert_eq!(report["ok"], exit == 0);
-        // A call with the key would get the file all the same.
-        assert_eq!(report["entries"][0]["ok"], true);
+        if name == key && more.is_empty() {
+            let mut client = world.client();
+            client.load(STRONG).is(content);
+            client.end();
+        }
     }
 }
 
@@ -406,31 +427,6 @@ fn a_file_that_others_may_read_is_warned_of_with_the_command_that_closes_it() {
     let _ = world.run(["check"]).mentions(says).conceals("chmod");
 }
 
-/// The tool's answer stays what the file holds.
-#[test]
-fn a_file_that_says_nothing_or_only_looks_like_text_is_warned_of() {
-    let (empty, nul) = ("the file is empty", "the file holds NUL characters");
-    for (content, says) in [
-        ("\u{feff}", &[empty][..]),
-        ("\u{feff}\u{200b}\u{2060}\r\n\u{a0}", &[empty]),
-        ("\0\0\0\0", &[empty, nul]),
-        ("#\0 \0A\0\n\0", &[nul]),
-        ("# A\n-\0 \0B\0\n\0", &[nul]),
-        ("\u{feff}# A\n", &[]),
-    ] {
-        let map = format!("[keys]\n{STRONG} = '~/a.md'\n");
-        let world = World::new().file("a.md", content).map(map);
-        let ran = world.run(["check"]).exits(0);
-        for warning in [empty, nul] {
-            let is_said = ran.stdout.contains(warning);
-            assert_eq!(is_said, says.contains(&warning), "{content:?} {ran:#?}");
-        }
-        let mut client = world.client();
-        client.load(STRONG).is(content);
-        client.end();
-    }
-}
-
 #[test]
 fn a_file_or_a_map_in_another_encoding_is_to_be_saved_as_utf_8() {
     let map = format!("[keys]\n{STRONG} = '~/a.md'\n");
@@ -470,17 +466,10 @@ fn the_folder_that_roots_lacks_is_named() {
     let report = world.run(["check", "--json"]).exits(1).json();
     let warnings = report["warnings"].as_array().unwrap();
     assert_eq!(warnings.last().unwrap()["line"], Value::Null);
-}
-
-#[test]
-fn the_home_is_not_advised_as_a_root() {
-    let world = World::new().file("a.md", "a").map(format!(
-        "roots = ['~/private']\n[keys]\n{STRONG} = '~/a.md'\n"
-    ));
-    let ran = world.directory("private").run(["check"]).exits(1);
-    let _ = ran
-        .conceals("to roots")
-        .mentions("the file is HOME/a.md, directly in your home or above it");
+    let map = format!("roots = ['~/private']\n[keys]\n{STRONG} = '~/a.md'\n");
+    let world = World::new().file("a.md", "a").directory("private").map(map);
+    let ran = world.run(["check"]).exits(1).conceals("to roots");
+    let _ = ran.mentions("the file is HOME/a.md, directly in your home or above it");
 }
 
 #[test]
@@ -530,8 +519,7 @@ fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
 fn an_entry_that_the_plugins_agent_never_loads_is_told_of() {
     let own = "keyhole-privacy-catalog";
     let never = "warning: the plugin's agent asks for the key keyhole-privacy-catalog only, so it never loads this file: line 1\n";
-    let other = "warning: the plugin has no agent of one of the names in agents; its agent is keyhole:privacy-scanner: line 1\n";
-    let unknown = "; the plugin's agent is keyhole:privacy-scanner.\n0 of 1 would be served.\n";
+    let unknown = "the plugin's agent is keyhole:privacy-scanner.\n0 of 1 would be served.\n";
     for (kind, name, agent, exit, says) in [
         ("keys", own, "keyhole:privacy-scanner", 0, ""),
         ("keys", STRONG, "keyhole:privacy-scanner", 0, never),
@@ -539,7 +527,7 @@ fn an_entry_that_the_plugins_agent_never_loads_is_told_of() {
         ("keys", STRONG, "keyhole@market:privacy-scanner", 0, never),
         ("keys", own, "keyhole:privacy-scaner", 1, unknown),
         ("keys", STRONG, "keyhole@market:", 1, unknown),
-        ("keys", STRONG, "x', 'keyhole:", 0, other),
+        ("keys", STRONG, "x', 'keyhole:", 0, ""),
         ("keys", STRONG, "acme:reviewer", 0, ""),
         ("bindings", "b", "keyhole:privacy-scanner", 0, ""),
     ] {
@@ -583,25 +571,6 @@ fn a_program_that_is_no_command_names_its_path_in_what_to_run() {
     );
 }
 
-#[test]
-fn a_name_that_only_looks_like_the_one_in_the_map_is_told_of() {
-    let says = "a name beside it may only look the same";
-    for (there, mapped, is_alike) in [
-        ("gro\u{308}\u{df}e.md", "gr\u{f6}\u{df}e.md", true),
-        ("my\u{a0}list.md", "my list.md", true),
-        ("n\u{430}mes.md", "names.md", true),
-        ("na\u{200b}mes.md", "names.md", true),
-        ("nomes.md", "names.md", false),
-        ("name.md", "names.md", false),
-    ] {
-        let world = World::new()
-            .file(&format!("n/{there}"), "a")
-            .map(format!("[keys]\n{STRONG} = '~/n/{mapped}'\n"));
-        let ran = world.run(["check"]).exits(1).mentions("not-found");
-        assert_eq!(ran.stdout.contains(says), is_alike, "{there:?} {ran:#?}");
-    }
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_kernel_without_what_a_walk_needs_is_told_of() {
@@ -616,63 +585,17 @@ fn a_kernel_without_what_a_walk_needs_is_told_of() {
     }
 }
 
-#[test]
-fn a_binding_whose_tool_has_too_long_a_name_for_some_clients_is_warned_of() {
-    for (chars, is_warned) in [(41, false), (42, true)] {
-        let name = "a".repeat(chars);
-        let world = World::new()
-            .file("1.md", "a")
-            .map(format!("\n\n[bindings.{name}]\npath = '~/1.md'\n"));
-        let ran = world.run(["check"]).exits(0);
-        let says = "the binding on line 3 has a name with which some clients cannot call its tool";
-        assert_eq!(ran.stdout.contains(says), is_warned, "{ran:#?}");
-    }
-}
-
-/// What the settings deny, and what is said of that. `WIDE` and `NARROW` are the two places of
-/// the client, `MINE` the file and its folder, `BOTH` what is said of these, `FILES` all but our
-/// programs, and `ALL` all but the file and its folder.
+/// What the settings deny, beside what setup writes for the client's places, and what is said to
+/// be missing. `MINE` is the file and its folder. What a rule means is in `keyhole_setup::rules`.
 const DENIED: &str = r#"
-: | ADD NARROW, BOTH, PROGRAMS
-:], "blockReadsOutsideWorkingDirectories": true, "ask": [ | ADD NARROW, BOTH, PROGRAMS
-FILES | ADD PROGRAMS
-FILES, "Bash(*keyhole* inject*)", "Bash(*keyhole* serve*)", "Bash(*keyhole* setup*)" | ADD Bash(*keyhole* withhold*)REASON
-FILES, "Bash(*keyhole* inject*)", "Bash(*keyhole* s*)", "Bash(*keyhole* withhold*)" |
-FILES, "Bash(*keyhole*)" |
-FILES, "Bash(*)" |
-FILES, "Bash" |
-FILES, "Bash(keyhole*)" | ADD PROGRAMS
-FILES, "Bash(*keyhole)" | ADD PROGRAMS
-FILES, "Bash(*/*keyhole*)" | ADD PROGRAMS
-FILES, "Bash(*keyhole*" | ADD PROGRAMS
-FILES, "Read(*keyhole*)" | ADD PROGRAMS
-ALL | ADD BOTH
-ALL, MINE |
-"Bash(*keyhole*)", SET, MINE |
-"Bash(*keyhole*)", "Read(~/.claude/projects/**)", MINE | TASKS
-"Bash(*keyhole*)", "Read(//tmp/claude-*/**)", MINE | ADD PROJECTS
-"Bash(*keyhole*)", "Bash(*/t*)", "Read(~/.claude/**)", MINE | ADD Read(//tmp/claude-*/**/tasks/a*.output)
-ALL, "Read(~/private/**)" | ADD FILE
-ALL, "Read(~/private/a.md)" | ADD FOLDER
-"Bash", "Read(~/**)", "Read(//tmp/claude-*/**)" | ADD FILE
-"Bash", "Read" |
-"Bash", "Read(*)" |
-"Bash", "Read(~/**)", "Read(~/private/?.md)", "Read(//tmp/**)" |
-ALL, "Read(~/private/)", "Read(~/[p]rivate/A.md)" |
-ALL, "Read(~/private/*.md)" | ADD FOLDER
-ALL, "Read(~/private)" | ADD FILE
-ALL, "Read(~/priv*/**)" | ADD FILE
-ALL, "Read(**)" | ADD BOTH
-ALL, "Read(~/*.md)" | ADD BOTH
-ALL, "Read(~/private/*.txt)" | ADD BOTH
-ALL, "Read(~/priv/**)" | ADD BOTH
-ALL, "Read(~/other/**)" | ADD BOTH
-ALL, "Read(/**/private/**)" | ADD BOTH
-ALL, "Read(/**/*.md)" | ADD BOTH
-ALL, "Read(~/**.md)" | ADD BOTH
-ALL, "Read(~/pri**a.md)" | ADD BOTH
-ALL, "Read(//**.md)" | ADD BOTH
-] | settings.json is not JSON; fix it, and check again
+| Bash(*keyhole* inject*), Bash(*keyhole* serve*), Bash(*keyhole* setup*), Bash(*keyhole* withhold*), Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file
+PROGRAMS, MINE |
+"Bash", MINE |
+"Bash(*keyhole* setup*)", "Bash(*keyhole* s*)", "Bash(*keyhole* inject*)", MINE | Bash(*keyhole* serve*), Bash(*keyhole* withhold*)
+PROGRAMS, "Read(~/private/**)" | Read(FILE) with the path of your file
+PROGRAMS, "Read(~/private/*.md)" | Read(FOLDER/**) with the folder of your file
+PROGRAMS, "Read(~/private/)", "Read(~/[p]rivate/A.md)" |
+PROGRAMS, "Read(/**/private/**)", "Read(/**/*.md)", "Read(~/pri**a.md)" | Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file
 "#;
 
 /// What setup writes for the two places.
@@ -692,101 +615,135 @@ const NARROW: [&str; 13] = [
     "Bash(*/tmp/claude-*[*)",
 ];
 
-/// How many of these are for the first place.
-const OF_PROJECTS: usize = 6;
+/// An agent with a server of its own, for the binding `b`.
+const GUARDED: &str = "---
+mcpServers: [{b: {command: keyhole, args: [serve, --bind, b, --require-ticket]}}]
+hooks: {PreToolUse: [{hooks: [{command: keyhole, args: [guard, --bind, b]}]}]}
+---
+";
 
-const PROGRAMS: [&str; 4] = [
-    "Bash(*keyhole* inject*)",
-    "Bash(*keyhole* serve*)",
-    "Bash(*keyhole* setup*)",
-    "Bash(*keyhole* withhold*)",
-];
+const TO_ADD: &str = "Add to permissions.deny in ~/.claude/settings.json: ";
 
 #[test]
 fn settings_that_deny_too_little_are_told_of() {
+    let with = |deny: &str| {
+        let settings = format!("{{\"permissions\":{{\"deny\":[{deny}]}}}}");
+        let world = World::new().map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n");
+        let world = world.file(".claude/settings.json", settings);
+        world.run(["check", "--plugin", "/p/keyhole"]).exits(1)
+    };
+    let narrow = serde_json::to_string(&NARROW).unwrap();
+    let narrow = narrow.trim_matches(['[', ']']);
+    let _ = with("").mentions(&format!("{TO_ADD}{}, ", NARROW.join(", ")));
     for row in DENIED.trim_matches('\n').lines() {
-        let (deny, says) = row.split_once(" |").unwrap();
-        let set = serde_json::to_string(&NARROW).unwrap();
-        let deny = deny
-            .trim_matches(':')
-            .replace("FILES", "MINE, WIDE")
-            .replace("ALL", r#""Bash(*keyhole*)", WIDE"#)
-            .replace("MINE", r#""Read(~/private/**)", "Read(~/private/a.md)""#)
-            .replace("SET", set.trim_matches(['[', ']']))
-            .replace(
-                "WIDE",
-                r#""Read(~/.claude/projects/**)", "Read(//tmp/claude-*/**)""#,
-            );
-        let says = format!("{says}\n")
-            .replace("ADD", "Add to permissions.deny in ~/.claude/settings.json:")
-            .replace("NARROW", &NARROW.join(", "))
-            .replace("PROJECTS", &NARROW[..OF_PROJECTS].join(", "))
-            .replace(
-                "TASKS",
-                &format!("settings.json: {}", NARROW[OF_PROJECTS..].join(", ")),
-            )
-            .replace("BOTH", "FILE, FOLDER")
-            .replace("FILE", "Read(file) with the path of your file")
-            .replace("FOLDER", "Read(FOLDER/**) with the folder of your file")
-            .replace("(file)", "(FILE)")
-            .replace("PROGRAMS", &format!("{}REASON", PROGRAMS.join(", ")))
-            .replace("REASON", ", since rules for files bind no program");
-        let world = World::new()
-            .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n")
-            .file(
-                ".claude/settings.json",
-                format!("{{\"permissions\":{{\"deny\":[{deny}]}}}}"),
-            );
-        let ran = world.run(["check", "--plugin", "/p/keyhole"]).exits(1);
-        match says.trim_start() {
-            "" => drop(ran.conceals("deny").conceals("JSON")),
-            says => drop(ran.mentions(says)),
-        }
+        let (deny, says) = row.split_once('|').unwrap();
+        let mine = r#""Read(~/private/**)", "Read(~/private/a.md)""#;
+        let programs = ["inject", "serve", "setup", "withhold"];
+        let programs = programs.map(|name| format!("\"Bash(*keyhole* {name}*)\""));
+        let deny = [narrow, deny.trim()].join(",").replace("MINE", mine);
+        let deny = deny.replace("PROGRAMS", &programs.join(", "));
+        let ran = with(deny.trim_end_matches(','));
+        let _ = match says.trim() {
+            "" => ran.conceals("deny"),
+            says => ran.mentions(&format!("{TO_ADD}{says}\n")),
+        };
     }
-    // As other programs save it.
-    let settings = r#"{"permissions":{"deny":["Read", "Bash"]}}"#;
-    let units = settings
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect::<Vec<u8>>();
-    for (settings, says) in [
-        ([&b"\xef\xbb\xbf"[..], settings.as_bytes()].concat(), ""),
-        ([&b"\xff\xfe"[..], &units].concat(), ""),
-        (b"\xef\xbb\xbf".to_vec(), "Add to permissions.deny"),
-        ([&b"\xff\xfe"[..], &units[1..]].concat(), "is not JSON"),
-    ] {
-        let world = World::new().map("").file(".claude/settings.json", settings);
-        let ran = world.run(["check", "--plugin", "/p/keyhole"]);
-        match says {
-            "" => drop(ran.conceals("deny").conceals("JSON")),
-            says => drop(ran.mentions(says)),
-        }
-    }
-    let elsewhere = || World::new().map("").env("CLAUDE_CONFIG_DIR", "/c/d");
-    let own_shell = || elsewhere().env("TMPDIR", "/t/claude-7");
-    for (world, tasks) in [
-        (elsewhere(), "tmp"),
-        (own_shell(), "t"),
-        (own_shell().env("CLAUDE_CODE_TMPDIR", "/x"), "x"),
-    ] {
-        let ran = world.run(["check", "--plugin", "/p/keyhole"]);
-        let _ = ran
-            .mentions("Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**/subagents/**), Bash(*grep*/d/projects*), ")
-            .mentions(&format!(", Read(//{tasks}/claude-*/**/tasks/a*.output), "))
-            // The client may be started without the variable.
-            .mentions(" Read(//tmp/claude-*/**/tasks/a*.output), ");
-    }
+    let elsewhere = World::new().map("").env("CLAUDE_CONFIG_DIR", "/c/d");
+    let _ = elsewhere
+        .env("TMPDIR", "/t/claude-7")
+        .run(["check", "--plugin", "/p/keyhole"])
+        .mentions("permissions.deny in /c/d/settings.json: Read(//c/d/projects/**/subagents/**), Bash(*grep*/d/projects*), ")
+        .mentions(", Read(//t/claude-*/**/tasks/a*.output), ")
+        // The client may be started without the variable.
+        .mentions(" Read(//tmp/claude-*/**/tasks/a*.output), ");
     let linked = World::new()
         .file("dotfiles/a.md", "a")
         .link("private/a.md", "../dotfiles/a.md")
-        .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n")
-        .file(
-            ".claude/settings.json",
-            r#"{"permissions":{"deny":["Read(~/private/**)", "Read(~/private/a.md)", "Bash"]}}"#,
-        );
+        .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n");
     let _ = linked.run(["check", "--plugin", "/p/keyhole"]).mentions(
         "Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file\n",
     );
+}
+
+/// The user's settings, those of the folder, what is said, and the exit codes for the plugin and
+/// for an agent with a server of its own. `WITH` switches the
+/// plugin on, and `ALL` denies all.
+const SETTINGS: &str = r#"
+{WITH, ALL} | {} | | 0 0
+{"disableAllHooks": true, ALL} | {} | disableAllHooks is true in ~/.claude/settings.json, so no hook | 1 1
+{WITH, ALL} | {"disableAllHooks": true} | disableAllHooks is true in .claude/settings.json of this folder | 1 1
+{WITH, ALL} | {"enabledPlugins": {"keyhole@x": false}} | switches the plugin off | 1 0
+{"permissions": {"ask": null}} | {} | permissions.ask must be a list | 1 0
+{WITH, ALL,} | {} | is not JSON (line 1) | 1 0
+"#;
+
+#[test]
+fn settings_that_are_not_loaded_or_switch_ours_off_are_told_of() {
+    for row in SETTINGS.trim().lines() {
+        let row = row.replace("ALL", r#""permissions": {"deny": ["Read", "Bash"]}"#);
+        let row = row.replace("WITH", r#""enabledPlugins": {"keyhole@keyhole": true}"#);
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let world = World::new()
+            .file("private/a.md", "- a line of it\n")
+            .file(".claude/settings.json", cells[0])
+            .file(".claude/agents/b.md", GUARDED)
+            .file("p/.claude/settings.json", cells[1]);
+        let entry = "path = '~/private/a.md'\n";
+        let bound = format!("roots = ['~/private']\n[bindings.b]\n{entry}");
+        let keyed = "[keys.keyhole-privacy-catalog]\nagents = ['keyhole:privacy-scanner']\n";
+        for (map, command, exit) in [
+            (format!("{bound}{keyed}{entry}"), " --plugin /p/keyhole", 0),
+            (bound, "", 2),
+        ] {
+            world.write_map(map);
+            let exit = cells[3][exit..=exit].parse().unwrap();
+            let ran = world.typed(&format!("cd p && keyhole check{command}"));
+            let ran = ran.exits(exit).conceals("rules are missing");
+            if exit == 1 || !row.starts_with("{\"enabled") {
+                let _ = ran.mentions(cells[2]);
+            }
+        }
+    }
+}
+
+/// The agents of the map's entries, the file's length, the hook's command, and what is said.
+const HANDED_OVER: &str = "
+a | 10000 | keyhole inject --map MAP |
+a | 10001 | keyhole inject --map MAP | the file on line 1 has 10001 characters
+a | 0 | keyhole inject --map MAP | its file is empty
+a a | 1 | keyhole inject --map MAP | lines 1 and 4 both name this agent
+b | 1 | keyhole inject --map MAP | no entry of the map names this agent
+x@y:a | 1 | keyhole inject --map MAP | no entry of the map names this agent
+a | 1 | /gone/keyhole inject --map MAP | it starts /gone/keyhole, where nothing is
+a | 1 | keyhole inject --map /gone/map.toml | it names a map that is not there
+a | 1 | other --map MAP |
+";
+
+#[test]
+fn a_hook_that_hands_over_nothing_fails_the_check() {
+    for row in HANDED_OVER.trim().lines() {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let agents = cells[0].split(' ').enumerate();
+        let entries = agents.map(|(at, agent)| {
+            format!("[keys.k-7f3a9c55aa01be{at}0]\npath = '~/n/a.md'\nagents = ['{agent}']\n")
+        });
+        let text = "a".repeat(cells[1].parse().unwrap());
+        let world = World::new()
+            .file("n/a.md", text)
+            .map(entries.collect::<String>());
+        let command = cells[2].replace("MAP", world.map_path().to_str().unwrap());
+        let hook = serde_json::json!({ "type": "command", "command": command });
+        let groups = serde_json::json!([{ "matcher": "^a$", "hooks": [hook] }]);
+        let settings = serde_json::json!({ "hooks": { "SubagentStart": groups } });
+        let world = world.file(".claude/settings.json", settings.to_string());
+        let ran = world.run(["check"]).exits(i32::from(!cells[3].is_empty()));
+        let _ = match cells[3] {
+            "" => ran.conceals("SubagentStart"),
+            says => ran
+                .mentions("error: the SubagentStart hook for a in")
+                .mentions(says),
+        };
+    }
 }
 
 /// All that an agent of Claude Code gets needs rules, whichever way it gets it; and only if that
@@ -797,7 +754,7 @@ fn check_names_the_rules_that_are_missing_for_each_agents_file() {
 [keys.k-7f3a9c55aa01beef]\npath = '~/a/a.md'\nagents = ['acme:reviewer']
 [keys.m-91c09c55aa01beef]\npath = '~/b/b.md'
 [bindings.c]\npath = '~/c/c.md'\nagents = ['c']
-[bindings.d]\npath = '~/d/d.md'
+[bindings.b]\npath = '~/d/d.md'
 [bindings.e]\npath = '~/e/e.md'\n";
     let with = |map: &str| {
         ["a", "b", "c", "d", "e"]
@@ -811,12 +768,7 @@ fn check_names_the_rules_that_are_missing_for_each_agents_file() {
     let nobodys = with("roots = ['~/b']\n[keys]\nm-91c09c55aa01beef = '~/b/b.md'\n");
     let nobodys = nobodys.file(".claude/settings.json", "{}");
     let _ = nobodys.run(["check"]).exits(0).conceals("permissions.deny");
-    let agent = "---
-mcpServers: [{d: {command: keyhole, args: [serve, --bind, d, --require-ticket]}}]
-hooks: {PreToolUse: [{hooks: [{command: keyhole, args: [guard, --bind, d]}]}]}
----
-";
-    let here = with(map).file(".claude/agents/any.md", agent);
+    let here = with(map).file(".claude/agents/any.md", GUARDED);
     let says = ["a", "c", "d"].map(|name| format!("Read(~/{name}/**), Read(~/{name}/{name}.md), "));
     let tickets = "Read(~/.local/state/keyhole/**), Bash(*keyhole* inject*)";
     let ran = here
@@ -830,16 +782,12 @@ hooks: {PreToolUse: [{hooks: [{command: keyhole, args: [guard, --bind, d]}]}]}
     // In a session, no path of a file.
     let ran = here.run(["check", "--plugin", "/p/keyhole"]);
     let _ = ran.conceals("Read(~/a").mentions(
-        "Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file, ",
+        "Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file\n",
     );
     // With all that it says, it says nothing more; and there are no tickets without a server.
-    let (_, rules) = here
-        .run(["check"])
-        .stdout
-        .split_once("settings.json: ")
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .unwrap();
-    let (rules, _) = rules.split_once(", since").unwrap();
+    let said = here.run(["check"]).stdout;
+    let (_, rules) = said.split_once("settings.json: ").unwrap();
+    let (rules, _) = rules.split_once('\n').unwrap();
     let rules: Vec<_> = rules.split(", ").collect();
     let deny = serde_json::json!({ "permissions": { "deny": rules } });
     let here = here.file(".claude/settings.json", deny.to_string());
@@ -872,27 +820,38 @@ fn an_agent_whose_server_serves_any_caller_is_told_of_and_fails_the_check() {
         .run(["setup", "claude-code", "--bind", "a"])
         .stdout;
     let agent = fenced(&setup, |language| language == "markdown").remove(0);
-    let old = "---\nname: a\nmcpServers: [{\"a\": {\"command\": \"/usr/bin/keyhole\", \"args\": [\"serve\", \"--bind\", \"a\"]}}]\n---\nWork.\n";
+    let old = "---\nname: a\nmcpServers: [{\"a\": {\"command\": \"keyhole\", \"args\": [\"serve\", \"--bind\", \"a\"]}}]\n---\nWork.\n";
     let without = agent.replacen("\"--require-ticket\", ", "", 1);
     let home = || {
         let map = "roots = ['~/private']\n[bindings.a]\npath = '~/private/a.md'\n";
         World::new().file("private/a.md", "a\n").map(map)
     };
-    let says = "starts Keyhole's server without its hook and ticket";
-    for (place, text, exit) in [
-        (".claude/agents/a.md", &*agent, 0),
-        (".claude/agents/in here/a.md", old, 1),
-        (".claude/agents/a.md", &without, 1),
-        ("elsewhere/agents/a.md", old, 1),
+    let gone = old.replace("keyhole", "/gone/keyhole");
+    let other = old.replace("\"a\"]", "\"other\"]");
+    let unguarded = "Keyhole's server without its hook and ticket";
+    for (place, text, says, exit) in [
+        (".claude/agents/a.md", &*agent, unguarded, 0),
+        (".claude/agents/in here/a.md", old, unguarded, 1),
+        (".claude/agents/a.md", &without, unguarded, 1),
+        (
+            ".claude/agents/a.md",
+            &gone,
+            "/gone/keyhole, where nothing is",
+            1,
+        ),
+        (
+            ".claude/agents/a.md",
+            &other,
+            "a binding that the map does not have",
+            1,
+        ),
+        ("elsewhere/agents/a.md", old, unguarded, 1),
     ] {
-        let world = home().file(place, text).env("CLAUDE_CONFIG_DIR", "");
-        let world = match place.starts_with("elsewhere") {
-            true => {
-                let folder = world.path("elsewhere");
-                world.env("CLAUDE_CONFIG_DIR", folder)
-            }
-            false => world,
-        };
+        let world = home().file(place, text);
+        let folder = place
+            .starts_with("elsewhere")
+            .then(|| world.path("elsewhere"));
+        let world = world.env("CLAUDE_CONFIG_DIR", folder.unwrap_or_default());
         let ran = world.run(["check"]).exits(exit);
         match exit {
             0 => drop(ran.conceals(says)),

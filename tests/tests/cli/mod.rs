@@ -1,11 +1,11 @@
 //! `keyhole check`, `contract`, `setup`, the command line itself, and the demonstration.
 
+#[cfg(target_os = "linux")]
+mod cases;
 pub(crate) mod check;
 mod contract;
 mod inject;
 mod setup;
-#[cfg(target_os = "linux")]
-mod setup_door;
 mod setup_example;
 mod setup_key;
 #[cfg(target_os = "linux")]

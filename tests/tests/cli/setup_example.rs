@@ -1,6 +1,6 @@
 //! What `keyhole setup` prints is the example that is tested with the client.
 
-use super::setup::{CLIENTS, pastes, program_at, run_at};
+use super::setup::{clients, pastes, program_at, run_at};
 use crate::examples::{self, parse};
 use keyhole_tests::World;
 use serde_json::{Value, json};
@@ -49,12 +49,13 @@ fn program(world: &World) -> PathBuf {
 
 #[test]
 fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
-    let printed = CLIENTS.iter().flat_map(|(_, files)| *files);
+    let printed: Vec<String> = clients().into_iter().flat_map(|(_, files)| files).collect();
     // The map itself, examples for ways that the output does not describe, and agents with a
     // text of their own.
     let others = "context-map.toml bernstein.yaml codex.toml gemini-cli.json \
         client-names-agent.md client-names.md house-rules-agent.md house-rules.md";
-    let all: BTreeSet<&str> = printed.copied().chain(others.split(' ')).collect();
+    let printed = printed.iter().map(String::as_str);
+    let all: BTreeSet<&str> = printed.chain(others.split(' ')).collect();
     let files = examples::files();
     assert_eq!(all, files.iter().map(String::as_str).collect());
 }
@@ -65,23 +66,23 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
     let world = World::new();
     let program = program(&world);
     program_at(&program);
-    for (client, files) in CLIENTS {
-        let ran = World::new().run(["setup", client]);
+    for (client, files) in clients() {
+        let ran = World::new().run(["setup", &client]);
         let whole_client = ran.stdout.starts_with("The whole client ");
-        for (bind, agent) in [
-            ("scanner-catalog", None),
-            ("other-names-2", Some("reviewer")),
-            // YAML does not read these as texts.
+        // YAML does not read these as texts. Elsewhere they would become names of agents.
+        let odd = [
             ("123", Some("r-1")),
             ("null", None),
             ("-", None),
             ("odd", Some(ODD)),
-        ] {
-            if agent == Some(ODD) && !whole_client {
-                // It would become the name of a file, and a name in the client.
-                continue;
-            }
-            let mut arguments = vec!["setup", client, "--bind", bind];
+        ];
+        let odd = odd.into_iter().filter(|_| whole_client);
+        let usual = [
+            ("scanner-catalog", None),
+            ("other-names-2", Some("reviewer")),
+        ];
+        for (bind, agent) in usual.into_iter().chain(odd) {
+            let mut arguments = vec!["setup", &client, "--bind", bind];
             arguments.extend(agent.iter().flat_map(|agent| ["--agent", agent]));
             let ran = run_at(&program, &world, &arguments)
                 .exits(0)
@@ -90,18 +91,17 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
                 let counts = format!(" All of them count as the agent {agent}.\n");
                 let _ = ran.clone().mentions(&counts);
             }
-            let name = match (agent, bind) {
-                _ if whole_client => "identifier-scanner".to_owned(),
-                (Some(agent), _) => agent.to_owned(),
-                (None, "123" | "null" | "-") => format!("agent-{bind}"),
-                (None, bind) => bind.to_owned(),
+            let name = if whole_client {
+                "identifier-scanner"
+            } else {
+                agent.unwrap_or(bind)
             };
             let pastes = pastes(&ran.stdout);
             assert_eq!(pastes.len(), files.len(), "{ran:#?}");
             for (file, paste) in files.iter().zip(&pastes) {
                 let example = examples::read(file);
                 if let (Some(example), Some(paste)) = (parse(file, &example), parse(file, paste)) {
-                    let expected = expected(&example, &world, bind, agent, &name);
+                    let expected = expected(&example, &world, bind, agent, name);
                     assert_eq!(paste, expected, "{ran:#?}");
                 }
                 if file.ends_with(".yaml") {
@@ -112,7 +112,7 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
                 let words = |text: &str| text.split("\n---\n").nth(1).map(str::to_owned);
                 let filled = example
                     .replace("scanner-catalog", bind)
-                    .replace("identifier-scanner", &name);
+                    .replace("identifier-scanner", name);
                 assert_eq!(words(paste), words(&filled), "{ran:#?}");
             }
         }

@@ -1,102 +1,121 @@
-//! `keyhole setup` and its `remove` in a terminal, killed before each system call by which it changes files. An
-//! empty folder may stay, if it is killed before it has written down that it made it.
+//! `keyhole setup` and its `remove` in a terminal, killed before each system call by which they
+//! change files; with a full disk; and beside a program that writes the same file. A file beside
+//! the one that a killed run wrote may stay.
 
-use super::setup_door::{RULES, SETTINGS, WRITE, everything, lived_in};
 use keyhole_tests::{World, skipped};
+use rustix::fs::{XattrFlags, getxattr, setxattr};
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     fs,
     os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Command,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
     thread,
 };
 
 const KILLER: &str = env!("CARGO_BIN_EXE_kill-at");
-const INSTALL: [&str; 6] = [
-    "setup",
-    "claude-code",
-    "--bind",
-    "house-rules",
-    "--file",
-    "~/private/identifiers.md",
-];
-const REMOVE: [&str; 3] = ["setup", "remove", "house-rules"];
-/// Not the mode of a new file.
-const MODE: u32 = 0o640;
+const SETTINGS: &str = ".claude/settings.json";
+const INSTALL: &str = "setup claude-code --bind house-rules --file ~/private/identifiers.md";
+const REMOVE: &str = "setup remove house-rules";
+const PLUGIN: &str = "setup plugin --file ~/private/identifiers.md";
 
 fn home() -> World {
-    let world = lived_in();
-    world.mode(SETTINGS, MODE);
+    let world = World::new()
+        .file("private/identifiers.md", "# Name\nJane Q. Example\n")
+        .file(SETTINGS, "{\r\n  \"model\": \"x\"\r\n}")
+        .map("# mine\nroots = ['~/notes']\n");
+    // Not the mode of a new file.
+    world.mode(SETTINGS, 0o640);
     world
 }
 
-/// Each file's mode and bytes. The folder for tickets has the home's path.
+type Files = BTreeMap<PathBuf, (u32, String)>;
+
+/// Each file's mode and text. The folder for tickets has the home's path.
 fn files(world: &World) -> Files {
-    let home = world.home().display().to_string();
-    let all = everything(world).into_iter().map(|(path, bytes)| {
-        let bytes = String::from_utf8_lossy(&bytes).replace(&home, "/home/me");
-        let bytes = bytes.into_bytes();
-        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
-        (
-            path.strip_prefix(world.home()).unwrap().to_owned(),
-            (mode, bytes),
-        )
-    });
-    all.collect()
+    let home = world.home().to_str().unwrap();
+    let (mut all, mut folders) = (Files::new(), vec![world.home().to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|at| at.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+            let text = fs::read_to_string(&path).unwrap().replace(home, "/home/me");
+            let name = path.strip_prefix(world.home()).unwrap().to_owned();
+            all.insert(name, (mode, text));
+        }
+    }
+    all
 }
 
 /// Says yes to each question.
 #[track_caller]
-fn agreed<const N: usize>(world: &World, arguments: [&str; N]) {
-    let (shown, exit) = world.agreed(arguments);
+fn agreed(world: &World, command: &str) {
+    let (shown, exit) = world.agreed(command.split(' '));
     assert_eq!(exit, Some(0), "{shown}");
 }
 
-type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+/// The files before, with the agent, and when it is taken away again.
+struct States([Files; 3]);
 
-/// Whether it is killed at the call with this number: each file is then old or new. It is
-/// finished by a second run, and taken back.
-fn is_killed_at(number: u32, removes: bool, old: &Files, new: &Files) -> bool {
-    let world = home();
-    if removes {
-        agreed(&world, INSTALL);
+impl States {
+    /// Whether it is killed at the call with this number: each file is then as before or as
+    /// after. A second run finishes it, and another one takes it back.
+    fn is_killed_at(&self, number: u32, removes: bool) -> bool {
+        let Self([old, new, taken]) = self;
+        let world = home();
+        if removes {
+            agreed(&world, INSTALL);
+        }
+        let (command, before, after) = if removes {
+            (REMOVE, new, taken)
+        } else {
+            (INSTALL, old, new)
+        };
+        let world = world.through([KILLER, &number.to_string()]);
+        let (shown, exit) = world.agreed(command.split(' '));
+        if exit == Some(0) {
+            assert_eq!(files(&world), *after);
+            return false;
+        }
+        assert_eq!(exit, Some(137), "{shown}");
+        let left = |world: &World| {
+            let mut left = files(world);
+            left.retain(|path, _| !path.to_string_lossy().contains(".keyhole-"));
+            left
+        };
+        let there = left(&world);
+        let mut all = before.keys().chain(after.keys()).chain(there.keys());
+        let is_one = |path| {
+            let now = there.get(path);
+            now == before.get(path) || now == after.get(path)
+        };
+        assert!(all.all(is_one), "{number}: {there:?}");
+        // Without the killer.
+        let world = world.through::<&str>([]);
+        if !removes {
+            agreed(&world, INSTALL);
+            assert_eq!(left(&world), *new, "{number}");
+        }
+        let (shown, exit) = world.agreed(REMOVE.split(' '));
+        let is_gone = removes && shown.contains("nothing of this name");
+        assert!(exit == Some(0) || is_gone, "{number}: {shown}");
+        let mut there = left(&world);
+        // Once the map is written, it names the file no more.
+        if shown.contains("A rule that names your file may stay in permissions.deny") {
+            let settings = PathBuf::from(SETTINGS);
+            let value: Value = serde_json::from_str(&there[&settings].1).unwrap();
+            let rules = ["Read(~/private/**)", "Read(~/private/identifiers.md)"];
+            assert_eq!(value["permissions"]["deny"], json!(rules), "{number}");
+            there.insert(settings.clone(), taken[&settings].clone());
+        }
+        assert_eq!(there, *taken, "{number}");
+        true
     }
-    let world = world.through([KILLER, &number.to_string()]);
-    let (shown, exit) = match removes {
-        true => world.agreed(REMOVE),
-        false => world.asked(INSTALL, &[RULES, WRITE]),
-    };
-    let is_unfinished = |path: &Path| path.to_string_lossy().ends_with(".keyhole-new");
-    let left = files(&world);
-    for (path, file) in &left {
-        let is_one = [old.get(path), new.get(path)].contains(&Some(file));
-        assert!(is_one || is_unfinished(path), "{number}: {path:?} {file:?}");
-    }
-    assert!(old.keys().all(|path| left.contains_key(path)), "{number}");
-    if exit == Some(0) {
-        assert_eq!(left, if removes { old } else { new }.clone());
-        return false;
-    }
-    assert_eq!(exit, Some(137), "{shown}");
-    // Without the killer.
-    let world = world.through::<&str>([]);
-    if !removes {
-        agreed(&world, INSTALL);
-        let done = files(&world);
-        let is_new = |(path, file): (&PathBuf, &_)| done.get(path) == Some(file);
-        assert!(new.iter().all(is_new), "{number}");
-    }
-    let (shown, exit) = world.agreed(REMOVE);
-    let is_gone = removes && shown.contains("setup wrote nothing of this name");
-    assert!(exit == Some(0) || is_gone, "{number}: {shown}");
-    let mut left = files(&world);
-    left.retain(|path, _| !removes || !is_unfinished(path));
-    assert_eq!(left, *old, "{number}");
-    let record = world.path(".local/state/keyhole/setup.json");
-    assert!(!record.exists(), "{number}");
-    true
 }
 
 #[test]
@@ -107,21 +126,142 @@ fn a_setup_or_removal_that_is_killed_leaves_each_file_old_or_new_and_can_be_fini
         return skipped("no program can be followed here");
     }
     let world = home();
-    let old = files(&world);
-    agreed(&world, INSTALL);
-    let new = files(&world);
-    // Four times, a file is replaced; and twice, with one removed and then the record.
-    for (removes, calls) in [(false, 4 * 5), (true, 2 * 5 + 2)] {
+    let mut states = States([files(&world), Files::new(), Files::new()]);
+    for (at, command) in [(1, INSTALL), (2, REMOVE)] {
+        agreed(&world, command);
+        states.0[at] = files(&world);
+    }
+    // The map's roots stay.
+    let States([old, _, taken]) = &mut states;
+    let map = PathBuf::from(".config/keyhole/context-map.toml");
+    let (_, text) = old.get(&map).unwrap();
+    let with_roots = text.replace("']", "', \"~/private\"]");
+    assert_eq!(taken[&map].1, with_roots);
+    assert!(
+        taken
+            .iter()
+            .all(|(path, file)| *path == map || old[path] == *file)
+    );
+    // Three files are replaced, each by six calls at least; or two, and one is removed.
+    for (removes, calls) in [(false, 3 * 6), (true, 2 * 6 + 1)] {
         let next = AtomicU32::new(0);
         let next = || next.fetch_add(1, Ordering::Relaxed);
         // Most of the time, a run waits for a new file to settle.
         thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| while is_killed_at(next(), removes, &old, &new) {});
+                scope.spawn(|| while states.is_killed_at(next(), removes) {});
             }
         });
         // Beside those that were not killed.
         let killed = next() - 8;
-        assert!(killed > calls, "{killed}");
+        assert!(killed >= calls, "{killed}");
     }
+}
+
+/// No file may get so long.
+#[test]
+fn a_full_disk_leaves_no_part_of_a_file() {
+    let world = home();
+    let long = format!("{{ \"a\": \"{}\" }}", "x".repeat(1 << 15));
+    world.write(SETTINGS, long);
+    let before = files(&world);
+    let world = world.after("trap '' XFSZ; ulimit -f 16");
+    let (shown, exit) = world.agreed(PLUGIN.split(' '));
+    assert!(shown.contains("stopped, and nothing further is changed: "));
+    assert_eq!(exit, Some(1));
+    assert!(files(&world) == before, "something is left");
+}
+
+/// As clients save their settings. What it saves between our last look and the rename may be
+/// lost, and no half of a file.
+#[test]
+fn beside_a_client_that_saves_its_settings_all_the_time_both_stay_whole() {
+    let world = home();
+    let (settings, beside) = (world.path(SETTINGS), world.path(".claude/new"));
+    let read = || serde_json::from_slice::<Value>(&fs::read(&settings).unwrap()).unwrap();
+    let has_ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !has_ended.load(Ordering::Relaxed) {
+                let mut value = read();
+                value["saved"] = (value["saved"].as_u64().unwrap_or(0) + 1).into();
+                fs::write(&beside, value.to_string()).unwrap();
+                fs::rename(&beside, &settings).unwrap();
+            }
+        });
+        for _ in 0..5 {
+            let (shown, exit) = world.agreed(INSTALL.split(' '));
+            let is_told = shown.contains("it has changed since it was shown; run this again");
+            assert_eq!(exit, Some(i32::from(is_told)), "{shown}");
+        }
+        has_ended.store(true, Ordering::Relaxed);
+    });
+    assert!(read()["model"] == "x" && read()["saved"].as_u64() > Some(5));
+    agreed(&world, INSTALL);
+    agreed(&world, REMOVE);
+    let left = read();
+    assert_eq!(left.as_object().unwrap().len(), 2, "{left}");
+}
+
+#[test]
+fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
+    const LIST: &str = "system.posix_acl_access";
+    // The owner, another user, the group, the mask, and others; each with what it may.
+    let entries = [(1u16, 6u16, u32::MAX), (2, 6, 65534), (4, 0, u32::MAX)];
+    let entries = entries
+        .into_iter()
+        .chain([(16, 6, u32::MAX), (32, 0, u32::MAX)]);
+    let mut list = 2u32.to_le_bytes().to_vec();
+    for (tag, may, who) in entries {
+        list.extend([tag.to_le_bytes(), may.to_le_bytes()].concat());
+        list.extend(who.to_le_bytes());
+    }
+    let world = home().directory(".claude/agents");
+    let set = |place: &str, name| setxattr(world.path(place), name, &list, XattrFlags::empty());
+    if set(SETTINGS, LIST).is_err() {
+        return skipped("no file has an access list here");
+    }
+    set(".claude/agents", "system.posix_acl_default").unwrap();
+    agreed(&world, INSTALL);
+    let get = |place: &str| {
+        let mut found = [0; 64];
+        let length = getxattr(world.path(place), LIST, &mut found);
+        length.ok().map(|length| found[..length].to_vec())
+    };
+    assert_eq!(get(SETTINGS), Some(list.clone()));
+    assert_eq!(get(".claude/agents/house-rules.md"), None);
+}
+
+/// What an agent would try.
+#[test]
+fn an_agent_that_runs_it_gets_nothing_changed() {
+    let of_clients = "AI_AGENT CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_PLUGIN_DATA CODEX_CI CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED CODEX_THREAD_ID COPILOT_CLI CURSOR_AGENT GEMINI_CLI OPENCODE QWEN_CODE";
+    let of_sudo = "SUDO_UID SUDO_USER DOAS_USER PKEXEC_UID";
+    let of_clients = of_clients
+        .split(' ')
+        .map(|name| (name, "from a client's shell"));
+    let of_sudo = of_sudo.split(' ').map(|name| (name, "under sudo"));
+    for (variable, says) in of_clients.chain(of_sudo) {
+        let world = home().env(variable, "1");
+        let before = files(&world);
+        for command in [PLUGIN, "setup", REMOVE] {
+            let (shown, exit) = world.agreed(command.split(' '));
+            let says = format!("nothing is changed {says}: ");
+            assert!(
+                exit == Some(1) && shown.contains(&says),
+                "{variable}: {shown}"
+            );
+        }
+        assert_eq!(files(&world), before);
+    }
+}
+
+#[test]
+fn the_agent_gets_the_file_that_was_agreed_to() {
+    let world = home();
+    agreed(&world, INSTALL);
+    let mut client = world.start(["serve", "--bind", "house-rules"]);
+    let _ = client.handshake();
+    client.load_bound().is("# Name\nJane Q. Example\n");
+    client.end();
 }

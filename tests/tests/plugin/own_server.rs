@@ -154,12 +154,17 @@ fn what_the_client_would_write_to_a_file_is_too_large() {
         }
         // Other clients have other limits.
         call(&world, json!({})).is(&text);
-        let served = "2 of 2 would be served";
-        let ran = world.run(["check"]).exits(0).mentions(served);
-        let but = format!(
-            "{served}; but in Claude Code, a file of more than 500000 characters is refused as too-large: lines 2, 3.\n"
-        );
-        assert_eq!(ran.stdout.contains(&but), !fits, "{ran:#?}");
+        let (exit, served) = match fits {
+            true => (0, "2 of 2 would be served.\n"),
+            false => (
+                1,
+                "1 of 2 would be served; but in Claude Code, a file of more than 500000 characters is refused as too-large: line 2.\n",
+            ),
+        };
+        let ran = world.run(["check"]).exits(exit).mentions(served);
+        let shorten =
+            "line 3: it has 500001 characters, and Claude Code takes 500000 at most: shorten it\n";
+        assert_eq!(ran.stdout.contains(shorten), !fits, "{ran:#?}");
         let says = if fits { "would be served" } else { "too-large" };
         let ran = world.run(["check", "--plugin", "/p/keyhole"]);
         let _ = ran

@@ -42,7 +42,7 @@ fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
         .mentions("sha256:");
     let _ = keyhole(&package, &world, &["setup", "key", "~/notes/a.md"])
         .exits(0)
-        .mentions("[keys.\"k-");
+        .mentions("[keys.k-");
     // Whether a text is a key of the map shows in no answer.
     let world = world.map("[keys]\nsecret = '~/notes/a.md'\n");
     for agent in ["secret", "public"] {

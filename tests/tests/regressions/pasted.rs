@@ -185,19 +185,3 @@ fn no_command_is_about_what_another_user_owns() {
         assert!(text.contains("belongs to another user"), "{text}");
     }
 }
-
-/// As with a dotfile manager. The map is used, but a command would write to where the link leads.
-#[test]
-fn no_command_of_setup_writes_through_a_link() {
-    let world = World::new()
-        .directory("dotfiles")
-        .link(".config/keyhole", "../dotfiles");
-    for arguments in [
-        &["setup", "claude-code"][..],
-        &["setup", "codex", "--inject", "x"],
-    ] {
-        let ran = world.run(arguments).exits(0).conceals(">>");
-        let _ = ran.mentions("yet. Put at its end what this prints: ");
-    }
-    let _ = world.run(["check"]).exits(2).conceals(">>");
-}

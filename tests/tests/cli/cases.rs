@@ -1,0 +1,518 @@
+//! The table of `keyhole setup`. Each file of `cases/` is a home, and commands with what is typed
+//! on their terminal; below `====` stands what they showed and changed. `INSTA_UPDATE=always`
+//! writes that part, and `KEYHOLE_CASE=TEXT` plays only the files with this text in their name.
+//!
+//! ```text
+//! # TEXT          what the case shows
+//! env NAME=VALUE  a variable
+//! sh COMMAND      what the shell does that starts the program
+//! with mounts     that shell may mount; or `with a user`: it is not root's; or `with root`.
+//!                 Only root can play these
+//! == PATH         a file, with its lines below. `crlf` or `attribute` may follow; or it is
+//!                 `PATH/` or `PATH -> TARGET`
+//! $ keyhole …     a command; `·` is a blank in an argument
+//! > ANSWER        what is typed at its next question, `yes` at all that follow, or ^C, ^D
+//! ! …             before that, such a command, with `yes`, or what a shell does
+//! $ …             what a shell does in between
+//! ```
+//!
+//! `␍` is a carriage return, `␉` a tab, `⏎` a line end in an answer, `<BOM>` a mark, and `<no
+//! newline>` the end of a file. `HOME` is the home, `OUT` the folder that it is in.
+
+use keyhole_tests::{MARKER, World, binary, skipped, workspace};
+use rustix::{
+    fs::{XattrFlags, getxattr, setxattr},
+    process::geteuid,
+};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    os::unix::fs::MetadataExt as _,
+    panic::{self, AssertUnwindSafe},
+    path::Path,
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// Its rules and its agent's file are shown here, and named in all other cases.
+const FIRST: &str = "client-claude-code.txt";
+const ATTRIBUTE: &str = "user.keyhole-test";
+const END: &str = "====\n";
+
+/// Each path of a home: its mode or target, and its text.
+type Files = BTreeMap<String, (String, String)>;
+/// What the first case showed, by names; and its rules.
+#[derive(Default)]
+struct Known {
+    texts: Vec<(String, String)>,
+    rules: Vec<String>,
+}
+
+#[test]
+fn each_case_of_setup_is_as_recorded() {
+    let folder = workspace().join("tests/tests/cli/cases");
+    let wanted = env::var("KEYHOLE_CASE").unwrap_or_default();
+    let mut names: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != FIRST && name.contains(&wanted))
+        .collect();
+    names.sort();
+    let known = OnceLock::new();
+    let wrong = Mutex::new(run(&folder.join(FIRST), &known));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let play = AssertUnwindSafe(|| run(&folder.join(name), &known));
+            let failed = |_| format!("\n{name} failed; it says above why\n");
+            let differs = panic::catch_unwind(play).unwrap_or_else(failed);
+            wrong.lock().unwrap().push_str(&differs);
+        }
+    };
+    // Most of the time, a run waits for a new file to settle.
+    thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(work))));
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Plays a case. Returns how it differs from what is recorded.
+fn run(path: &Path, known: &OnceLock<Known>) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let (input, recorded) = text.split_once(END).unwrap_or((&text, ""));
+    let name = path.file_name().unwrap().to_string_lossy();
+    let now = Case::read(input).play(known);
+    let folded = known.get().filter(|_| name != FIRST);
+    match now.map(|now| folded.map_or(now.clone(), |known| known.folded(&now))) {
+        None => skipped(format!(
+            "{name}: only root can play it, on a disk with attributes"
+        )),
+        Some(now) if now == recorded => {}
+        Some(now) if env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") => {
+            fs::write(path, format!("{input}{END}{now}")).unwrap();
+        }
+        Some(now) => return format!("\n{name}:\n{}", difference(recorded, &now)),
+    }
+    String::new()
+}
+
+#[derive(Default)]
+struct Case<'a> {
+    variables: Vec<(&'a str, &'a str)>,
+    shell: String,
+    with: &'a str,
+    files: Vec<(&'a str, String)>,
+    /// Commands, and the answers to each.
+    steps: Vec<(&'a str, Vec<&'a str>)>,
+}
+
+impl<'a> Case<'a> {
+    fn read(input: &'a str) -> Self {
+        let mut case = Self::default();
+        case.shell += "true";
+        for line in input.lines() {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match (word, case.steps.last_mut(), case.files.last_mut()) {
+                ("$", ..) => case.steps.push((rest, Vec::new())),
+                (">", Some((_, answers)), _) => answers.push(rest),
+                ("!", Some((_, answers)), _) => answers.push(line),
+                ("==", ..) => case.files.push((rest, String::new())),
+                (_, None, Some((_, text))) => *text += &format!("{line}\n"),
+                ("env", ..) => case.variables.push(rest.split_once('=').unwrap()),
+                ("sh", ..) => case.shell += &format!(" && {rest}"),
+                ("with", ..) => case.with = rest,
+                ("#", ..) => {}
+                _ => panic!("no line of a case: {line}"),
+            }
+        }
+        case
+    }
+
+    /// The home, the environment and the shell. None if there can be none like this here.
+    fn world(&self) -> Option<World> {
+        let mut world = World::new();
+        for (name, text) in &self.files {
+            let text = filled(text, &world).replace('␍', "\r").replace('␉', "\t");
+            let text = text
+                .replace("<BOM>", "\u{feff}")
+                .replace("<no newline>\n", "");
+            if let Some((name, target)) = name.split_once(" -> ") {
+                let target = filled(target, &world);
+                world = world.link(name, target);
+            } else if let Some(folder) = name.strip_suffix('/') {
+                world = world.directory(folder);
+            } else if let Some(name) = name.strip_suffix(" crlf") {
+                world.write(name, text.replace('\n', "\r\n"));
+            } else {
+                let plain = name.strip_suffix(" attribute").unwrap_or(name);
+                world.write(plain, text);
+                let flags = XattrFlags::empty();
+                if plain != *name {
+                    setxattr(world.path(plain), ATTRIBUTE, MARKER.as_bytes(), flags).ok()?;
+                }
+            }
+        }
+        for (name, value) in &self.variables {
+            let value = filled(value, &world);
+            world = world.env(name, value);
+        }
+        let shell = filled(&self.shell, &world);
+        let exec = format!("{shell} && exec \"$0\" \"$@\"");
+        let mounts = ["unshare", "-m", "/bin/sh", "-c", &exec];
+        let is_root = geteuid().is_root();
+        match self.with {
+            "" => Some(world.after(&shell)),
+            "root" if is_root => Some(world.after(&shell)),
+            "a user" if is_root => Some(world.after(&shell).unprivileged()),
+            "mounts" if is_root => Some(world.through(mounts)),
+            _ => None,
+        }
+    }
+
+    /// Returns what there is to record.
+    fn play(&self, known: &OnceLock<Known>) -> Option<String> {
+        let world = self.world()?;
+        let (mut text, mut first, mut screens) = (String::new(), None, Vec::new());
+        for (at, (command, answers)) in self.steps.iter().enumerate() {
+            let Some(arguments) = command.strip_prefix("keyhole ") else {
+                let ran = world.typed(command);
+                let said = cleaned(&(ran.stdout + &ran.stderr), &world);
+                if first.is_some() || !said.is_empty() {
+                    text += &format!("$ {command}\n{said}");
+                }
+                continue;
+            };
+            let before = files(&world);
+            let (shown, exit) = asked(&world, arguments, answers);
+            let shown = cleaned(&shown, &world);
+            let makes_a_key = command.contains("setup key");
+            let is_secret = shown.contains(MARKER) || shown.contains("k-FRESH") && !makes_a_key;
+            assert!(!is_secret, "a secret is shown: {command}: {shown}");
+            let after = files(&world);
+            let exit = exit.map_or("by a signal".to_owned(), |exit| exit.to_string());
+            text += &format!("$ {command}\n{shown}[exit {exit}]\n");
+            let is_last = at + 1 == self.steps.len() && command.contains("setup remove");
+            let (from, same, other) = match &first {
+                Some(first) if is_last => (first, "as at the start", "changed since the start"),
+                _ => (&before, "nothing is changed", "changed"),
+            };
+            let is_same = *from == after;
+            text += &format!("[{}]\n", if is_same { same } else { other });
+            text += &changed(from, &after, &shown);
+            first = first.or(Some(before));
+            screens.push((shown, after));
+        }
+        known.get_or_init(|| parts(&screens));
+        Some(text)
+    }
+}
+
+/// A text of a case as it is in this world.
+fn filled(text: &str, world: &World) -> String {
+    let text = text
+        .replace("$HOME", "\0")
+        .replace("HOME", place(&world.path("")));
+    text.replace("OUT", place(&world.outside("")))
+        .replace('\0', "$HOME")
+}
+
+fn place(path: &Path) -> &str {
+    path.to_str().unwrap().trim_end_matches('/')
+}
+
+/// What the terminal shows when each question gets its answer.
+fn asked(world: &World, arguments: &str, answers: &[&str]) -> (String, Option<i32>) {
+    let typed = |answer: &&str| {
+        let answer = filled(answer, world).replace('⏎', "\n");
+        answer.replace("^C", "\x03").replace("^D", "\x04\x04")
+    };
+    let all: Vec<String> = answers.iter().map(typed).collect();
+    let arguments = arguments.split(' ').map(|word| word.replace('·', " "));
+    let arguments = arguments.map(|word| filled(&word, world));
+    let (mut next, mut unasked, mut beside) = (0, 0, String::new());
+    let (mut shown, exit) = world.on_terminal(arguments, |shown| {
+        let line = shown.rsplit('\n').next().unwrap_or_default();
+        let agrees = line.ends_with("[y/N] ");
+        let asks = line.contains("(Enter: ") && line.ends_with("): ");
+        if !agrees && !asks && !line.ends_with("or name: ") {
+            return None;
+        }
+        while let Some(command) = answers
+            .get(next)
+            .and_then(|answer| answer.strip_prefix("! "))
+        {
+            next += 1;
+            beside += &match command.strip_prefix("keyhole ") {
+                Some(arguments) => {
+                    let (shown, exit) = asked(world, arguments, &["yes"]);
+                    format!("! {command}\n{shown}[exit {exit:?}]\n")
+                }
+                None => world.typed(command).stderr,
+            };
+        }
+        match all.get(next) {
+            Some(answer) if answer != "yes" => {
+                next += 1;
+                Some(&**answer)
+            }
+            Some(_) if agrees => Some("y"),
+            _ => {
+                unasked += 1;
+                Some(if unasked > 2 { "\x03" } else { "\x04" })
+            }
+        }
+    });
+    let left = answers[next..].iter().filter(|answer| **answer != "yes");
+    shown.extend(left.map(|answer| format!("[not asked: {answer}]\n")));
+    shown += &"[a question without an answer]\n".repeat(unasked);
+    (shown + &beside, exit)
+}
+
+/// Without what differs from run to run, or from machine to machine.
+fn cleaned(text: &str, world: &World) -> String {
+    let (home, out) = (world.path(""), world.outside(""));
+    let program = place(binary());
+    let text = text.replace(place(&world.outside("keyhole")), program);
+    let text = text
+        .replace(&format!("'{program}'"), program)
+        .replace(program, "KEYHOLE");
+    let text = text
+        .replace(place(&home), "HOME")
+        .replace(place(&out), "OUT");
+    let text = text.replace('\u{feff}', "<BOM>");
+    let mut text = text.replace('\r', "␍").replace('\t', "␉");
+    // A paragraph about where the program is.
+    while let Some(at) = text.find("\nCareful: ") {
+        let end = text[at + 1..]
+            .find('\n')
+            .map_or(text.len(), |end| at + end + 2);
+        text.replace_range(at..end, "");
+    }
+    let keys: Vec<_> = text.match_indices("k-").map(|(at, _)| at + 2).collect();
+    for at in keys.into_iter().rev() {
+        let digits = text[at..].bytes().take_while(u8::is_ascii_hexdigit).count();
+        if digits == 32 {
+            text.replace_range(at..at + digits, "FRESH");
+        }
+    }
+    text
+}
+
+/// All that is in the home.
+fn files(world: &World) -> Files {
+    let mut all = Files::new();
+    let mut folders = vec![world.path("")];
+    let group = fs::metadata(&folders[0]).unwrap().gid();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder)
+            .unwrap()
+            .map(|found| found.unwrap().path())
+        {
+            let about = fs::symlink_metadata(&path).unwrap();
+            let mut name = path
+                .strip_prefix(world.path(""))
+                .unwrap()
+                .display()
+                .to_string();
+            let mut kind = format!("{:o}", about.mode() & 0o7777);
+            if about.gid() != group {
+                kind += &format!(", group {}", about.gid());
+            }
+            let mut text = String::new();
+            if about.is_symlink() {
+                let target = fs::read_link(&path).unwrap();
+                kind = format!("-> {}", cleaned(&target.to_string_lossy(), world));
+            } else if about.is_dir() {
+                name += "/";
+                folders.push(path);
+            } else if !about.is_file() {
+                kind += ", no file";
+            } else {
+                let has = getxattr(&path, ATTRIBUTE, &mut [0; 64]).is_ok();
+                kind += if has { ", attribute" } else { "" };
+                text = cleaned(&String::from_utf8_lossy(&fs::read(path).unwrap()), world);
+            }
+            all.insert(name, (kind, text));
+        }
+    }
+    all
+}
+
+/// How two homes differ. A new file is not written down once more if it was shown whole.
+fn changed(old: &Files, new: &Files, shown: &str) -> String {
+    let mut text = String::new();
+    let full = |text: &str| {
+        let lines = text.lines().map(bare);
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("at the "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let shown = full(shown);
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        text += &format!("gone: {name}\n");
+    }
+    let is_new_folder = |name: &&String| name.ends_with('/') && !old.contains_key(*name);
+    let private = new.iter().filter(|(_, (kind, _))| kind == "700");
+    let folders = private.map(|(name, _)| name).filter(is_new_folder).cloned();
+    let folders = folders.collect::<Vec<_>>().join(" ");
+    if !folders.is_empty() {
+        text += &format!("new folders (700): {folders}\n");
+    }
+    for (name, (kind, content)) in new {
+        let lines = full(content);
+        match old.get(name) {
+            None if name.ends_with('/') && kind == "700" => {}
+            None if shown.windows(lines.len().max(1)).any(|part| part == lines) => {
+                text += &format!("new: {name} ({kind}), as shown\n");
+            }
+            None => text += &format!("new: {name} ({kind})\n{}", difference("", content)),
+            Some((was, old)) if (was, old) != (kind, content) => {
+                let is = if was == kind {
+                    String::new()
+                } else {
+                    format!(" ({was}, now {kind})")
+                };
+                text += &format!("changed: {name}{is}\n{}", difference(old, content));
+            }
+            Some(_) => {}
+        }
+    }
+    text
+}
+
+/// The lines of one text that the other does not have.
+fn difference(old: &str, new: &str) -> String {
+    let ended = |text: &str| match text.ends_with('\n') || text.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text}<no newline>\n"),
+    };
+    let (old, new) = (ended(old), ended(new));
+    let [old, new] = [&old, &new].map(|text| text.lines().collect::<Vec<_>>());
+    // How many lines are the same from here on.
+    let mut same = vec![vec![0; new.len() + 1]; old.len() + 1];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            same[i][j] = if old[i] == new[j] {
+                same[i + 1][j + 1] + 1
+            } else {
+                same[i + 1][j].max(same[i][j + 1])
+            };
+        }
+    }
+    let (mut i, mut j, mut text) = (0, 0, String::new());
+    while i < old.len() || j < new.len() {
+        if i < old.len() && j < new.len() && old[i] == new[j] {
+            (i, j) = (i + 1, j + 1);
+        } else if i < old.len() && (j == new.len() || same[i + 1][j] >= same[i][j + 1]) {
+            text += &format!("- {}\n", old[i]);
+            i += 1;
+        } else {
+            text += &format!("+ {}\n", new[j]);
+            j += 1;
+        }
+    }
+    text
+}
+
+/// What each command showed, also from one of its files on; the agent's file; and the end.
+fn parts(screens: &[(String, Files)]) -> Known {
+    let mut known = Known::default();
+    for (shown, files) in screens {
+        let starts = shown.match_indices("\n~/").map(|(at, _)| at + 1).skip(1);
+        known
+            .texts
+            .push((shown.clone(), format!("<as in {FIRST}>\n")));
+        let rest = |at| {
+            (
+                shown[at..].to_owned(),
+                format!("<the rest as in {FIRST}>\n"),
+            )
+        };
+        known.texts.extend(starts.map(rest));
+        let agent = shown
+            .split_once("scanner.md (")
+            .map_or("", |(_, after)| after);
+        let lines = agent
+            .split("\n\n")
+            .next()
+            .and_then(|text| text.split_once('\n'));
+        let lines = lines.map_or(String::new(), |(_, lines)| format!("{lines}\n"));
+        known
+            .texts
+            .push((lines, "  <the agent's file>\n".to_owned()));
+        let (said, done) = shown.split_once("\nDone.\n").unwrap_or_default();
+        let (_, checked) = said.split_once("changes? [y/N] y\n").unwrap_or_default();
+        known
+            .texts
+            .push((checked.to_owned(), "<what check says>\n".to_owned()));
+        known
+            .texts
+            .push((done.to_owned(), "\n<the last step>\n".to_owned()));
+        let settings = files
+            .get(".claude/settings.json")
+            .map_or("", |(_, text)| text);
+        let settings: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
+        let rules = settings["permissions"]["deny"].as_array();
+        known
+            .rules
+            .extend(rules.into_iter().flatten().map(ToString::to_string));
+    }
+    // Each is also part of a longer one.
+    known.texts.retain(|(text, _)| text.lines().count() > 2);
+    known
+}
+
+impl Known {
+    /// With these texts by their names. The rules may stand on lines or on one, in any layout.
+    fn folded(&self, text: &str) -> String {
+        let text = self
+            .texts
+            .iter()
+            .fold(text.to_owned(), |text, (known, name)| {
+                text.replace(known, name)
+            });
+        let plain = self
+            .rules
+            .iter()
+            .filter(|rule| !rule.contains("state/keyhole"))
+            .cloned();
+        let plain: Vec<_> = plain.collect();
+        let without = format!(
+            "<the {} rules for ~/private/ids.md, without tickets>",
+            plain.len()
+        );
+        let all = format!("<the {} rules for ~/private/ids.md>", self.rules.len());
+        [(&self.rules, all), (&plain, without)]
+            .iter()
+            .fold(text, |text, (rules, name)| {
+                let text = text
+                    .replace(&rules.join(", "), name)
+                    .replace(&rules.join(","), name);
+                let lines: Vec<_> = text.lines().collect();
+                let (mut at, mut folded) = (0, String::new());
+                while let Some(line) = lines.get(at) {
+                    let part = lines[at..].iter().take(rules.len());
+                    if part
+                        .map(|line| bare(line))
+                        .eq(rules.iter().map(String::as_str))
+                    {
+                        let first = line.replace(&format!("{},", rules[0]), name);
+                        folded += &format!("{}\n", first.replace(&rules[0], name));
+                        at += rules.len();
+                    } else {
+                        folded += &format!("{line}\n");
+                        at += 1;
+                    }
+                }
+                folded
+            })
+    }
+}
+
+/// A line without what a plan, a list and a file put around it.
+fn bare(line: &str) -> &str {
+    let line = line.trim_start_matches([' ', '+', '-', '␉']);
+    let line = line.strip_prefix("permissions.deny: ").unwrap_or(line);
+    line.trim_end_matches([',', '␍'])
+}
