@@ -14,8 +14,7 @@ use crate::{
     json,
     map::{self, Table},
     recipe::{AGENT, Filled, by_hook, hook, is_own_hook},
-    remove::PLUGIN_NAME,
-    remove::renewed,
+    remove::{PLUGIN_NAME, renewed},
     rules::Places,
     settings::{Settings, Way},
     state_folder,
@@ -209,7 +208,11 @@ impl Plan {
             _ => Way::Agent,
         };
         for fault in settings.faults(&[name]) {
-            if fault.ways.contains(&way) {
+            // Rules in settings that the client does not load keep nothing back.
+            let is_unread = [Way::Plugin, Way::Rules]
+                .iter()
+                .all(|way| fault.ways.contains(way));
+            if is_unread || fault.ways.contains(&way) {
                 return refused(fault.text);
             }
             self.notes.push(fault.text);
@@ -412,17 +415,16 @@ impl Plan {
             if client.audience != Audience::Session && to.ends_with(".md") && names.0 != AGENT {
                 self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
             }
-            let mut new = text.clone();
+            let mut new = Some(text.clone());
             if found.is_there() {
-                let renewed = renewed(user, client, part, names, (&old, &text));
-                let Some(renewed) = renewed else {
-                    let shown = printable_text(&shown);
-                    return refused(format!(
-                        "{shown} is there already, and does not start this server as setup would write it. Choose another name, or move that file away"
-                    ));
-                };
-                new = renewed;
+                new = renewed(user, client, part, names, (&old, &text));
             }
+            let Some(new) = new else {
+                return refused(format!(
+                    "{} is there already, and does not start this server as setup would write it. Choose another name, or move that file away",
+                    printable_text(&shown)
+                ));
+            };
             if old != new {
                 let change = Change::between(&old, &new);
                 self.edit(&path, found, Some(new), vec![change]);

@@ -129,12 +129,11 @@ impl Plan {
             Err(MapError::Missing { .. }) => {}
             map => agent = plan.take_from_map(user, &*map?, name, (&mut files, &mut others))?,
         }
+        // Whose name is said has files of that name.
+        let agent = agent.as_deref().filter(|agent| *agent != name);
         for client in all() {
             for part in client.parts.iter().filter(|part| part.to.is_some()) {
-                plan.take_part(user, &client, part, (name, None))?;
-                if let Some(agent) = agent.as_deref().filter(|agent| *agent != name) {
-                    plan.take_part(user, &client, part, (name, Some(agent)))?;
-                }
+                plan.take_part(user, &client, part, (name, agent))?;
             }
         }
         if let Err(why) = plan.take_from_settings(user, name, &files, &others, with_rules) {
