@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, KEY, LEAVE, OWN_TOOL, PACKAGED, SCANNER, TOOL, agentFile, atServe, authorPlugin, call, load, once, onceOffered, programIn, say, search, spawn } from './harness/plugin.mjs';
+import { recorded } from '../harness/recorded.mjs';
 
 const BARE = { plugin: 'none' };
 
@@ -52,7 +53,7 @@ onEachClient("12a: a user's agent, as setup writes it, has a bound server of its
   home.write(home.home, 'notes/identifiers.md', CATALOG);
   const before = home.bytes();
   const setup = (...words) => home.agreed(programIn(PACKAGED), 'setup', ...words);
-  await setup('claude-code', '--bind', BINDING, '--file', '~/notes/identifiers.md');
+  await home.agreed(programIn(PACKAGED), ...recorded('claude-code', BINDING, '~/notes/identifiers.md'));
   const written = Object.keys(home.bytes()).filter((file) => !(file in before));
   await alone(home, script(BINDING));
   // While conversations of agents are there, their rules stay.

@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, COMPACTS, DONE, PACKAGED, REACH, SCANNER, TAKES_OUR_NAME, authorPlugin, bash, call, compacted, done, once, programIn, projectPlugin, reached, resume, say, spawn, used } from './harness/plugin.mjs';
+import { recorded } from '../harness/recorded.mjs';
 
 const KEYHOLE = programIn(PACKAGED);
 const AGENT = 'scanner';
@@ -53,7 +54,7 @@ const RUNS_AGAIN = ['2.1.197'];
 onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', { ...BARE, terminal: true }, async ({ home, client }) => {
   const document = home.write(home.home, 'private/catalog.md', CATALOG);
   agent(home, home.home, 'Read, Agent');
-  await home.agreed(KEYHOLE, 'setup', 'claude-code', '--inject', AGENT, '--file', '~/private/catalog.md');
+  await home.agreed(KEYHOLE, ...recorded('claude-code-inject', AGENT, '~/private/catalog.md'));
   const others = ['fork', 'other', 'nested'];
   const session = await home.session(
     {

@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, DONE, PACKAGED, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
+import { recorded } from '../harness/recorded.mjs';
 
 const AGENT = 'catalog-scanner';
 const TOOL = `mcp__${AGENT}__load_context`;
@@ -21,7 +22,7 @@ const SKIPPED = [['--dangerously-skip-permissions'], { IS_SANDBOX: '1' }];
 /** The document, and the agent as setup writes it; returns the agent's file. */
 async function setUp(home) {
   home.write(home.home, 'notes/catalog.md', CATALOG);
-  await home.agreed(PROGRAM, 'setup', 'claude-code', '--bind', AGENT, '--file', '~/notes/catalog.md');
+  await home.agreed(PROGRAM, ...recorded('claude-code', AGENT, '~/notes/catalog.md'));
   return path.join(home.home, `.claude/agents/${AGENT}.md`);
 }
 

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mark } from '../../harness/model.mjs';
 import { World, plainText, processes } from '../../harness/world.mjs';
+import { recorded } from '../../harness/recorded.mjs';
 
 const EXAMPLES = path.resolve(import.meta.dirname, '../../../docs/examples');
 
@@ -64,7 +65,7 @@ export class Home extends World {
   async setUp(client) {
     fs.rmSync(this.mapFile, { force: true });
     const before = this.bytes();
-    const shown = await this.agreed(this.keyhole, 'setup', client, '--bind', BINDING, '--file', NAMED);
+    const shown = await this.agreed(this.keyhole, ...recorded(client, BINDING, NAMED));
     const pasted = this.#paste(shown).map((file) => [file, fs.readFileSync(file, 'latin1')]);
     this.unset = { ...before, ...Object.fromEntries(pasted) };
   }
