@@ -165,7 +165,7 @@ impl Plan {
         (files, others): (&mut Vec<PathBuf>, &mut Vec<PathBuf>),
     ) -> Result<Option<String>, SetupError> {
         let place = user.location().file();
-        let text = fs::read_to_string(place)?;
+        let text = fs::read_to_string(place).map_err(|why| FileError::new(place, why))?;
         let (mut new, mut shown, mut agent) = (text.clone(), String::new(), None);
         let keys = map.entries().into_iter();
         let keys = keys.map(|(key, entry)| ("keys", key.expose(), entry));
@@ -288,7 +288,7 @@ impl Plan {
             Ok(found) if !found.is_file() => return refused("they are not a file"),
             _ => {}
         }
-        let text = fs::read_to_string(&file)?;
+        let text = fs::read_to_string(&file).map_err(|why| FileError::new(&file, why))?;
         let value = settings::json(&text);
         let value = value.map_err(|_| FileError::new(&file, EditError::Syntax("JSON")))?;
         let hooks = value["hooks"]["SubagentStart"].as_array();
