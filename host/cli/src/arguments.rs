@@ -22,7 +22,7 @@ use std::{
 #[command(after_help = "\
 Examples:
   keyhole check                      would every key in my map load?
-  keyhole setup                      give an agent its document
+  keyhole setup                      give an agent its file
 
 The map is $XDG_CONFIG_HOME/keyhole/context-map.toml, or
 ~/.config/keyhole/context-map.toml if that variable is not set.")]
@@ -60,18 +60,18 @@ Exit codes: 0 everything would load, and only for whom the map names; 1 somethin
 not, a key can be guessed, or an agent's server serves anybody; 2 no map, or an invalid one.")]
     Check(Check),
 
-    /// Give an agent its document: configure a client, or print what the client needs
+    /// Give an agent its file: configure a client, or print what the client needs
     #[command(after_help = "\
-Without arguments, it asks for the client and the file; with --file, they say it. In a
-terminal, it then shows each line that it will write, asks, writes, and checks. CLIENT
-without --file writes nothing: it prints what the client needs, and who will get the
-document.
+Without arguments, it asks for the client and the file. In a terminal, it then shows each
+line that it will write, asks, writes, checks, and prints what you have to paste. CLIENT
+without --file writes nothing: it prints all that the client needs.
 
 Examples:
   keyhole setup
   keyhole setup claude-code --bind scanner-catalog --file ~/notes/identifiers.md
   keyhole setup claude-code --inject identifier-scanner --file ~/notes/identifiers.md
   keyhole setup plugin
+  keyhole setup remove                                    list the names that it takes
   keyhole setup remove scanner-catalog
   keyhole setup key ~/notes/identifiers.md                print an entry for the map
 
@@ -94,7 +94,7 @@ Exit codes: 0 decided, 2 denied because of an error.")]
     #[command(hide = true)]
     Tickets,
 
-    /// Hand a subagent its document when it starts, as a hook of Claude Code
+    /// Hand a subagent its file when it starts, as a hook of Claude Code
     #[command(after_help = "\
 Reads a SubagentStart hook's input on standard input. If exactly one entry of the map
 names the agent in `agents`, it answers with that file, of up to 10,000 characters;
@@ -105,10 +105,10 @@ settings.
 Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Inject(MapArg),
 
-    /// Take out of an agent's report what quotes its document, for the Claude Code plugin
+    /// Take out of an agent's report what quotes its file, for the Claude Code plugin
     ///
     /// Standard input is `{"agent": NAME, "report": TEXT, "folder": SESSION'S}`. Without a
-    /// report, it says whom the map names, whether the agent's document would load, and whether
+    /// report, it says whom the map names, whether the agent's file would load, and whether
     /// its reports are withheld.
     #[command(hide = true)]
     Withhold {
