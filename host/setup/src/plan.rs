@@ -454,7 +454,12 @@ impl Plan {
             let text = found.text().unwrap_or_default();
             Some(renewed(user, client, part, (name, None), (text, text)).is_none())
         };
+        let places = Places::find(&user.home, user.variable).ok();
+        let places = places.filter(|_| client.is_claude_code());
+        let agents = places.map(|places| agents_named(&places.claude.join("agents"), name));
+        let is_others_agent = |file: &PathBuf| !file.ends_with(format!("{name}.md"));
         path.is_some_and(|path| !file.is_at(&path))
+            || agents.is_some_and(|agents| agents.iter().any(is_others_agent))
             || client
                 .parts
                 .iter()
