@@ -2,8 +2,8 @@
 
 use super::step;
 use keyhole_core::{
-    AgentName, Caller, Entry, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal, Target,
-    limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
+    AgentName, BindingName, Caller, Entry, Grant, Key, Loader, Location, Map, MapError, Maps,
+    Refusal, Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
 };
 use keyhole_setup::PLUGIN;
 use keyhole_walk::{Handle, System, Walker, printable::is_blank};
@@ -19,47 +19,58 @@ use std::{
 pub(super) const SHOWS_A_KEY: &str =
     "the binding's name, title or description holds a key, and clients show them; reword it";
 
+/// Said of a file that only Claude Code does not take.
+pub(crate) const LONG: &str =
+    "in Claude Code, a file of more than 500000 characters is refused as too-large";
+const SHORTEN: &str = "and Claude Code takes 500000 at most: shorten it";
+
+/// What keeps no file from being served. The first fails the check.
+pub(super) const WARNINGS: [&str; 8] = [
+    "a key of fewer than 16 characters, or fewer than 6 different ones, can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints",
+    "the file is empty, so a scan would find nothing. Write your list into it",
+    "the file holds NUL characters, so at least a part of it is not UTF-8 text, but perhaps UTF-16, and a scan may miss it. Save it as UTF-8",
+    "withhold finds next to no value in the file, so it takes next to nothing out of a report: headings, labels and ordinary words stay. Write each value as an item of a list",
+    "a key of fewer than 16 characters, or fewer than 6 different ones, may be guessed",
+    "the plugin's agent asks for the key keyhole-privacy-catalog only, so it never loads this file",
+    LONG,
+    // The entry's detail says how to close it, so this one is the last.
+    "by its mode, a group or others may read the file",
+];
+const _: () = assert!(Key::STRONG_LEN == 16 && Key::STRONG_CHARS == 6);
+const _: () = assert!(MAX_CLAUDE_CHARS == 500_000);
+
 /// The result for one entry, or one binding. The line identifies it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct EntryReport {
     pub(super) line: u32,
-    /// The path as the map has it. None if it may be a key in the wrong place: if it
-    /// does not end in `.md`, or contains one of the map's keys.
+    /// As the map has it. None if it is not shown: it may be a key in the wrong place if it does
+    /// not end in `.md`, or contains one of the map's keys.
     pub(super) path: Option<String>,
     pub(super) is_binding: bool,
     /// A binding's name. None if it contains a key.
     pub(super) name: Option<String>,
     /// Whether a client would be shown a key. Then the binding's server does not start.
     pub(super) shows_a_key: bool,
-    /// Whether it is for its agents only. The report does not name them: a name may
-    /// be a key in the wrong place.
+    /// Whether it is for its agents only. The report does not name them: a name may be a key in
+    /// the wrong place.
     pub(super) is_bound: bool,
+    /// Whether its key can be guessed.
+    pub(super) is_weak: bool,
     /// The file's size in bytes, or why it is not served.
     pub(crate) result: Result<u64, Refusal>,
+    /// Whether a reader sees nothing of the file.
+    pub(crate) is_blank: bool,
     /// Its length as Claude Code counts: in UTF-16 code units.
     pub(crate) chars: usize,
-    /// What is wrong with this one, or what others may read, and what to do. It may hold
-    /// paths.
+    /// What is wrong with this one, or what others may read, and what to do. It may hold paths.
     pub(super) detail: Option<String>,
-    /// What else the user should know. None of it keeps the file from being served.
-    pub(crate) warnings: Vec<Warning>,
+    /// Those of [`WARNINGS`] that apply.
+    pub(super) warnings: Vec<&'static str>,
 }
 
 impl EntryReport {
     pub(super) fn is_served(&self) -> bool {
         !self.shows_a_key && self.result.is_ok()
-    }
-
-    /// For an agent of Claude Code, which takes no longer file.
-    pub(super) fn refuse_if_long(&mut self) {
-        if self.chars > MAX_CLAUDE_CHARS && self.result.is_ok() {
-            self.result = Err(Refusal::TooLarge);
-            self.warnings.clear();
-            self.detail = Some(format!(
-                "it has {} characters, and Claude Code takes {MAX_CLAUDE_CHARS} at most: shorten it",
-                self.chars
-            ));
-        }
     }
 
     /// What to do about a file that is not served.
@@ -70,44 +81,6 @@ impl EntryReport {
         let code = self.result.err()?;
         Some(self.detail.clone().unwrap_or_else(|| code.remedy().into()))
     }
-}
-
-/// A problem that keeps no file from being served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-pub(crate) enum Warning {
-    /// This one fails the check.
-    #[error(
-        "a key of fewer than {} characters, or fewer than {} different ones, can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints",
-        Key::STRONG_LEN,
-        Key::STRONG_CHARS
-    )]
-    GuessableKey,
-    #[error("the file is empty, so a scan would find nothing. Write your list into it")]
-    Blank,
-    #[error(
-        "the file holds NUL characters, so at least a part of it is not UTF-8 text, but perhaps UTF-16, and a scan may miss it. Save it as UTF-8"
-    )]
-    Nul,
-    #[error(
-        "withhold finds next to no value in the file, so it takes next to nothing out of a report: headings, labels and ordinary words stay. Write each value as an item of a list"
-    )]
-    FewValues,
-    /// Only its agents get the file.
-    #[error(
-        "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
-        Key::STRONG_LEN,
-        Key::STRONG_CHARS
-    )]
-    WeakKey,
-    #[error("the plugin's agent asks for the key {} only, so it never loads this file", PLUGIN.1)]
-    NotItsKey,
-    #[error(
-        "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
-    )]
-    LongForClaude,
-    /// The entry's detail says how to close it, so this one is the last.
-    #[error("by its mode, a group or others may read the file")]
-    Open,
 }
 
 /// A text, and the paths that it names.
@@ -129,110 +102,115 @@ impl Maps for ReadMap {
 }
 
 /// Whether a map that has this name means the plugin's agent.
-pub(crate) fn is_the_plugins(name: &AgentName) -> bool {
+pub(super) fn is_the_plugins(name: &AgentName) -> bool {
     AgentName::try_from(PLUGIN.0).is_ok_and(|own| name.means(&own))
 }
 
-/// Loads one entry as a call for `target` would.
+/// The entries of a map, and below them the bindings.
+pub(super) fn all_of(map: &Map) -> impl Iterator<Item = (Target, &Entry)> {
+    let keys = map.entries().into_iter();
+    let keys = keys.map(|(key, entry)| (Target::Key(key.expose().to_owned()), entry));
+    let bindings = map.bindings().into_iter();
+    keys.chain(bindings.map(|(name, it)| (Target::Bound(name.clone()), it.entry())))
+}
+
+/// Loads one entry as a call for `target` would. An agent of Claude Code takes no file that is
+/// longer than its limit.
 pub(crate) async fn entry_report(
     map: &Map,
-    target: Target,
-    entry: &Entry,
+    (target, entry): (Target, &Entry),
+    is_for_claude: bool,
     secrets: &Secrets<'_>,
     location: &Location,
     loader: &Loader<ReadMap, Sandbox>,
 ) -> EntryReport {
-    // The call is made as an agent that may have the file, because the check asks
-    // whether the file would load.
-    let agents = entry.agents().unwrap_or_default();
-    let caller = agents
-        .first()
-        .map_or(Caller::Nobody, |agent| Caller::Agent(agent.clone()));
-    let path = entry.path();
+    let (path, agents) = (entry.path(), entry.agents().unwrap_or_default());
     // The agents of a binding are those of one server.
-    let key = match &target {
-        Target::Key(key) => Some(&**key),
-        _ => None,
+    let (key, name) = match &target {
+        Target::Bound(name) => (None, Some(name.clone())),
+        Target::Key(key) => (Some(key.clone()), None),
+        _ => (None, None),
     };
-    let is_weak = key.is_some_and(Key::is_guessable);
-    let is_misspelt = |name: &AgentName| {
+    let shows = |name: &BindingName| Some(map.binding(name)?.shows_a_key(name, map));
+    let may_ask = |name: &AgentName| {
         let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
-        key.is_some() && is_ours && !is_the_plugins(name)
+        key.is_none() || !is_ours || is_the_plugins(name)
     };
-    let is_not_its_key =
-        key.is_some_and(|key| key != PLUGIN.1) && agents.iter().any(is_the_plugins);
-    let loaded = if !agents.is_empty() && agents.iter().all(is_misspelt) {
-        Err(Refusal::UnknownKey)
-    } else {
+    let loaded = if agents.is_empty() || agents.iter().any(may_ask) {
+        // The check asks whether the file would load, so an agent calls that may have it.
+        let agent = agents.first().cloned();
+        let caller = agent.map_or(Caller::Nobody, Caller::Agent);
         loader.load(target, caller).await
+    } else {
+        Err(Refusal::UnknownKey)
     };
     let text = loaded.as_ref().map(|document| &*document.text);
-    let file = location.expand(path);
-    let detail = file.and_then(|file| match text {
-        Err(code) => step::to_a_file(*code, map, entry, &file, location),
+    let chars = text.map_or(0, |text| text.encode_utf16().count());
+    let is_long = chars > MAX_CLAUDE_CHARS;
+    let text = match text {
+        Ok(_) if is_long && is_for_claude => Err(Refusal::TooLarge),
+        text => text.map_err(|code| *code),
+    };
+    let detail = location.expand(path).and_then(|file| match text {
         Ok(_) => step::closing(&file),
+        Err(_) if is_long => Some((format!("it has {chars} characters, {SHORTEN}"), Vec::new())),
+        Err(code) => step::to_a_file(code, map, entry, &file, location),
     });
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
-    let chars = text.map_or(0, |text| text.encode_utf16().count());
-    let mut warnings = vec![
-        (has(is_blank), Warning::Blank),
-        (has(|text| text.contains('\0')), Warning::Nul),
-        (entry.withholds() && has(has_few_values), Warning::FewValues),
-        (is_weak && !agents.is_empty(), Warning::WeakKey),
-        (is_weak && agents.is_empty(), Warning::GuessableKey),
-        (is_not_its_key, Warning::NotItsKey),
-        (chars > MAX_CLAUDE_CHARS, Warning::LongForClaude),
-        (text.is_ok() && detail.is_some(), Warning::Open),
-    ];
-    warnings.retain(|(is, _)| *is);
+    let is_weak = key.as_deref().is_some_and(Key::is_guessable);
+    let is_its_key = key.is_none_or(|key| key == PLUGIN.1);
+    let warnings = WARNINGS.into_iter().zip([
+        is_weak && agents.is_empty(),
+        has(is_blank),
+        has(|text| text.contains('\0')),
+        entry.withholds() && has(has_few_values),
+        is_weak && !agents.is_empty(),
+        !is_its_key && agents.iter().any(is_the_plugins),
+        is_long && text.is_ok(),
+        text.is_ok() && detail.is_some(),
+    ]);
+    let warnings = warnings.filter_map(|(said, is)| is.then_some(said));
+    let is_shown = |name: &BindingName| shows(name) == Some(false) && !secrets.are_in(name);
     EntryReport {
         line: entry.line(),
         path: (path.ends_with(".md") && !secrets.are_in(path)).then(|| path.to_owned()),
-        is_binding: false,
-        name: None,
-        shows_a_key: false,
+        is_binding: name.is_some(),
+        shows_a_key: name.as_ref().and_then(shows) == Some(true),
+        name: name.filter(is_shown).map(|name| name.to_string()),
         is_bound: !agents.is_empty(),
-        result: text.map(|text| text.len() as u64).map_err(|code| *code),
+        is_weak,
+        result: text.map(|text| text.len() as u64),
+        is_blank: has(is_blank),
         chars,
         detail: detail.map(|text| secrets.hidden_in(text)),
-        warnings: warnings.into_iter().map(|(_, warning)| warning).collect(),
+        warnings: warnings.collect(),
     }
 }
 
-/// The keys of a map, short ones too.
-pub(crate) struct Secrets<'a> {
-    keys: HashSet<&'a [u8]>,
-    lengths: BTreeSet<usize>,
-}
+/// The keys of a map, short ones too, and their lengths.
+pub(crate) struct Secrets<'a>(HashSet<&'a [u8]>, BTreeSet<usize>);
 
 impl<'a> Secrets<'a> {
     pub(crate) fn of(map: &'a Map) -> Self {
         let entries = map.entries().into_iter();
         let keys: HashSet<&[u8]> = entries.map(|(key, _)| key.expose().as_bytes()).collect();
         let lengths = keys.iter().map(|key| key.len()).collect();
-        Self { keys, lengths }
+        Self(keys, lengths)
     }
 
     /// The text, if none of the paths that it names contains one of the keys.
     pub(super) fn hidden_in(&self, (text, paths): Advice) -> String {
-        if paths
-            .iter()
-            .any(|path| self.are_in(&path.to_string_lossy()))
-        {
-            "what is in the way has a key in its path, so it is not shown".to_owned()
-        } else {
-            text
-        }
+        let has_key = |path: &PathBuf| self.are_in(&path.to_string_lossy());
+        let hidden = "what is in the way has a key in its path, so it is not shown";
+        let has_key = paths.iter().any(has_key);
+        if has_key { hidden.to_owned() } else { text }
     }
 
-    /// Whether `text`, which does not come from the map, reveals a key: it is one of
-    /// the keys, or contains one that is too long to be a word.
+    /// Whether `text`, which does not come from the map, reveals a key: it is one of the keys, or
+    /// contains one that is too long to be a word.
     pub(crate) fn are_told_by(&self, text: &str) -> bool {
         let is_strong = |part: &[u8]| str::from_utf8(part).is_ok_and(|key| !Key::is_guessable(key));
-        self.keys.contains(text.as_bytes())
-            || self.any(text, |part| {
-                part.len() >= Key::STRONG_LEN && is_strong(part)
-            })
+        self.0.contains(text.as_bytes()) || self.any(text, is_strong)
     }
 
     /// Whether `text` contains one of the keys anywhere.
@@ -243,9 +221,9 @@ impl<'a> Secrets<'a> {
     /// Looks up each part of the text that has a key's length. To search for each key by itself
     /// would take minutes with a large map.
     fn any(&self, text: &str, is: impl Fn(&[u8]) -> bool) -> bool {
-        self.lengths.iter().any(|length| {
+        self.1.iter().any(|length| {
             let mut parts = text.as_bytes().windows(*length);
-            parts.any(|part| self.keys.contains(part) && is(part))
+            parts.any(|part| self.0.contains(part) && is(part))
         })
     }
 }

@@ -3,9 +3,8 @@
 
 mod claude;
 mod entry;
-mod json;
+mod print;
 mod step;
-mod text;
 
 use crate::{
     Failure,
@@ -13,16 +12,18 @@ use crate::{
     start::{Behind, StartError, start},
     streams::print,
 };
-pub(crate) use entry::{EntryReport, ReadMap, Secrets, Warning, entry_report, is_the_plugins};
-use keyhole_core::{LiveMap, Loader, Map, MapError, Target, limits::Limits};
-use keyhole_setup::recipe::MAX_IN_TOOL;
+use claude::{Client, DOOR};
+pub(crate) use entry::{EntryReport, LONG, ReadMap, Secrets, entry_report};
+use keyhole_core::{LiveMap, Loader, MapError, limits::Limits};
+use keyhole_setup::{PLUGIN, recipe::MAX_IN_TOOL};
 use keyhole_walk::{Policy, System, WalkError, Walker};
 use keyhole_wall::WallStatus;
 use std::{
     io::{self, IsTerminal as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
+use step::Unusable;
 pub(crate) use step::foreign_map;
 
 /// The result of a check. It contains no key, nothing from which a key's length could be
@@ -33,25 +34,15 @@ pub(crate) struct Report {
     /// readable file is there: then the text may be anything, even a key.
     map: Option<PathBuf>,
     /// For each entry, and below them for each binding.
-    outcome: Result<Vec<EntryReport>, MapError>,
-    /// The map that was checked, if it can be used.
-    read: Option<Arc<Map>>,
-    /// What to do if the map cannot be used.
-    help: Option<String>,
-    /// The roots in which no file is served, because others could put another
-    /// directory in their place, and what to do.
-    roots: Vec<String>,
-    /// Why an agent of Claude Code does not get its file, or others do. They name no file of the
-    /// map, so they are shown also to a session.
+    outcome: Result<Vec<EntryReport>, Unusable>,
+    /// Why an agent of Claude Code does not get its file, or others do.
     faults: Vec<String>,
     /// What else the user should know.
     notes: Vec<String>,
-    /// What an older client needs beside, which is no warning.
-    of_older: Option<String>,
+    /// What is said beside, which is no warning.
+    closing: Vec<String>,
     /// Whether the plugin's agent gets its file, and what to do, if the plugin asks.
     agent: Option<(bool, String)>,
-    /// The command that shows the paths, if this report does not.
-    unabridged: Option<String>,
     /// The parts of the wall that a server has.
     wall: WallStatus,
 }
@@ -72,9 +63,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         }
         return Ok(0);
     }
-    let is_private = arguments.plugin.is_none() || io::stdout().is_terminal();
     let plugin = arguments.plugin.as_deref();
-    let report = report(&map)?.for_claude_code(map.location(), plugin, is_private);
+    let report = report(&map, plugin, plugin.is_none() || io::stdout().is_terminal())?;
     if arguments.json {
         print(&report.to_json())?;
     } else if !arguments.quiet {
@@ -83,83 +73,89 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     Ok(report.exit_code())
 }
 
+const LONG_NAME: &str = "has a name with which some clients cannot call its tool; one of at most 41 characters works everywhere";
+const _: () = assert!(MAX_IN_TOOL == 41);
+
 /// Checks the map, and loads every file in it, one after another, as calls do, on a thread that
-/// may read what a server's threads may.
-pub(crate) fn report(live: &LiveMap) -> Result<Report, StartError> {
+/// may read what a server's threads may. `plugin` is the command of the plugin, if that asks. The
+/// main conversation then reads this report, so it names no path of the map or an entry, unless
+/// `is_private`.
+pub(crate) fn report(
+    live: &LiveMap,
+    plugin: Option<&Path>,
+    is_private: bool,
+) -> Result<Report, StartError> {
     let (started, ()) = start(live, Behind::Loading, || Ok(((), 1)))?;
-    let maps = Arc::new(ReadMap(started.map.clone()));
-    let loader = Loader::new(maps, started.sandbox, Limits::default());
-    let location = live.location();
+    let (location, read) = (live.location(), started.map.as_deref().ok());
+    let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
     let mut report = Report {
-        map: Some(location.file().to_owned()),
+        map: Some(location.file().to_owned()).filter(|_| is_private),
         outcome: Ok(Vec::new()),
-        read: started.map.as_ref().ok().cloned(),
-        help: None,
-        roots: Vec::new(),
         faults: Vec::new(),
-        notes: step::surroundings(location).into_iter().collect(),
-        of_older: None,
+        notes: step::surroundings(location, read),
+        closing: Vec::new(),
         agent: None,
-        unabridged: None,
         wall: started.status,
     };
-    let map = match started.map {
-        Ok(map) => map,
+    let agent = match &started.map {
+        Ok(map) => {
+            let secrets = Secrets::of(map);
+            let maps = Arc::new(ReadMap(Ok(Arc::clone(map))));
+            let loader = Loader::new(maps, started.sandbox, Limits::default());
+            let entries = entry::all_of(map).map(|one| {
+                let is_claudes = client.as_ref().is_some_and(|client| client.takes(&one.0));
+                let judged = entry_report(map, one, is_claudes, &secrets, location, &loader);
+                let mut judged = started.runtime.block_on(judged);
+                if !is_private {
+                    (judged.name, judged.path, judged.detail) = (None, None, None);
+                }
+                judged
+            });
+            let entries: Vec<_> = entries.collect();
+            let bindings = map.bindings().into_iter();
+            let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
+            let long = long.map(|(_, binding)| binding.entry().line());
+            report
+                .notes
+                .extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
+            for root in map.roots() {
+                let walked = Walker::new(System).walk(&root, Policy::DIRECTORY);
+                if let Err(WalkError::Untrusted(it)) = walked {
+                    let said = Some(secrets.hidden_in(step::cure(&it, &root)));
+                    let said = said.filter(|_| is_private);
+                    let said = said.as_deref().unwrap_or("others could replace one");
+                    report
+                        .notes
+                        .push(format!("no file in this root is served: {said}"));
+                }
+            }
+            let agent = claude::of_agent(map, &entries, is_private);
+            report.outcome = Ok(entries);
+            agent
+        }
         Err(error) => {
-            report.help = step::to_a_map(&error, location);
-            let is_gone = matches!(
-                error,
-                MapError::Missing { .. } | MapError::Unreadable { .. }
-            );
+            use MapError::{Missing, Unreadable};
+            let is_gone = matches!(error, Missing { .. } | Unreadable { .. });
             report.map = report.map.filter(|_| !is_gone || !location.is_named());
-            report.outcome = Err(error);
-            return Ok(report);
+            let make = if plugin.is_some() { DOOR } else { "setup" };
+            let why = step::unusable(error, location, is_private, make);
+            let agent = (false, why.code.to_owned());
+            report.outcome = Err(why);
+            agent
         }
     };
-    let secrets = Secrets::of(&map);
-    let (roots, notes) = (map.roots(), &mut report.notes);
-    if roots.is_empty() && cfg!(target_os = "linux") {
-        notes.push(NO_ROOTS.to_owned());
+    report.agent = plugin.map(|_| agent);
+    if let Some(client) = client {
+        client.judge(&mut report, read, is_private);
     }
-    notes.extend(step::wide_map(location).filter(|_| !roots.is_empty()));
-    report.roots = roots
-        .iter()
-        .filter_map(
-            |root| match Walker::new(System).walk(root, Policy::DIRECTORY) {
-                Err(WalkError::Untrusted(it)) => Some(secrets.hidden_in(step::cure(&it, root))),
-                _ => None,
-            },
-        )
-        .collect();
-    let judge = |target, entry| {
-        let judged = entry_report(&map, target, entry, &secrets, location, &loader);
-        started.runtime.block_on(judged)
-    };
-    let mut entries = Vec::new();
-    for (key, entry) in map.entries() {
-        entries.push(judge(Target::Key(key.expose().to_owned()), entry));
+    if let (Some(command), Some((_, agent))) = (plugin, &report.agent) {
+        let command = step::plugins(command, "check");
+        let all = format!("No path is shown to a session. In a terminal of your own: {command}");
+        report.closing.extend((!is_private).then_some(all));
+        report.closing.push(format!("{}: {agent}", PLUGIN.0));
     }
-    for (name, binding) in map.bindings() {
-        let shows_a_key = binding.shows_a_key(name, &map);
-        entries.push(EntryReport {
-            is_binding: true,
-            name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_string()),
-            shows_a_key,
-            ..judge(Target::Bound(name.clone()), binding.entry())
-        });
-        if name.len() > MAX_IN_TOOL {
-            report.notes.push(format!(
-                "the binding on line {} has a name with which some clients cannot call its tool; one of at most {MAX_IN_TOOL} characters works everywhere",
-                binding.entry().line()
-            ));
-        }
-    }
-    report.outcome = Ok(entries);
     Ok(report)
 }
-
-/// What a map without roots gives away.
-const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you may. Name the folders of your files at the top of the map, as in roots = [\"~/private\"]";
 
 impl Report {
     /// The exit code for the process: 0 if every file would be served (also if the map has no
@@ -168,31 +164,10 @@ impl Report {
     /// it is invalid. Warnings do not count.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
-        let is_good = |entry: &EntryReport| {
-            entry.is_served() && !entry.warnings.contains(&Warning::GuessableKey)
-        };
-        let all = entries.iter().all(is_good)
-            && self.agent.as_ref().is_none_or(|agent| agent.0)
-            && self.faults.is_empty();
-        u8::from(!all)
-    }
-
-    /// The message about a map that cannot be used. It does not repeat an argument
-    /// that names no readable file.
-    fn said(&self, error: &MapError) -> String {
-        match error {
-            MapError::Parse { source, .. } => source.message.clone(),
-            _ if self.unabridged.is_some() => {
-                let (_, said) = error.at_start().split_once(": ").unwrap_or_default();
-                said.to_owned()
-            }
-            MapError::Missing { .. } if self.map.is_none() => {
-                "there is no map where --map says; create it, or name another".to_owned()
-            }
-            MapError::Unreadable { source, .. } if self.map.is_none() => format!(
-                "the map that --map names cannot be read: {source}; if it is a directory, add the file's name, else fix its permissions"
-            ),
-            other => other.to_string(),
-        }
+        let is_bad = |entry: &EntryReport| !entry.is_served() || entry.is_weak && !entry.is_bound;
+        let is_wrong = entries.iter().any(is_bad)
+            || self.agent.as_ref().is_some_and(|agent| !agent.0)
+            || !self.faults.is_empty();
+        u8::from(is_wrong)
     }
 }

@@ -21,6 +21,7 @@ use keyhole_walk::{
     Distrust, DistrustReason, GrantedFile, System, SystemError, WalkError, Walker,
     printable::{printable, visible},
 };
+use serde::Serialize;
 use std::{
     env, fs,
     os::unix::fs::MetadataExt as _,
@@ -30,8 +31,8 @@ use std::{
 /// What others could change on the way to a file, and how to close it: by a command if that is
 /// safe. Nothing is decided by it.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
-    let (said, shut) = (distrust.to_string(), shutting(distrust, file));
-    let text = match (shut, said.rsplit_once("; ")) {
+    let said = distrust.to_string();
+    let text = match (shutting(distrust, file), said.rsplit_once("; ")) {
         (Some(shut), Some((wrong, _))) => format!("{wrong}. Run: {shut}"),
         _ => said,
     };
@@ -41,31 +42,35 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
 /// A link on the way may be anybody's, and leads elsewhere than the user reads.
 fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
-    let is_mode = matches!(
-        distrust.why,
-        WritableByOthers | WritableByGroup | UnknownGroup(_)
-    );
     let is_on_the_way = file.starts_with(&distrust.path);
-    let path = word(&distrust.path).filter(|_| is_mode && is_on_the_way)?;
-    Some(format!("chmod go-w {path}"))
+    match distrust.why {
+        WritableByOthers | WritableByGroup | UnknownGroup(_) if is_on_the_way => {
+            Some(format!("chmod go-w {}", word(&distrust.path)?))
+        }
+        _ => None,
+    }
 }
 
 /// What others could change: this entry's file, or a folder or link on its path.
 fn distrust(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let grant = match locate(&walker, map, entry) {
-        Ok(grant) => grant,
         Err(Unresolved::Walk(WalkError::Untrusted(distrust))) => return Some(distrust),
-        Err(_) => return None,
+        located => located.ok()?,
     };
-    match GrantedFile::open(&walker, &grant.directory, &grant.name, 0) {
-        Err(WalkError::Untrusted(distrust)) => Some(Distrust {
-            path: file.to_owned(),
-            ..distrust
-        }),
-        _ => None,
-    }
+    let opened = GrantedFile::open(&walker, &grant.directory, &grant.name, 0);
+    let Err(WalkError::Untrusted(mut distrust)) = opened else {
+        return None;
+    };
+    distrust.path = file.to_owned();
+    Some(distrust)
 }
+
+const FOLDER: &str = "this is a directory: add the file's name";
+const BACKSLASH: &str = "the file's own name has a backslash: rename it, and write that in the map";
+const IN_HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
+const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
+const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
 
 /// What to do about this one file, if the code does not say it all.
 pub(super) fn to_a_file(
@@ -82,46 +87,38 @@ pub(super) fn to_a_file(
     if code == Refusal::Untrusted {
         return distrust(map, entry, file).map(|distrust| cure(&distrust, file));
     }
-    let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let place = printable(&real);
+    let (place, folder) = (printable(&real), real.parent());
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => {
-            return Some((
-                "this is a directory: add the file's name".to_owned(),
-                Vec::new(),
-            ));
+            return Some((FOLDER.to_owned(), Vec::new()));
         }
         // If no file has the name, it may be something else, such as a key.
-        Refusal::NotMarkdown if !path.ends_with(".md") => return None,
-        Refusal::NotMarkdown => format!(
-            "this is a link to {place}: put a copy of that, named .md, in a folder of your own, and map it"
-        ),
+        Refusal::NotMarkdown if !entry.path().ends_with(".md") => return None,
+        Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
-        Refusal::NotFound => return Some(nothing_there(path, file)),
+        Refusal::NotFound => return Some(nothing_there(entry.path(), file)),
         Refusal::OutsideRoot if real.as_os_str().as_encoded_bytes().contains(&b'\\') => {
-            "the file's own name has a backslash: rename it, and write that in the map".to_owned()
+            BACKSLASH.to_owned()
         }
-        Refusal::OutsideRoot if holds_home(real.parent()?, location) => format!(
-            "the file is {place}, directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map"
-        ),
-        Refusal::OutsideRoot => format!(
-            "the file is {place}: add {} to roots, or move the file",
-            quoted(visible(real.parent()?)?)
-        ),
-        Refusal::PermissionDenied => format!("run: {}", opening(file)?),
+        Refusal::OutsideRoot if holds_home(folder?, location) => {
+            format!("the file is {place}, {IN_HOME}")
+        }
+        Refusal::OutsideRoot => {
+            let folder = quoted(visible(folder?)?);
+            format!("the file is {place}: add {folder} to roots, or move the file")
+        }
+        Refusal::PermissionDenied => opening(file)?,
         Refusal::TooLarge => {
             let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes());
             // Another limit than ours is one of a client, above which it keeps the file where
             // others can read it.
-            let text = if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
-                format!(
-                    "it has {size} bytes. Shorten it; or set max_bytes = {size} in its entry, if its client takes so much (Claude Code: 500,000 characters)"
-                )
+            let how = if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
+                format!(". Shorten it; or set max_bytes = {size} {RAISE}")
             } else {
-                format!("it has {size} bytes: shorten it to at most {limit}")
+                format!(": shorten it to at most {limit}")
             };
-            return Some((text, Vec::new()));
+            return Some((format!("it has {size} bytes{how}"), Vec::new()));
         }
         _ => return None,
     };
@@ -132,13 +129,10 @@ pub(super) fn to_a_file(
 fn opening(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
     let (shut, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
-    let (rights, bits) = if found.is_dir() {
-        ("u+rx", 0o500)
-    } else {
-        ("u+r", 0o400)
-    };
+    let rights = if found.is_dir() { "u+rx" } else { "u+r" };
+    let bits = if found.is_dir() { 0o500 } else { 0o400 };
     let path = word(shut).filter(|_| found.mode() & bits != bits)?;
-    Some(format!("chmod {rights} {path}"))
+    Some(format!("run: chmod {rights} {path}"))
 }
 
 /// What closes a file that others may read, if they may.
@@ -167,53 +161,89 @@ fn nothing_there(path: &str, file: &Path) -> Advice {
     (text, vec![file.to_owned(), to.unwrap_or_default()])
 }
 
-/// What to do if the map cannot be used.
-pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> {
-    let command = match error {
-        MapError::Missing { .. } => return to_a_missing_map(location, "setup"),
-        MapError::Parse { source, .. } => return source.help.clone(),
-        MapError::Untrusted(distrust) => shutting(distrust, location.file())?,
-        MapError::Unreadable { source, .. } if *source == SystemError::Denied => {
-            opening(location.file()).filter(|_| !location.is_named())?
-        }
-        _ => return None,
-    };
-    Some(format!("run: {command}"))
+/// What is wrong with the map itself, and what to do.
+#[derive(Debug, Serialize)]
+pub(super) struct Unusable {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) line: Option<u32>,
+    pub(super) help: Option<String>,
 }
 
-/// Where the map leads if it is a link; else the command that makes one, with these arguments.
-pub(super) fn to_a_missing_map(location: &Location, arguments: &str) -> Option<String> {
-    if let Ok(to) = fs::read_link(location.file()) {
-        let to = printable(&to);
-        return Some(format!(
-            "it is a link to {to}, where nothing is: make that file, or remove the link"
-        ));
+const NOWHERE: &str = "there is no map where --map says; create it, or name another";
+const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its permissions";
+
+/// What is wrong with the map. It does not repeat an argument that names no readable file, and
+/// names no path at all unless `is_private`. `make` are the arguments that make a map.
+pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: &str) -> Unusable {
+    let (_, at_start) = error.at_start().split_once(": ").unwrap_or_default();
+    let message = match error {
+        MapError::Parse { source, .. } => source.message.clone(),
+        _ if !is_private => at_start.to_owned(),
+        MapError::Missing { .. } if at.is_named() => NOWHERE.to_owned(),
+        MapError::Unreadable { source, .. } if at.is_named() => {
+            format!("the map that --map names cannot be read: {source}; {OR_FOLDER}")
+        }
+        _ => error.to_string(),
+    };
+    let help = match error {
+        MapError::Parse { source, .. } => source.help.clone(),
+        MapError::Missing { .. } if is_private => to_a_missing_map(at, make),
+        MapError::Missing { .. } => Some(format!("in a terminal of your own, run: {}", door(make))),
+        _ if !is_private => None,
+        MapError::Untrusted(it) => shutting(it, at.file()).map(|shut| format!("run: {shut}")),
+        MapError::Unreadable { source, .. } if *source == SystemError::Denied => {
+            opening(at.file()).filter(|_| !at.is_named())
+        }
+        _ => None,
+    };
+    let line = match error {
+        MapError::Parse { source, .. } => Some(source.line()),
+        _ => None,
+    };
+    let code = error.code().as_str();
+    Unusable {
+        code,
+        message,
+        line,
+        help,
     }
-    Some(if location.is_named() {
-        return None;
-    } else if is_under_sudo(|name| env::var_os(name)) {
+}
+
+const MAKE: &str = "to make one, run this in a terminal; it shows what it writes, and asks:";
+const SUDO: &str =
+    "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo";
+const ELSEWHERE: &str =
+    "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME";
+
+/// Where the map leads if it is a link; else the command that makes one, with these arguments.
+fn to_a_missing_map(location: &Location, arguments: &str) -> Option<String> {
+    if let Ok(to) = fs::read_link(location.file()) {
+        let gone = format!("it is a link to {}, where nothing is", printable(&to));
+        return Some(format!("{gone}: make that file, or remove the link"));
+    }
+    let there = location
+        .home()
+        .map(|home| home.join(".config/keyhole/context-map.toml"));
+    match there.filter(|there| there.is_file()) {
+        _ if location.is_named() => None,
         // HOME may be root's then: no client of the user looks for a map there.
-        "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned()
-    } else if usual(location).is_some_and(|there| there.is_file()) {
-        "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
-    } else {
-        let door = door(arguments);
-        format!("to make one, run this in a terminal; it shows what it writes, and asks: {door}")
-    })
+        _ if is_under_sudo(|name| env::var_os(name)) => Some(SUDO.to_owned()),
+        Some(_) => Some(ELSEWHERE.to_owned()),
+        None => Some(format!("{MAKE} {}", door(arguments))),
+    }
 }
 
 /// The command of this program with these arguments, by its full path if that is needed.
 pub(super) fn door(arguments: &str) -> String {
-    let program = env::current_exe().ok();
-    let root = || program.as_deref()?.parent()?.parent();
-    let of_the_plugin = || root().map(|root| root.join("bin/keyhole"));
-    match of_the_plugin().filter(|it| it.is_file() && arguments == DOOR) {
-        Some(command) => plugins(&command, arguments),
-        None => program
-            .filter(|program| !is_command(program))
-            .and_then(|program| paste::command(&program, arguments))
-            .unwrap_or_else(|| format!("keyhole {arguments}")),
+    let program = env::current_exe().unwrap_or_default();
+    let root = program.ancestors().nth(2).filter(|_| arguments == DOOR);
+    let command = root.map(|root| root.join("bin/keyhole"));
+    if let Some(command) = command.filter(|command| command.is_file()) {
+        return plugins(&command, arguments);
     }
+    let typed = paste::command(&program, arguments).filter(|_| !is_command(&program));
+    typed.unwrap_or_else(|| format!("keyhole {arguments}"))
 }
 
 /// The plugin's command with these arguments, in words if its path is not to be typed.
@@ -225,44 +255,39 @@ pub(super) fn plugins(command: &Path, arguments: &str) -> String {
 /// That HOME is another user's, as `sudo` may leave it, and the map is there: then nothing is
 /// served, and nothing else need be said.
 pub(crate) fn foreign_map(location: &Location) -> Option<String> {
-    let home = location
-        .home()
-        .filter(|home| location.file().starts_with(home))?;
-    let user = rustix::process::geteuid().as_raw();
-    let owner = fs::metadata(home).ok()?.uid();
-    (owner != user && owner != 0)
-        .then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
+    let has_map = |home: &&Path| location.file().starts_with(home);
+    let owner = fs::metadata(location.home().filter(has_map)?).ok()?.uid();
+    let is_foreign = owner != rustix::process::geteuid().as_raw() && owner != 0;
+    is_foreign.then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
-/// Whether the home is in this folder, which is no link, or is it.
+/// Whether the home is in this folder, or is it.
 fn holds_home(folder: &Path, location: &Location) -> bool {
     let home = location.home().and_then(|home| home.canonicalize().ok());
-    home.is_some_and(|home| home.starts_with(folder))
+    let both = home.zip(folder.canonicalize().ok());
+    both.is_some_and(|(home, folder)| home.starts_with(folder))
 }
 
-/// That a server may read the whole home, if the map, or what is a link to it, lies there or
-/// above.
-#[cfg(target_os = "linux")]
-pub(super) fn wide_map(location: &Location) -> Option<String> {
-    let directories = keyhole_walk::directories_of(location.file());
-    let mut real = directories.iter().filter_map(|it| it.canonicalize().ok());
-    real.any(|real| holds_home(&real, location)).then(|| {
-        "the map lies directly in your home, or above it, so a server may read all that is there; keep the map in a folder of its own".to_owned()
-    })
-}
+const VARIABLE: &str = "XDG_CONFIG_HOME is set here; a client that starts without it looks for ~/.config/keyhole/context-map.toml. Add --map and the map's path to the server's arguments";
+const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you may. Name the folders of your files at the top of the map, as in roots = [\"~/private\"]";
+const WIDE_MAP: &str = "the map lies directly in your home, or above it, so a server may read all that is there; keep the map in a folder of its own";
 
-#[cfg(not(target_os = "linux"))]
-pub(super) fn wide_map(_: &Location) -> Option<String> {
-    None
-}
-
-/// Where the map is if no variable says so.
-fn usual(location: &Location) -> Option<PathBuf> {
-    Some(location.home()?.join(".config/keyhole/context-map.toml"))
-}
-
-/// What the user should know of the environment.
-pub(super) fn surroundings(location: &Location) -> Option<String> {
-    let is_usual = usual(location)? == location.file() || location.is_named();
-    (!is_usual).then(|| "XDG_CONFIG_HOME is set here; a client that starts without it looks for ~/.config/keyhole/context-map.toml. Add --map and the map's path to the server's arguments".to_owned())
+/// What the user should know of the map's place, and of its roots if it can be read: on Linux,
+/// they say what a server may read.
+pub(super) fn surroundings(location: &Location, map: Option<&Map>) -> Vec<String> {
+    let is_by_variable = location.in_words().starts_with('$');
+    let mut said = Vec::from_iter(is_by_variable.then(|| VARIABLE.to_owned()));
+    let is_wide = |folder: &PathBuf| holds_home(folder, location);
+    let folders = || {
+        #[cfg(target_os = "linux")]
+        return keyhole_walk::directories_of(location.file());
+        #[cfg(not(target_os = "linux"))]
+        Vec::new()
+    };
+    match map.filter(|_| cfg!(target_os = "linux")).map(Map::roots) {
+        Some(roots) if roots.is_empty() => said.push(NO_ROOTS.to_owned()),
+        Some(_) if folders().iter().any(is_wide) => said.push(WIDE_MAP.to_owned()),
+        _ => {}
+    }
+    said
 }

@@ -190,13 +190,12 @@ fn declined<T>() -> Result<T, SetupError> {
 /// What `keyhole check` says now.
 fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
     let live = Arc::new(LiveMap::new(user.location().clone()));
-    let report = check::report(&live).map_err(|why| {
+    let plugin = (client.name == "plugin").then_some(Path::new("keyhole"));
+    let report = check::report(&live, plugin, true).map_err(|why| {
         SetupError::Said(format!(
             "the result cannot be checked: {why}; run `keyhole check`"
         ))
     })?;
-    let plugin = (client.name == "plugin").then_some(Path::new("keyhole"));
-    let report = report.for_claude_code(user.location(), plugin, true);
     Ok(report.to_text(false))
 }
 

@@ -1,11 +1,15 @@
 //! What a call would get with a map that is only planned.
 
 use crate::{
-    check::{ReadMap, Secrets, Warning, entry_report},
+    check::{LONG, ReadMap, Secrets, entry_report},
     inject::MAX_DOCUMENT,
     resources::runtime,
 };
-use keyhole_core::{Key, Loader, Map, Refusal, Target, limits::Limits, sandbox::Sandbox};
+use keyhole_core::{
+    Key, Loader, Map, Refusal, Target,
+    limits::{Limits, MAX_CLAUDE_CHARS},
+    sandbox::Sandbox,
+};
 use keyhole_setup::{Request, User};
 use std::{fmt::Display, sync::Arc};
 
@@ -31,7 +35,8 @@ pub(super) fn is_served(
     let runtime = runtime(limits.running, || {}).map_err(|why| untried(&why))?;
     let loader = Loader::new(ReadMap(Ok(Arc::clone(map))).into(), sandbox, limits);
     let (secrets, location) = (Secrets::of(map), user.location());
-    let report = entry_report(map, target.clone(), entry, &secrets, location, &loader);
+    let one = (target.clone(), entry);
+    let report = entry_report(map, one, false, &secrets, location, &loader);
     let report = runtime.block_on(report);
     runtime.shutdown_background();
     if report.result == Err(Refusal::TooLarge) {
@@ -52,8 +57,7 @@ pub(super) fn is_served(
     } else {
         bytes
     };
-    let has = |warning| report.warnings.contains(&warning);
-    if request.is_hook && has(Warning::Blank) {
+    if request.is_hook && report.is_blank {
         return Err("a hook hands over no empty file: write it first".to_owned());
     }
     if request.is_hook && size > MAX_DOCUMENT as u64 {
@@ -62,8 +66,8 @@ pub(super) fn is_served(
                 .to_owned(),
         );
     }
-    if is_for_claude && has(Warning::LongForClaude) {
-        return Err(Warning::LongForClaude.to_string());
+    if is_for_claude && report.chars > MAX_CLAUDE_CHARS {
+        return Err(LONG.to_owned());
     }
     Ok(())
 }

@@ -1,0 +1,215 @@
+//! The report for people, and for programs.
+
+use super::{
+    EntryReport, LONG, Report,
+    entry::{SHOWS_A_KEY, WARNINGS},
+};
+use keyhole_core::Refusal;
+use keyhole_setup::PLUGIN;
+use keyhole_walk::printable::{is_visible, printable, printable_text};
+use keyhole_wall::WallStatus;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Replaces a text that may be a key.
+const HIDDEN: &str = "…";
+/// The result of a binding that is not served because clients show its words.
+const REVEALS: &str = "shows-a-key";
+
+const NO_KEYS: &str = "The map is valid and has no keys: every key is refused.";
+const NO_PATH: &str = "a path that holds a key, or does not end in .md, is not shown";
+const CANNOT: &str = "a server cannot write, make sockets, start programs or reach other processes";
+
+impl Report {
+    /// The report as a table, or which line of the map is wrong. It holds no control character
+    /// of the map or of a file name. It says which walls stand if they do not all, or
+    /// `is_verbose`.
+    pub(crate) fn to_text(&self, is_verbose: bool) -> String {
+        let map = self.map.as_deref().map(printable);
+        let mut said = Vec::new();
+        match &self.outcome {
+            Ok(entries) => {
+                said.extend(map.map(|map| format!("map: {map}")));
+                self.say_entries(entries, &mut said);
+            }
+            // The position is only a line: a column could tell how long a key is.
+            Err(why) => {
+                said.push(format!("error: {}: {}", why.code, why.message));
+                let map = map.unwrap_or_else(|| "the map".to_owned());
+                said.extend(why.line.map(|line| format!("  --> {map}:{line}")));
+                said.extend(why.help.iter().map(|help| format!("  help: {help}")));
+            }
+        }
+        said.extend(self.faults.iter().map(|fault| format!("error: {fault}")));
+        said.extend(self.notes.iter().map(|note| format!("warning: {note}")));
+        said.extend(self.closing.clone());
+        said.extend(self.of_wall(is_verbose));
+        said.join("\n") + "\n"
+    }
+
+    fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
+        said.push(String::new());
+        if entries.is_empty() {
+            // The plugin's agent has a key of its own, so no fresh one helps it.
+            let how = " `keyhole setup key FILE` prints one.";
+            let how = if self.agent.is_some() { "" } else { how };
+            return said.push(format!("{NO_KEYS}{how}"));
+        }
+        let mut all: Vec<_> = entries.iter().collect();
+        all.sort_by_key(|entry| entry.line);
+        say_table(&all, said);
+        let details = |code: Option<Refusal>| {
+            let of_code = all.iter().filter(move |one| one.result.err() == code);
+            of_code.filter_map(|one| Some(format!("  line {}: {}", one.line, one.detail.as_ref()?)))
+        };
+        let failed: BTreeSet<Refusal> = all.iter().filter_map(|one| one.result.err()).collect();
+        for code in failed {
+            said.push(format!("{}: {}", code.as_str(), code.remedy()));
+            said.extend(details(Some(code)));
+        }
+        let at = lines(&all, |one| one.shows_a_key);
+        said.extend(at.map(|at| format!("{REVEALS}: {SHOWS_A_KEY}: {at}")));
+        let is_hidden = self.map.is_some() && all.iter().any(|one| one.path.is_none());
+        said.extend(is_hidden.then(|| format!("{HIDDEN}: {NO_PATH}")));
+        let (mut kind, mut but) = ("error", String::new());
+        for warning in WARNINGS {
+            match lines(&all, |one| one.warnings.contains(&warning)) {
+                Some(at) if warning == LONG => but = format!("; but {warning}: {at}"),
+                Some(at) => said.push(format!("{kind}: {warning}: {at}")),
+                None => {}
+            }
+            kind = "warning";
+        }
+        said.extend(details(None));
+        let served = all.iter().filter(|one| one.is_served()).count();
+        said.push(format!("{served} of {} would be served{but}.", all.len()));
+        let is_bound = |one: &EntryReport| one.is_bound && one.result != Err(Refusal::UnknownKey);
+        let bound = lines(&all, is_bound).filter(|_| self.agent.is_none());
+        let whose = "whose names cannot be checked here";
+        said.extend(bound.map(|at| format!("To its agents only, {whose}: {at}.")));
+    }
+
+    fn of_wall(&self, is_verbose: bool) -> Option<String> {
+        let wall = self.wall;
+        let reads = ["whatever you may", "in the roots only"][usize::from(wall.roots)];
+        if wall.is_whole() {
+            return is_verbose.then(|| format!("wall: {CANNOT}, and reads {reads} ({wall})"));
+        }
+        if cfg!(target_os = "linux") && wall != WallStatus::default() {
+            return Some(format!("wall: not whole on this system ({wall})"));
+        }
+        Some("wall: none on this system; only the sandbox holds a call".to_owned())
+    }
+
+    /// The report as JSON, with escapes for what a terminal would not show as itself.
+    pub(crate) fn to_json(&self) -> String {
+        let mut text = String::new();
+        for c in format!("{:#}\n", self.to_value()).chars() {
+            if c == '\n' || is_visible(c) {
+                text.push(c);
+            } else {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+        text
+    }
+
+    /// The report as JSON. Its shape is stable: fields may be added, but no field is renamed,
+    /// removed or given another meaning. Every field is always there, and `null` if it does not
+    /// apply, or its text may be a key. Each `line` is one of the map, from 1; each `message` and
+    /// `help` is for people, and may be reworded.
+    fn to_value(&self) -> Value {
+        // In the order of the map; `null` if the map itself is invalid.
+        let all = self.outcome.as_ref().ok();
+        let of = |is_binding| {
+            let all = all?.iter().filter(|one| one.is_binding == is_binding);
+            Some(all.map(of_one).collect::<Value>())
+        };
+        let told = |line: Option<u32>, said: &str| json!({ "line": line, "message": said });
+        // Each fault is told once: an entry's is its code, so it is not among the warnings.
+        let warnings = all.map(|all| {
+            let of_one = all.iter().flat_map(|one| {
+                let warnings = one.warnings.iter();
+                warnings.map(move |said| told(Some(one.line), said))
+            });
+            let others = self.faults.iter().chain(&self.notes);
+            let others = others.map(|said| told(None, said));
+            of_one.chain(others).collect::<Value>()
+        });
+        json!({
+            // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
+            "map": self.map.as_ref().and_then(|map| map.to_str()),
+            // As exit code 0 says.
+            "ok": self.exit_code() == 0,
+            "entries": of(false),
+            "bindings": of(true),
+            // The agent of Claude Code's plugin, if that asks.
+            "agents": self.agent.iter().map(|(ok, said)| json!({
+                "name": PLUGIN.0, "ok": ok, "message": said,
+            })).collect::<Value>(),
+            "warnings": warnings,
+            // What is wrong with the map itself.
+            "error": self.outcome.as_ref().err(),
+            // What a server with this map gives up on this system: the version of Landlock's
+            // interface, whether system calls are filtered, and whether it can read beneath
+            // the map's roots only.
+            "second_wall": {
+                "landlock": self.wall.landlock,
+                "system_calls": self.wall.system_calls,
+                "roots": self.wall.roots,
+            },
+        })
+    }
+}
+
+fn of_one(one: &EntryReport) -> Value {
+    let mut value = json!({
+        "line": one.line,
+        // As written in the map; `null` if it does not end in `.md`, or holds a key.
+        "path": one.path,
+        // Whether it is for its agents only.
+        "bound": one.is_bound,
+        "ok": one.is_served(),
+        "bytes": one.result.ok(),
+        // `null` also for a binding that shows a key.
+        "code": one.result.err().map(Refusal::as_str),
+        "message": one.message(),
+    });
+    if one.is_binding {
+        value["name"] = json!(one.name);
+    } else {
+        value["weak_key"] = json!(one.is_weak);
+    }
+    value
+}
+
+/// The entries and bindings. The path comes last: its width on a terminal is unknown.
+fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
+    let result = |one: &&EntryReport| match one.result {
+        _ if one.shows_a_key => REVEALS,
+        Err(code) => code.as_str(),
+        Ok(_) => "ok",
+    };
+    let lengths = all.iter().map(|one| result(one).len());
+    let wide = lengths.fold("RESULT".len(), usize::max);
+    said.push(format!("{:<wide$}    BYTES  LINE  PATH", "RESULT"));
+    for one in all {
+        let bytes = one.result.map_or("-".into(), |bytes| bytes.to_string());
+        let mut path = one.path.as_deref().map_or(HIDDEN.into(), printable_text);
+        if one.is_binding {
+            path += &format!(" (binding {})", one.name.as_deref().unwrap_or(HIDDEN));
+        }
+        let (result, line) = (result(one), one.line);
+        said.push(format!("{result:<wide$}  {bytes:>7}  {line:>4}  {path}"));
+    }
+    said.push(String::new());
+}
+
+/// The lines of those that are so. None if there is none.
+fn lines(all: &[&EntryReport], is: impl Fn(&EntryReport) -> bool) -> Option<String> {
+    let these = all.iter().filter(|one| is(one));
+    let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();
+    let word = if numbers.len() == 1 { "line" } else { "lines" };
+    (!numbers.is_empty()).then(|| format!("{word} {}", numbers.join(", ")))
+}
