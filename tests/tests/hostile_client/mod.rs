@@ -9,6 +9,7 @@ mod floods;
 mod lines;
 
 use keyhole_tests::{Session, World, skipped};
+use rustix::process::Signal;
 use std::{fs, thread, time::Duration};
 
 const KEY: &str = "k-hunter2-valid-7f3a9c55aa01beef";
@@ -33,10 +34,11 @@ fn took_at_most(session: &Session, mib: u64) {
     assert!(peak <= mib, "the server took {peak} MiB");
 }
 
-/// Waits until every thread of the server sleeps at each of several looks: then it has
-/// done all that it can do without its client. If the system does not tell, waits for a
-/// while.
+/// Waits until the server listens to signals and every thread of it sleeps, at each of several
+/// looks: then it has started, and done all that it can do without its client. If the system does
+/// not tell, waits for a while.
 fn settle(session: &Session) {
+    let status = format!("/proc/{}/status", session.process_id());
     let tasks = format!("/proc/{}/task", session.process_id());
     let mut quiet = 0;
     // Bounded: the server may never sleep.
@@ -44,7 +46,18 @@ fn settle(session: &Session) {
         let tasks = fs::read_dir(&tasks).into_iter().flatten();
         let mut states =
             tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
-        quiet = match states.all(|stat| stat.contains(") S ")) {
+        // It also sleeps while it starts, on a busy machine for long.
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let mut caught = status
+            .lines()
+            .filter_map(|line| line.strip_prefix("SigCgt:"));
+        let listens = caught.all(|set| {
+            let set = u64::from_str_radix(set.trim(), 16).unwrap();
+            [Signal::INT, Signal::TERM]
+                .iter()
+                .all(|signal| set & 1 << (signal.as_raw() - 1) != 0)
+        });
+        quiet = match listens && states.all(|stat| stat.contains(") S ")) {
             true => quiet + 1,
             false => 0,
         };
