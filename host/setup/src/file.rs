@@ -5,7 +5,7 @@
 )]
 
 use crate::{NameError, disk::ACCESS_LIST, paste::plain, rules::without_links};
-use keyhole_walk::{System, Walker};
+use keyhole_walk::{System, Walker, printable::printable};
 use rustix::fs::getxattr_query;
 use std::{
     fs,
@@ -145,10 +145,19 @@ pub fn short(path: &Path, home: &Path) -> Option<String> {
     Some(format!("~/{rest}"))
 }
 
+/// The path as the user is shown it.
+pub(crate) fn shown(path: &Path, home: &Path) -> String {
+    short(path, home).unwrap_or_else(|| printable(path))
+}
+
 /// The git repository that a file lies in.
 pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
-    let real = without_links(file);
-    let mut above = real.ancestors().skip(1);
+    repository_above(&without_links(file))
+}
+
+/// The git repository that the path, as it is written, leads through.
+pub(crate) fn repository_above(path: &Path) -> Option<PathBuf> {
+    let mut above = path.ancestors().skip(1);
     let found = above.find(|folder| folder.join(".git").exists());
     found.map(Path::to_owned)
 }

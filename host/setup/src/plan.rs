@@ -10,7 +10,7 @@ use crate::{
     clients::{Audience, Client, Part},
     disk::{self, Found},
     error::refused,
-    file::{self, File, NEW, TEMPLATE, repository, root_of, short},
+    file::{self, File, NEW, TEMPLATE, repository, root_of, shown},
     json,
     map::{self, Table},
     recipe::{AGENT, Filled, by_hook, hook, is_own_hook},
@@ -160,7 +160,7 @@ impl Plan {
             let is_written = usize::from(client.is_claude_code());
             plan.print = hook.texts.into_iter().skip(is_written).collect();
             plan.todo.push("Do what the texts above say.".to_owned());
-        } else if client.name == PLUGIN_NAME {
+        } else if client.is_plugin() {
             (plan.who, plan.last) = (client.who.to_owned(), client.say.to_owned());
             if user.sign(client).is_none() {
                 plan.todo
@@ -169,7 +169,7 @@ impl Plan {
         } else {
             plan.server(user, request)?;
         }
-        if client.is_claude_code() && client.name != PLUGIN_NAME {
+        if client.is_claude_code() && !client.is_plugin() {
             plan.notes.push("What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.".to_owned());
         }
         plan.warn_of_repositories(file);
@@ -334,7 +334,7 @@ impl Plan {
             ));
         }
         let agents = agent.map(|agent| ("agents", json!([agent])));
-        let withhold = (client.name == PLUGIN_NAME).then(|| ("withhold", Value::from(true)));
+        let withhold = (client.is_plugin()).then(|| ("withhold", Value::from(true)));
         let fields = [("path", json!(file.written))].into_iter();
         Ok(Some(Table {
             kind,
@@ -411,7 +411,7 @@ impl Plan {
             let (path, text) = (filled.place(to, &user.home), filled.fill(part.text));
             let found = Found::at(&path)?;
             let old = found.text()?.to_owned();
-            let shown = short(&path, &user.home).unwrap_or_else(|| printable(&path));
+            let shown = shown(&path, &user.home);
             if client.audience != Audience::Session && to.ends_with(".md") && names.0 != AGENT {
                 self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
             }
@@ -490,7 +490,7 @@ impl Plan {
     pub fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
         for edit in &self.edits {
-            let file = short(&edit.file, home).unwrap_or_else(|| printable(&edit.file));
+            let file = shown(&edit.file, home);
             let what = match (edit.found.is_there(), &edit.new) {
                 (false, _) => " (new)",
                 (_, None) => " (removed)",
@@ -568,7 +568,7 @@ fn is_elsewhere(user: &User<'_>, map: &Map, file: &File) -> bool {
 impl User<'_> {
     /// What shows that a client is here: a command, or a folder.
     pub fn sign(&self, client: &Client) -> Option<&'static str> {
-        if client.name == PLUGIN_NAME {
+        if client.is_plugin() {
             let settings = Settings::read(&self.home, self.variable, None);
             let plugins = settings.value["enabledPlugins"].as_object();
             let mut plugins = plugins.into_iter().flatten();

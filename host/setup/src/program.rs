@@ -4,7 +4,10 @@
     reason = "this program's own path, to print it"
 )]
 
-use crate::paste::{is_expanded, plain};
+use crate::{
+    file::repository_above,
+    paste::{is_expanded, plain},
+};
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::printable};
 use std::{
     ffi::OsString,
@@ -55,10 +58,9 @@ pub fn is_command(program: &Path) -> bool {
 /// The path of `exe` in a directory of `PATH`. One in a git repository comes and goes with that.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     let is_it = |named: &PathBuf| {
-        let mut above = named.ancestors().skip(1);
         named.is_absolute()
             && named.canonicalize().is_ok_and(|real| real == exe)
-            && !above.any(|folder| folder.join(".git").exists())
+            && repository_above(named).is_none()
     };
     let path = path?;
     let mut named = std::env::split_paths(&path).map(|folder| folder.join("keyhole"));

@@ -40,7 +40,12 @@ impl Client {
 
     /// Whether it is Claude Code, whose settings setup edits.
     pub fn is_claude_code(&self) -> bool {
-        matches!(self.name, "claude-code" | "plugin")
+        self.name == "claude-code" || self.is_plugin()
+    }
+
+    /// Whether it is our plugin in Claude Code, whose one agent has its own name.
+    pub fn is_plugin(&self) -> bool {
+        self.name == PLUGIN_NAME
     }
 
     /// Whether a server or an agent may have this name here.

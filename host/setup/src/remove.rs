@@ -9,7 +9,7 @@ use crate::{
     clients::{Client, Part, all},
     disk::Found,
     error::refused,
-    file::short,
+    file::shown,
     json,
     map::{self, Table},
     plan::Change,
@@ -227,7 +227,7 @@ impl Plan {
             return Ok(());
         };
         let path = filled.place(part.to.unwrap_or_default(), &user.home);
-        let shown = short(&path, &user.home).unwrap_or_else(|| printable(&path));
+        let shown = shown(&path, &user.home);
         let text = path.is_file().then(|| fs::read_to_string(&path).ok());
         let Some(text) = text.flatten() else {
             return Ok(());

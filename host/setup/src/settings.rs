@@ -35,10 +35,8 @@ pub enum Way {
 pub struct Fault {
     /// What is wrong, what it means, and what to do.
     pub text: String,
-    /// What it is about.
+    /// What does not work then.
     pub ways: Vec<Way>,
-    /// Whether these do not work then.
-    pub stops: bool,
 }
 
 /// What an administrator's keys do: where the key is, when it counts (it is true; it is a list
@@ -196,8 +194,7 @@ impl Fault {
     fn of(words: &str, text: String) -> Self {
         let mut ways = vec![Way::Plugin, Way::Agent, Way::Inject, Way::Rules];
         ways.retain(|way| words.contains(&format!("{way:?}").to_lowercase()));
-        let stops = !ways.is_empty();
-        Self { text, ways, stops }
+        Self { text, ways }
     }
 }
 

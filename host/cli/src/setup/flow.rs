@@ -190,7 +190,7 @@ fn declined<T>() -> Result<T, SetupError> {
 /// What `keyhole check` says now.
 fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
     let live = Arc::new(LiveMap::new(user.location().clone()));
-    let plugin = (client.name == "plugin").then_some(Path::new("keyhole"));
+    let plugin = client.is_plugin().then_some(Path::new("keyhole"));
     let report = check::report(&live, plugin, true).map_err(|why| {
         SetupError::Said(format!(
             "the result cannot be checked: {why}; run `keyhole check`"
@@ -237,7 +237,7 @@ fn ask_rest(
     };
     let name = match wish.name {
         Some(name) => name.to_owned(),
-        None if client.name == "plugin" => client.name.to_owned(),
+        None if client.is_plugin() => client.name.to_owned(),
         None if wish.file.is_some() => {
             let why = "name the server and its agent: add --bind NAME, or --inject AGENT";
             return Err(SetupError::Said(why.to_owned()));

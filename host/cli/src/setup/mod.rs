@@ -180,12 +180,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         },
         (Some(Command::Key(wanted)), _) => entry(&user, wanted),
         (None, Some(client))
-            if client.name == "plugin" && (wish.name.is_some() || wish.agent.is_some()) =>
+            if client.is_plugin() && (wish.name.is_some() || wish.agent.is_some()) =>
         {
             let why = "the plugin's agent has its own name: leave --bind, --inject and --agent out";
             Err(SetupError::Said(why.to_owned()))
         }
-        (None, Some(client)) if file.is_some() || client.name == "plugin" => {
+        (None, Some(client)) if file.is_some() || client.is_plugin() => {
             flow::install(&user, Some(client), &wish, *dry_run)
         }
         (None, Some(client)) => printed(&user, &client, &wish, given.bind.is_some()),

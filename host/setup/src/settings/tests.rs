@@ -87,7 +87,10 @@ fn a_file_that_the_client_does_not_load_is_named_with_the_key_and_no_other_is() 
         let faults = settings.faults(&[]);
         assert_eq!(faults.len(), 1, "{text}");
         assert!(faults[0].text.contains(key), "{text}: {}", faults[0].text);
-        assert!(faults[0].stops && settings.value.is_null(), "{text}");
+        assert!(
+            !faults[0].ways.is_empty() && settings.value.is_null(),
+            "{text}"
+        );
     }
     for text in LOADED.trim().lines().chain([""]) {
         let settings = read(&home(text));
@@ -160,7 +163,10 @@ fn what_is_switched_off_is_told_with_whom_it_hits() {
         fs::write(home.path().join(file), cells[1]).unwrap();
         let settings = read(&home);
         let faults = settings.faults(&["a"]);
-        let stopped: Vec<_> = faults.iter().filter(|fault| fault.stops).collect();
+        let stopped: Vec<_> = faults
+            .iter()
+            .filter(|fault| !fault.ways.is_empty())
+            .collect();
         let ways = stopped.iter().map(|fault| format!("{:?}", fault.ways));
         let ways: String = ways.map(|ways| ways.to_lowercase()).collect();
         let ways = ways.trim_matches(['[', ']']).replace(',', "");
