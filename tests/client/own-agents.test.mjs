@@ -84,10 +84,11 @@ onEachClient('own-moved: with CLAUDE_CONFIG_DIR, setup writes there: the agent i
   const folder = path.join(home.root, 'moved');
   home.moved = { CLAUDE_CONFIG_DIR: folder };
   await setUp(home);
-  const kept = () => {
-    const [file] = home.holding(CANARY, folder);
-    assert.ok(file, 'the client keeps no conversation of an agent: then it needs no rule');
-    return call('Read', { file_path: file });
+  // The client writes it behind the agent's back. If it never does, it needs no rule.
+  const kept = async () => {
+    const files = () => home.holding(CANARY, folder);
+    await home.until("an agent's conversation in the client's folder", () => files().length > 0);
+    return call('Read', { file_path: files()[0] });
   };
   const session = await home.play({ ...ALONE, parent: [agent('one'), kept, say('Done.')] });
   served(session, 'one');

@@ -55,12 +55,13 @@ pub fn is_command(program: &Path) -> bool {
     path.is_none() || on_path(&real, path).is_some()
 }
 
-/// The path of `exe` in a directory of `PATH`. One in a git repository comes and goes with that.
+/// The path of `exe` in a directory of `PATH`. One in a git repository comes and goes with that,
+/// and so counts only for a program that does too.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     let is_it = |named: &PathBuf| {
         named.is_absolute()
             && named.canonicalize().is_ok_and(|real| real == exe)
-            && repository_above(named).is_none()
+            && repository_above(named).is_none_or(|repository| exe.starts_with(repository))
     };
     let path = path?;
     let mut named = std::env::split_paths(&path).map(|folder| folder.join("keyhole"));

@@ -32,3 +32,22 @@ fn a_program_where_it_will_stay_is_told_from_one_that_an_update_takes_away() {
         assert!(fleeting(Path::new(goes)).is_some(), "{goes}");
     }
 }
+
+/// A home can be a repository, with the program and its lasting name in it.
+#[test]
+fn a_name_in_a_repository_counts_for_a_program_of_that_repository() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path().canonicalize().unwrap();
+    for folder in ["home/.git", "home/tools", "home/bin", "elsewhere"] {
+        std::fs::create_dir_all(world.join(folder)).unwrap();
+    }
+    let name = world.join("home/bin/keyhole");
+    for (program, counts) in [("home/tools/program", true), ("elsewhere/program", false)] {
+        let program = world.join(program);
+        std::fs::write(&program, "").unwrap();
+        std::os::unix::fs::symlink(&program, &name).unwrap();
+        let found = on_path(&program, Some(world.join("home/bin").into()));
+        assert_eq!(found, counts.then(|| name.clone()), "{program:?}");
+        std::fs::remove_file(&name).unwrap();
+    }
+}
