@@ -203,7 +203,7 @@ onEachClient('23h: a conversation needs a permission for the command, and a rule
   const play = async (...args) => (await home.play(script, args)).answer('parent', 'Bash');
   assert.equal((await play()).error, true);
   assert.ok((await play('--allowedTools', 'Bash')).text.includes(CANARY), 'it reads any file of the user as well');
-  home.set({ permissions: { deny: ['Bash(*keyhole* inject*)'] } });
+  home.set({ permissions: { deny: ['Bash(*/keyhole* inject*)'] } });
   const { text, error } = await play('--allowedTools', 'Bash');
   assert.equal(error, true, text);
   assert.ok(!text.includes(CANARY));

@@ -360,7 +360,7 @@ onEachClient('26h: the rules that setup writes keep a shell that may do anything
       command(`sh ${root}/start.sh ${data} inject`, ask),
       command(`${programIn(root)} withhold`, { agent: SCANNER, report: CANARY }),
       command(`${programIn(root)} serve --agent ${SCANNER}`, {}),
-      command(`${programIn(root)} setup`, {}),
+      command(`cd ${root} && keyhole serve`, {}),
     ],
     say('Done.'),
   ];

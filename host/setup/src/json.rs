@@ -6,51 +6,96 @@ use jsonc_parser::{
     cst::{CstInputValue, CstObject, CstRootNode},
 };
 use serde_json::{Value, json};
+use std::slice;
 
-/// What goes from a list, and what comes.
-pub(crate) type Sides<'a> = (&'a [Value], &'a [Value]);
+/// Where the rules are, and the hooks.
+pub(crate) const RULES: &[&str] = &["permissions", "deny"];
+pub(crate) const HOOKS: &[&str] = &["hooks", "SubagentStart"];
 
-/// The settings with other rules and hooks, and what that changes. All else stays. A list or table
-/// that is empty then goes, too.
-pub(crate) fn edit(
-    text: &str,
-    rules: Sides<'_>,
-    hooks: Sides<'_>,
-) -> Result<(String, Vec<Change>), EditError> {
+/// A change at one place of the settings: what goes from the list there and what comes; or a
+/// value that comes, and no list.
+pub(crate) struct Side<'a> {
+    pub(crate) at: &'a [&'static str],
+    pub(crate) goes: &'a [Value],
+    pub(crate) comes: &'a Value,
+}
+
+impl Side<'_> {
+    /// For the user.
+    pub(crate) fn shown(&self) -> Change {
+        let lines = |all: &[Value]| {
+            let lines = all.iter().map(|value| format!("{value:#}\n"));
+            lines.collect::<String>()
+        };
+        let place = self.at.join(".");
+        match self.comes {
+            Value::Array(comes) => Change::new(&place, &lines(self.goes), &lines(comes)),
+            _ => Change::new("", "", &self.by_hand()),
+        }
+    }
+
+    /// What comes, for a user who writes it.
+    pub(crate) fn by_hand(&self) -> String {
+        let place = self.at.join(".");
+        let all = self
+            .comes
+            .as_array()
+            .map_or(slice::from_ref(self.comes), |all| all);
+        all.iter()
+            .map(|one| format!("{place}: {one:#}\n"))
+            .collect()
+    }
+}
+
+/// The settings with these changes, and what they change. All else stays. A list or table that is
+/// empty then goes, too. A value that is there already stays.
+pub(crate) fn edit(text: &str, sides: &[Side<'_>]) -> Result<(String, Vec<Change>), EditError> {
     let (mark, body) = text.split_at(text.len() - text.trim_start_matches('\u{feff}').len());
     let is_blank = body.trim().is_empty();
     let body = if is_blank { "{}" } else { body };
     let mut expected = settings::json(body).map_err(|_| EditError::Syntax("JSON"))?;
     let mut new = body.to_owned();
     let mut changes = Vec::new();
-    for ([group, name], (goes, comes)) in [
-        (["permissions", "deny"], rules),
-        (["hooks", "SubagentStart"], hooks),
-    ] {
-        let there = expected.pointer(&format!("/{group}/{name}"));
-        let there = there.and_then(Value::as_array).cloned().unwrap_or_default();
-        let comes = comes.iter().filter(|one| !there.contains(one));
-        let comes = &*comes.cloned().collect::<Vec<_>>();
-        let there = there.into_iter();
-        let (gone, mut left): (Vec<_>, Vec<_>) = there.partition(|one| goes.contains(one));
-        if gone.is_empty() && comes.is_empty() {
+    for Side { at, goes, comes } in sides {
+        let there = expected.pointer(&format!("/{}", at.join("/"))).cloned();
+        let (gone, comes, now) = match (comes, there) {
+            (Value::Array(comes), there) => {
+                let there = there.as_ref().and_then(Value::as_array).cloned();
+                let there = there.unwrap_or_default();
+                let comes = comes.iter().filter(|one| !there.contains(one));
+                let comes: Vec<_> = comes.cloned().collect();
+                let there = there.into_iter();
+                let (gone, left): (Vec<_>, Vec<_>) = there.partition(|one| goes.contains(one));
+                let now = [left, comes.clone()].concat();
+                (gone, json!(comes), json!(now))
+            }
+            (_, Some(_)) => continue,
+            (one, None) => (Vec::new(), (*one).clone(), (*one).clone()),
+        };
+        if gone.is_empty() && comes == json!([]) {
             continue;
         }
-        left.extend_from_slice(comes);
         let root = CstRootNode::parse(&new, &ParseOptions::default());
         let root = root.map_err(|_| EditError::Half)?;
         let whole = root.object_value().ok_or(EditError::Differs("the file"))?;
-        change(&whole, [group, name], goes, comes)?;
-        if left.is_empty() {
-            prune(&whole, &mut expected, group, name);
+        change(&whole, at, goes, &comes)?;
+        if now == json!([]) {
+            prune(&whole, &mut expected, at[0], at[1]);
         } else {
-            expected[group][name] = json!(left);
+            let place = at
+                .iter()
+                .fold(&mut expected, |table, name| &mut table[*name]);
+            *place = now;
         }
         new = root.to_string();
-        let line = |value: &Value| format!("{value:#}\n");
-        let lines = |all: &[Value]| all.iter().map(line).collect::<String>();
-        let place = format!("{group}.{name}");
-        changes.push(Change::new(&place, &lines(&gone), &lines(comes)));
+        changes.push(
+            Side {
+                at,
+                goes: &gone,
+                comes: &comes,
+            }
+            .shown(),
+        );
     }
     new += if is_blank { "\n" } else { "" };
     let is_as_shown = settings::json(&new).is_ok_and(|new| new == expected);
@@ -58,32 +103,35 @@ pub(crate) fn edit(
     Ok((new.ok_or(EditError::Unsafe)?, changes))
 }
 
-/// Changes one list.
+/// Changes one list, or adds what is not there.
 fn change(
     whole: &CstObject,
-    [group, name]: [&'static str; 2],
+    at: &[&'static str],
     goes: &[Value],
-    comes: &[Value],
+    comes: &Value,
 ) -> Result<(), EditError> {
-    single(whole, group)?;
-    if whole.get(group).is_none() {
-        put(whole, group, &json!({ name: comes }));
+    let [name, rest @ ..] = at else {
+        return Ok(());
+    };
+    single(whole, name)?;
+    if whole.get(name).is_none() {
+        let value = rest.iter().rev();
+        let value = value.fold(comes.clone(), |value, name| json!({ *name: value }));
+        put(whole, name, &value);
         return Ok(());
     }
-    let table = whole.object_value(group).ok_or(EditError::Differs(group))?;
-    single(&table, name)?;
-    if table.get(name).is_none() {
-        put(&table, name, &json!(comes));
-        return Ok(());
+    if !rest.is_empty() {
+        let table = whole.object_value(name).ok_or(EditError::Differs(name))?;
+        return change(&table, rest, goes, comes);
     }
-    let list = table.array_value(name).ok_or(EditError::Differs(name))?;
+    let list = whole.array_value(name).ok_or(EditError::Differs(name))?;
     for element in list.elements() {
         let value = element.to_serde_value();
         if value.is_some_and(|value| goes.contains(&value)) {
             element.remove();
         }
     }
-    for value in comes {
+    for value in comes.as_array().into_iter().flatten() {
         list.append(input(value));
     }
     Ok(())
@@ -136,7 +184,7 @@ fn input(value: &Value) -> CstInputValue {
             let members = members.map(|(name, value)| (name.clone(), input(value)));
             CstInputValue::Object(members.collect())
         }
-        // It is written as it is.
+        // These are written as they are.
         other => CstInputValue::Number(other.to_string()),
     }
 }

@@ -33,6 +33,7 @@ pub mod recipe;
 mod remove;
 pub mod rules;
 pub mod settings;
+pub mod shells;
 #[cfg(test)]
 mod tests;
 
@@ -40,7 +41,7 @@ pub use {
     disk::{FileError, lock},
     error::{NameError, SetupError},
     map::entry,
-    plan::{Plan, Request},
+    plan::{Plan, Request, Walls},
     remove::names,
 };
 pub(crate) use {error::EditError, plan::Change};

@@ -11,12 +11,13 @@ use crate::{
     disk::{self, Found},
     error::refused,
     file::{self, File, NEW, TEMPLATE, repository, root_of, shown},
-    json,
+    json::{self, HOOKS, RULES, Side},
     map::{self, Table},
     recipe::{AGENT, Filled, by_hook, hook, is_own_hook},
     remove::{PLUGIN_NAME, renewed},
     rules::Places,
     settings::{Settings, Way},
+    shells::{self, Shells},
     state_folder,
 };
 use keyhole_core::{AgentName, BindingName, Entry, Map, Target};
@@ -98,6 +99,15 @@ struct Edit {
     changes: Vec<Change>,
 }
 
+/// What keeps the file from the main conversation, of what is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Walls {
+    /// The client's rules.
+    pub rules: bool,
+    /// The client's sandbox for shells, which needs the rules.
+    pub shells: bool,
+}
+
 /// What would change, and what to say about it.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -108,6 +118,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Whether rules are among it.
     pub has_rules: bool,
+    /// If the sandbox for shells is, what an administrator can do.
+    pub for_the_machine: Option<String>,
     /// What the user pastes, and what to know of it.
     pub print: Vec<String>,
     /// What the user still has to do.
@@ -131,7 +143,7 @@ impl Plan {
         user: &User<'_>,
         request: &Request,
         key: &str,
-        with_rules: bool,
+        walls: Walls,
     ) -> Result<Self, SetupError> {
         let (client, name, file) = (&request.client, &*request.name, &request.file);
         let mut plan = Self::default();
@@ -150,7 +162,7 @@ impl Plan {
             ));
         }
         if client.is_claude_code() {
-            plan.settings(user, request, with_rules)?;
+            plan.settings(user, request, walls)?;
         }
         plan.add_to_map(user, request, key)?;
         if request.is_hook {
@@ -197,7 +209,7 @@ impl Plan {
         &mut self,
         user: &User<'_>,
         request: &Request,
-        with_rules: bool,
+        walls: Walls,
     ) -> Result<(), SetupError> {
         let name = &*request.name;
         let places = Places::find(&user.home, user.variable)?;
@@ -220,7 +232,7 @@ impl Plan {
         let denied = settings.denied();
         self.notes.extend(places.too_wide(&denied));
         let (mut rules, mut old, mut hooks) = (Vec::new(), Vec::new(), Vec::new());
-        if with_rules {
+        if walls.rules {
             let state = state_folder(&user.home, user.variable);
             let tickets = (way == Way::Agent).then_some(&*state);
             let missing = places.missing(&denied, slice::from_ref(&request.file.path), tickets);
@@ -230,6 +242,10 @@ impl Plan {
             }
         }
         self.has_rules = !rules.is_empty();
+        let mut shells = Vec::new();
+        if walls.rules && walls.shells {
+            shells = self.shells(user, &settings, &places, &request.file.path);
+        }
         if way == Way::Agent {
             let folder = printable(&user.tickets());
             self.notes.push(format!(
@@ -256,23 +272,54 @@ impl Plan {
                 (old, hooks) = (Vec::new(), Vec::new());
             }
         }
-        if rules.is_empty() && hooks.is_empty() {
-            return Ok(());
-        }
+        let (rules, hooks) = (Value::from(rules), Value::from(hooks));
+        let lists = [(RULES, &[][..], &rules), (HOOKS, &old, &hooks)];
+        let shells = shells.iter().map(|(at, comes)| (&**at, &[][..], comes));
+        let sides = lists.into_iter().chain(shells);
+        let sides = sides.map(|(at, goes, comes)| Side { at, goes, comes });
+        let sides: Vec<_> = sides.collect();
         let file = places.settings();
         let found = Found::at(&file)?;
-        let edited = json::edit(found.text()?, (&[], &rules), (&old, &hooks));
+        let edited = json::edit(found.text()?, &sides);
         let (new, changes) = edited.map_err(|why| {
-            let rules = rules
-                .iter()
-                .map(|rule| format!("permissions.deny: {rule}\n"));
-            let hooks = hooks
-                .iter()
-                .map(|hook| format!("hooks.SubagentStart: {hook:#}\n"));
-            SetupError::ByHand(FileError::new(&file, why), rules.chain(hooks).collect())
+            let lines = sides.iter().map(Side::by_hand).collect();
+            SetupError::ByHand(FileError::new(&file, why), lines)
         })?;
+        if changes.is_empty() {
+            return Ok(());
+        }
         self.edit(&file, found, Some(new), changes);
         Ok(())
+    }
+
+    /// What switches the sandbox for shells on, with the place of each in the settings. If it would
+    /// not hold, the user is told why instead.
+    fn shells(
+        &mut self,
+        user: &User<'_>,
+        settings: &Settings,
+        places: &Places,
+        file: &PathBuf,
+    ) -> Vec<(Vec<&'static str>, Value)> {
+        let state = Shells::of(settings, slice::from_ref(file));
+        let Some(state) = state.filter(|it| !it.are_managed && !it.lacks.is_empty()) else {
+            return Vec::new();
+        };
+        let path = (user.variable)("PATH").unwrap_or_default();
+        let weak = state.weak;
+        let why = match shells::works(&path) {
+            _ if !weak.is_empty() => format!(
+                "It stays as it is, since these settings let a shell past it: {weak}. Take them out, and run setup again."
+            ),
+            Err(why) => why.to_owned(),
+            Ok(()) => {
+                let text = shells::for_the_machine(places, slice::from_ref(file));
+                self.for_the_machine = Some(text);
+                return state.lacks;
+            }
+        };
+        self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
+        Vec::new()
     }
 
     /// The table that the map needs. None if it is there.

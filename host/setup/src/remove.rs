@@ -10,7 +10,7 @@ use crate::{
     disk::Found,
     error::refused,
     file::shown,
-    json,
+    json::{self, HOOKS, RULES, Side},
     map::{self, Table},
     plan::Change,
     recipe::{Filled, is_own_hook},
@@ -291,6 +291,9 @@ impl Plan {
         let text = fs::read_to_string(&file).map_err(|why| FileError::new(&file, why))?;
         let value = settings::json(&text);
         let value = value.map_err(|_| FileError::new(&file, EditError::Syntax("JSON")))?;
+        if others.is_empty() && value["sandbox"]["enabled"] == true {
+            self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));
+        }
         let hooks = value["hooks"]["SubagentStart"].as_array();
         let (old, rest): (Vec<_>, Vec<_>) = hooks
             .into_iter()
@@ -327,12 +330,15 @@ impl Plan {
         }
         let rules = rules.into_iter().filter(|_| with_rules).map(Value::from);
         let rules: Vec<_> = rules.collect();
-        if rules.is_empty() && old.is_empty() {
+        let comes = &json!([]);
+        let sides = [(RULES, &*rules), (HOOKS, &*old)];
+        let sides = sides.map(|(at, goes)| Side { at, goes, comes });
+        let found = Found::at(&file)?;
+        let taken = json::edit(found.text()?, &sides);
+        let (new, changes) = taken.map_err(|why| FileError::new(&file, why))?;
+        if changes.is_empty() {
             return Ok(());
         }
-        let found = Found::at(&file)?;
-        let taken = json::edit(found.text()?, (&rules, &[]), (&old, &[]));
-        let (new, changes) = taken.map_err(|why| FileError::new(&file, why))?;
         self.edit(&file, found, Some(new), changes);
         Ok(())
     }

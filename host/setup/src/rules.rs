@@ -31,8 +31,9 @@ const SHELLS: [&str; 5] = [
     "Bash(*FOLDER*[*)",
 ];
 
-/// Our own programs, which would pass the rules about files.
-const PROGRAMS: [&str; 4] = ["inject", "serve", "setup", "withhold"];
+/// How a shell calls our own programs, which would pass the rules about files: by the name, or by
+/// a path, also the plugin's.
+const PROGRAMS: [&str; 2] = ["keyhole", "*/keyhole*"];
 
 /// What the rules do beside what they are for.
 pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.";
@@ -55,7 +56,7 @@ pub struct PlaceError(pub &'static str);
 /// Where Claude Code keeps what tells of an agent's file.
 #[derive(Clone, Debug)]
 pub struct Places {
-    home: PathBuf,
+    pub(crate) home: PathBuf,
     /// Its folder.
     pub claude: PathBuf,
     /// The same, for people.
@@ -153,7 +154,9 @@ impl Places {
                 rules.extend(SHELLS.map(|rule| rule.replace("FOLDER", &path[two_names..])));
             }
         }
-        rules.extend(PROGRAMS.map(|command| format!("Bash(*keyhole* {command}*)")));
+        for command in ["inject", "serve", "withhold"] {
+            rules.extend(PROGRAMS.map(|program| format!("Bash({program} {command}*)")));
+        }
         rules.retain(|rule| !denied.covers(rule, &self.home));
         (without_doubles(rules), unnamed)
     }
@@ -175,6 +178,15 @@ impl Places {
                 rules.join(" and ")
             )
         })
+    }
+
+    /// The rules that keep Claude from the settings that switch the sandbox for shells off.
+    pub(crate) fn guards(&self) -> Vec<String> {
+        let own = self.rule(&self.settings(), "");
+        let own = own.map(|rule| rule.replacen("Read", "Edit", 1));
+        let projects = ["settings.json", "settings.local.json"];
+        let projects = projects.map(|name| format!("Edit(.claude/{name})"));
+        projects.into_iter().chain(own).collect()
     }
 
     fn wide_rules(&self) -> impl Iterator<Item = String> {
@@ -211,7 +223,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 
 /// The path as it is named, and what it leads to: clients compare both with a rule, or the
 /// second alone.
-fn both(path: &Path) -> [PathBuf; 2] {
+pub(crate) fn both(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), without_links(path)]
 }
 

@@ -8,10 +8,15 @@
 use crate::rules::{Denied, PlaceError, Places};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
-use std::{ffi::OsString, fs, io::ErrorKind, path::Path};
+use std::{
+    ffi::OsString,
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 /// Where an administrator's settings are.
-const MANAGED: &str = if cfg!(target_os = "macos") {
+pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode"
 } else {
     "/etc/claude-code"
@@ -81,7 +86,9 @@ pub struct Settings {
     /// The user's settings. Null if there are none, or the client does not load them.
     pub value: Value,
     /// The administrator's, each of one file.
-    managed: Vec<Value>,
+    pub(crate) managed: Vec<Value>,
+    /// The project's: each file as it is shown, its project's folder, and what it says.
+    pub(crate) projects: Vec<(String, PathBuf, Value)>,
     /// Those that are known without the servers' names.
     faults: Vec<Fault>,
 }
@@ -98,7 +105,7 @@ impl Settings {
     }
 
     fn of(places: Result<Places, PlaceError>, here: Option<&Path>, machine: &Path) -> Self {
-        let (mut value, mut faults) = (Value::Null, Vec::new());
+        let (mut value, mut faults, mut projects) = (Value::Null, Vec::new(), Vec::new());
         let users = places.as_ref().ok().map(Places::settings);
         match &places {
             Ok(places) => {
@@ -123,10 +130,12 @@ impl Settings {
                 let text = format!("{shown} switches the plugin off");
                 faults.push(Fault::of("plugin", text));
             }
+            projects.extend(here.map(|here| (shown, here.to_owned(), project)));
         }
         Self {
             places,
             value,
+            projects,
             managed: managed(machine, &mut faults),
             faults,
         }

@@ -588,10 +588,10 @@ fn a_kernel_without_what_a_walk_needs_is_told_of() {
 /// What the settings deny, beside what setup writes for the client's places, and what is said to
 /// be missing. `MINE` is the file and its folder. What a rule means is in `keyhole_setup::rules`.
 const DENIED: &str = r#"
-| Bash(*keyhole* inject*), Bash(*keyhole* serve*), Bash(*keyhole* setup*), Bash(*keyhole* withhold*), Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file
+| Bash(keyhole inject*), Bash(*/keyhole* inject*), Bash(keyhole serve*), Bash(*/keyhole* serve*), Bash(keyhole withhold*), Bash(*/keyhole* withhold*), Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file
 PROGRAMS, MINE |
 "Bash", MINE |
-"Bash(*keyhole* setup*)", "Bash(*keyhole* s*)", "Bash(*keyhole* inject*)", MINE | Bash(*keyhole* serve*), Bash(*keyhole* withhold*)
+"Bash(keyhole setup*)", "Bash(*keyhole*)", "Bash(*/keyhole* s*)", "Bash(keyhole inject*)", MINE | Bash(*/keyhole* inject*), Bash(keyhole serve*), Bash(*/keyhole* serve*), Bash(keyhole withhold*), Bash(*/keyhole* withhold*)
 PROGRAMS, "Read(~/private/**)" | Read(FILE) with the path of your file
 PROGRAMS, "Read(~/private/*.md)" | Read(FOLDER/**) with the folder of your file
 PROGRAMS, "Read(~/private/)", "Read(~/[p]rivate/A.md)" |
@@ -638,8 +638,8 @@ fn settings_that_deny_too_little_are_told_of() {
     for row in DENIED.trim_matches('\n').lines() {
         let (deny, says) = row.split_once('|').unwrap();
         let mine = r#""Read(~/private/**)", "Read(~/private/a.md)""#;
-        let programs = ["inject", "serve", "setup", "withhold"];
-        let programs = programs.map(|name| format!("\"Bash(*keyhole* {name}*)\""));
+        let programs = ["inject", "serve", "withhold"]
+            .map(|name| format!("\"Bash(keyhole {name}*)\", \"Bash(*/keyhole* {name}*)\""));
         let deny = [narrow, deny.trim()].join(",").replace("MINE", mine);
         let deny = deny.replace("PROGRAMS", &programs.join(", "));
         let ran = with(deny.trim_end_matches(','));
@@ -770,7 +770,7 @@ fn check_names_the_rules_that_are_missing_for_each_agents_file() {
     let _ = nobodys.run(["check"]).exits(0).conceals("permissions.deny");
     let here = with(map).file(".claude/agents/any.md", GUARDED);
     let says = ["a", "c", "d"].map(|name| format!("Read(~/{name}/**), Read(~/{name}/{name}.md), "));
-    let tickets = "Read(~/.local/state/keyhole/**), Bash(*keyhole* inject*)";
+    let tickets = "Read(~/.local/state/keyhole/**), Bash(keyhole inject*)";
     let ran = here
         .run(["check"])
         .exits(0)

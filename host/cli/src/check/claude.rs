@@ -17,6 +17,7 @@ use keyhole_setup::{
     agents::{InjectHook, OwnAgent, own_agents},
     rules::Places,
     settings::{Fault, Settings, Way},
+    shells::Shells,
     state_folder,
 };
 use keyhole_walk::printable::printable;
@@ -199,7 +200,17 @@ impl<'a> Client<'a> {
                 report.notes.push(text);
             }
         }
+        let files = map.filter(|_| needs_rules).map(|map| self.files(map).0);
+        let shells = files.and_then(|files| Shells::of(settings, &files));
+        let are_closed = rules.is_none();
         report.notes.extend(rules);
+        if let Some(shells) = shells {
+            let file = settings.rules_file().unwrap_or_default();
+            match told(&shells, &file) {
+                Ok(held) => report.closing.extend(are_closed.then_some(held)),
+                Err(open) => report.notes.push(open),
+            }
+        }
         if let Some(places) = places.filter(|_| is_plugin && !has_plugin.unwrap_or(!is_private)) {
             let shown = &places.shown;
             report.notes.push(format!("{shown}/settings.json {IS_OFF}"));
@@ -207,6 +218,32 @@ impl<'a> Client<'a> {
         let older = self.of_older().filter(|_| needs_rules);
         report.closing.extend(older);
     }
+}
+
+/// Whether shells are held, and by whose settings; or why not.
+fn told(shells: &Shells, file: &str) -> Result<String, String> {
+    let (missing, weak) = (shells.missing().join(", "), &shells.weak);
+    if !shells.are_in_it() {
+        return Err("any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on".to_owned());
+    }
+    if !weak.is_empty() {
+        return Err(format!(
+            "a shell command can get past Claude Code's own sandbox, since these settings let it: {weak}"
+        ));
+    }
+    if !missing.is_empty() {
+        return Err(format!(
+            "a shell command can get past Claude Code's own sandbox. Add to {file}: {missing}"
+        ));
+    }
+    let whose = if shells.are_managed {
+        "the administrator's settings keep shell commands from your files"
+    } else {
+        "your settings keep shell commands from your files, as long as no project's settings switch that off"
+    };
+    Ok(format!(
+        "Claude Code's own sandbox is on (2.1.290 or newer): {whose}."
+    ))
 }
 
 /// Why the hook for this agent hands over no file.

@@ -4,12 +4,13 @@ use super::{SetupError, conceals, fresh, judge::is_served, list};
 use crate::{check, streams::note};
 use keyhole_core::{BindingName, LiveMap, ticket::Tickets};
 use keyhole_setup::{
-    PLUGIN, Plan, Request, User,
+    PLUGIN, Plan, Request, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
     lock,
     rules::{CAUTION, Places},
+    shells::COSTS,
 };
 use keyhole_walk::printable::printable;
 use std::{
@@ -34,6 +35,12 @@ pub(super) struct Wish<'a> {
     /// Why clients should not start this program where it is.
     pub(super) caution: Option<String>,
 }
+
+/// What setup offers.
+const WALLS: Walls = Walls {
+    rules: true,
+    shells: true,
+};
 
 const BUSY: &str = "another `keyhole setup` runs; end that one first";
 
@@ -100,8 +107,12 @@ pub(super) fn install(
         return refused(format!("{why} ({})", printable(&user.tickets())));
     }
     let key = fresh()?;
-    let mut plan = Plan::install(user, &request, &key, true)?;
-    plan.notes.extend(wish.caution.clone());
+    let planned = |walls| {
+        let mut plan = Plan::install(user, &request, &key, walls)?;
+        plan.notes.extend(wish.caution.clone());
+        Ok(plan)
+    };
+    let mut plan = planned(WALLS)?;
     // A new file is judged when it is there.
     if !request.file.is_new {
         let map = Arc::new(user.map.parse(plan.map.as_bytes())?);
@@ -115,7 +126,7 @@ pub(super) fn install(
     if plan.is_empty() {
         screen.show(&notes(&plan))?;
     } else {
-        agree(user, &request, &key, &mut plan, &mut screen)?;
+        agree(user, planned, &mut plan, &mut screen)?;
         done = "Done.";
     }
     if is_dry {
@@ -123,7 +134,8 @@ pub(super) fn install(
     }
     let made = tickets.map_or(Ok(()), |tickets| tickets.make());
     let mut said = screen.shown + &checked(user, &request.client)?;
-    said.extend(plan.print.iter().map(|text| format!("\n{text}\n")));
+    let texts = plan.print.iter().chain(&plan.for_the_machine);
+    said.extend(texts.map(|text| format!("\n{text}\n")));
     let ending = ending(&plan);
     let map = user.map.current()?;
     made.map_err(|why| why.to_string())
@@ -156,8 +168,7 @@ fn notes(plan: &Plan) -> String {
 /// Shows the plan, asks what is to be asked, and writes it; in a dry run, only shows it.
 fn agree(
     user: &User<'_>,
-    request: &Request,
-    key: &str,
+    planned: impl Fn(Walls) -> Result<Plan, SetupError>,
     plan: &mut Plan,
     screen: &mut Screen,
 ) -> Result<(), SetupError> {
@@ -170,12 +181,25 @@ fn agree(
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
     if !screen.is_asked() {
-        return Ok(());
+        return match plan.for_the_machine {
+            Some(_) => Ok(screen.show(&format!("\n{COSTS}\n"))?),
+            None => Ok(()),
+        };
     }
+    let mut walls = WALLS;
     if plan.has_rules && !screen.agrees("Add these rules?")? {
-        *plan = Plan::install(user, request, key, false)?;
-        screen.show("Without them, the main conversation may read the file itself.\n\n")?;
-        screen.show(&shown(plan))?;
+        walls.rules = false;
+        screen.show("Without them, the main conversation may read the file itself.\n")?;
+    } else if plan.for_the_machine.is_some() {
+        screen.show(&format!("\n{COSTS}\n"))?;
+        walls.shells = screen.agrees("Switch this sandbox on?")?;
+        if !walls.shells {
+            screen.show("Without it, any shell command may read the file.\n")?;
+        }
+    }
+    if !walls.rules || !walls.shells {
+        *plan = planned(walls)?;
+        screen.show(&format!("\n{}", shown(plan)))?;
     }
     if plan.is_empty() || !screen.agrees("\nWrite these changes?")? {
         return declined();

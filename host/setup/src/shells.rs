@@ -1,0 +1,232 @@
+//! Claude Code's own sandbox around each of its shells: what setup writes for it, whether it
+//! holds, and what takes it down. What was seen of it stands in docs/shells.md.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it tries the programs that the client starts"
+)]
+
+use crate::{
+    json::{RULES, Side},
+    rules::{Denied, Places, both},
+    settings::{MANAGED, Settings},
+};
+use serde_json::{Value, json};
+use std::{
+    env::split_paths,
+    ffi::OsStr,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// What `sandbox` must say: a shell is in it, no call leaves it, and the client does not start
+/// without it.
+pub(crate) const SWITCHES: [(&str, bool); 3] = [
+    ("enabled", true),
+    ("allowUnsandboxedCommands", false),
+    ("failIfUnavailable", true),
+];
+
+/// What the question is about.
+pub const COSTS: &str = "Claude Code can run each shell command in its own sandbox, where your file is not there. That costs something: `git add -A`, `git config`, docker and ssh fail, /tmp is read-only, and Claude may not edit its settings. On a machine or in a container that shares these settings and has no bubblewrap, Claude Code does not start. To undo it, take `sandbox` out of the settings. docs/shells.md says what to do about each.";
+
+const NOT_THERE: &str = "It needs bubblewrap and socat: install both (as by `sudo apt install bubblewrap socat`), and run setup again.";
+const NOT_ALLOWED: &str = "bubblewrap may not make what it needs here: docs/shells.md says how to allow it. Then run setup again.";
+
+/// How the client starts bubblewrap (2.1.332 and 2.1.197): without a network, and inside once more,
+/// with a filter of system calls.
+const TRIAL: &str = "--new-session --die-with-parent --unshare-net --ro-bind / / --dev /dev --unshare-pid --proc /proc --seccomp 0 -- bwrap --unshare-user --unshare-pid --ro-bind / / true";
+/// A filter that allows all: `BPF_RET`, `SECCOMP_RET_ALLOW` (linux/seccomp.h), as the processor
+/// has it.
+const FILTER: (u16, u32) = (0x06, 0x7fff_0000);
+
+/// Whether the client can hold shells on this machine.
+///
+/// # Errors
+/// What the user has to do.
+pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
+    // There it uses what the system has.
+    if cfg!(target_os = "macos") {
+        return Ok(());
+    }
+    let is_there = |name| split_paths(path).any(|folder| folder.join(name).is_file());
+    if !is_there("bwrap") || !is_there("socat") {
+        return Err(NOT_THERE);
+    }
+    let trial = Command::new("bwrap")
+        .args(TRIAL.split(' '))
+        .env("PATH", path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let filter = [
+        &FILTER.0.to_ne_bytes()[..],
+        &[0; 2],
+        &FILTER.1.to_ne_bytes(),
+    ]
+    .concat();
+    let ended = trial.and_then(|mut trial| {
+        // If it ends before it reads this, that counts.
+        let written = trial.stdin.take().map(|mut pipe| pipe.write_all(&filter));
+        drop(written);
+        trial.wait()
+    });
+    let is_done = ended.is_ok_and(|status| status.success());
+    is_done.then_some(()).ok_or(NOT_ALLOWED)
+}
+
+/// What setup adds to the settings, each with its place: the switches; the lists that keep agents'
+/// conversations also from a shell that runs already, less what the client keeps of long outputs;
+/// and rules that keep Claude from these settings.
+pub(crate) fn settings(places: &Places) -> Vec<(Vec<&'static str>, Value)> {
+    let folder = format!("{}/projects", places.shown);
+    let outputs = format!("{folder}/**/tool-results/**");
+    let switches = SWITCHES.map(|(key, value)| (vec!["sandbox", key], json!(value)));
+    let lists = [("denyRead", folder), ("allowRead", outputs)];
+    let lists = lists.map(|(key, path)| (vec!["sandbox", "filesystem", key], json!([path])));
+    let guards = [(RULES.to_vec(), json!(places.guards()))];
+    switches.into_iter().chain(lists).chain(guards).collect()
+}
+
+/// How the settings hold shells.
+#[derive(Debug)]
+pub struct Shells {
+    /// Whether an administrator's do, which no other settings take down.
+    pub are_managed: bool,
+    /// What is missing of [`settings`].
+    pub(crate) lacks: Vec<(Vec<&'static str>, Value)>,
+    /// What lets a shell past, with its file. Empty if nothing does.
+    pub weak: String,
+}
+
+impl Shells {
+    /// `files` are those that shells are not to read. None if it is not known which settings
+    /// count.
+    pub fn of(settings: &Settings, files: &[PathBuf]) -> Option<Self> {
+        let places = settings.places.as_ref().ok()?;
+        let shown = settings.rules_file()?;
+        let (managed, home) = (&settings.managed, &*places.home);
+        let all = || managed.iter().chain([&settings.value]);
+        let mut lacks = self::settings(places);
+        lacks.retain_mut(|(at, wanted)| {
+            let pointer = format!("/{}", at.join("/"));
+            let mut there = all().filter_map(|one| one.pointer(&pointer));
+            let Value::Array(wanted) = wanted else {
+                // Another value is told as what lets a shell past.
+                return there.next().is_none();
+            };
+            let there: Vec<_> = there.filter_map(Value::as_array).flatten().collect();
+            wanted.retain(|one| !there.contains(&one));
+            !wanted.is_empty()
+        });
+        let has = |key: &str, wanted| {
+            let pointer = format!("/sandbox/{key}");
+            managed
+                .iter()
+                .any(|one| one.pointer(&pointer) == Some(&json!(wanted)))
+        };
+        let rules = places.missing(&Denied::of(managed), files, None).0;
+        let are_managed = SWITCHES.iter().all(|(key, wanted)| has(key, *wanted))
+            && has("filesystem/allowManagedReadPathsOnly", true)
+            && !rules.iter().any(|rule| rule.starts_with("Read("));
+        let managed = managed
+            .iter()
+            .map(|one| ("the administrator's settings", home, one));
+        let projects = settings.projects.iter().filter(|_| !are_managed);
+        let projects = projects.map(|(shown, here, value)| (&**shown, &**here, value));
+        let all = managed.chain([(&*shown, home, &settings.value)]);
+        let weak = all
+            .chain(projects)
+            .filter_map(|(shown, here, one)| weakening(one, shown, (home, here), files));
+        let weak = weak.collect::<Vec<_>>().join("; ");
+        Some(Self {
+            are_managed,
+            lacks,
+            weak,
+        })
+    }
+
+    /// Whether the client's sandbox is on for shells, whatever lets them past.
+    pub fn are_in_it(&self) -> bool {
+        !self
+            .lacks
+            .iter()
+            .any(|(at, _)| at == &["sandbox", "enabled"])
+    }
+
+    /// What is missing in the user's settings, in words.
+    pub fn missing(&self) -> Vec<String> {
+        let lacks = self.lacks.iter().filter(|_| !self.are_managed);
+        let lines = lacks.map(|(at, comes)| {
+            Side {
+                at,
+                goes: &[],
+                comes,
+            }
+            .by_hand()
+        });
+        let lines = lines.collect::<String>();
+        lines.lines().map(str::to_owned).collect()
+    }
+}
+
+/// What in these settings lets a shell past the sandbox, to one of the files. Beside rules for a
+/// file and its folder, only what names the file itself does.
+fn weakening(
+    settings: &Value,
+    shown: &str,
+    (home, here): (&Path, &Path),
+    files: &[PathBuf],
+) -> Option<String> {
+    let sandbox = &settings["sandbox"];
+    let is_other = |key: &str, wanted: bool| sandbox.get(key).is_some_and(|it| *it != wanted);
+    let switches = SWITCHES
+        .iter()
+        .filter(|(key, wanted)| is_other(key, *wanted));
+    let mut keys: Vec<_> = switches.map(|(key, _)| *key).collect();
+    let excluded = sandbox["excludedCommands"].as_array();
+    keys.extend(
+        excluded
+            .filter(|all| !all.is_empty())
+            .map(|_| "excludedCommands"),
+    );
+    let filesystem = &sandbox["filesystem"];
+    keys.extend((filesystem["disabled"] == true).then_some("filesystem.disabled"));
+    let names_a_file = |entry: &Value| {
+        let text = entry.as_str().unwrap_or_default();
+        let path = here.join(
+            text.strip_prefix('/')
+                .filter(|it| it.starts_with('/'))
+                .unwrap_or(text),
+        );
+        let path = if text.starts_with('~') {
+            text.to_owned()
+        } else {
+            format!("/{}", path.display())
+        };
+        let rule = Denied(vec![format!("Read({path})")]);
+        files
+            .iter()
+            .flat_map(|file| both(file))
+            .any(|file| rule.names(&file, home))
+    };
+    let mut read = filesystem["allowRead"].as_array().into_iter().flatten();
+    keys.extend(read.any(names_a_file).then_some("filesystem.allowRead"));
+    let keys: Vec<_> = keys.iter().map(|key| format!("sandbox.{key}")).collect();
+    (!keys.is_empty()).then(|| format!("{} in {shown}", keys.join(", ")))
+}
+
+/// The stronger form, for the machine's settings: what to do with these lines, and the lines.
+pub(crate) fn for_the_machine(places: &Places, files: &[PathBuf]) -> String {
+    let mut rules = places.missing(&Denied::default(), files, None).0;
+    rules.retain(|rule| rule.starts_with("Read("));
+    let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
+    for (at, comes) in self::settings(places) {
+        *at.iter().fold(&mut all, |table, name| &mut table[*name]) = comes;
+    }
+    all["permissions"]["deny"] = json!(rules);
+    format!(
+        "A project that you open can switch that off in its own settings. Nothing that we tried switches it off if an administrator puts these lines into {MANAGED}/managed-settings.json, or if you start `claude --settings FILE` with them in FILE:\n\n```json\n{all:#}\n```"
+    )
+}
