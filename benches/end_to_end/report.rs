@@ -24,6 +24,9 @@ pub(crate) fn insert(page: &str, tables: &str) -> Option<String> {
 /// What keyhole is compared with in the same rounds: what comes near to it.
 const PAIRS: [(&str, &str); 3] = [(KEYHOLE, RUST), (KEYHOLE, HYPER), (KEYHOLE, TWIN)];
 
+/// The head of the table of ratios.
+const RATIOS: &str = "what";
+
 type Row = (String, [Option<Spread>; COLUMNS.len()]);
 
 pub(crate) fn tables(
@@ -47,7 +50,7 @@ pub(crate) fn tables(
         let ratios = results.compare(of, to, |of, to| of / to);
         (format!("{of}, against {to}"), ratios)
     });
-    table(&mut text, "what", &COLUMNS, pairs)?;
+    table(&mut text, RATIOS, &COLUMNS, pairs)?;
 
     text += "\n## Inside one process, from an open directory to the text\n\n";
     let inside = [NATIVE, SANDBOX].map(|name| of(name, name));
@@ -95,6 +98,7 @@ pub(crate) fn tables(
     Ok(text)
 }
 
+/// Of ratios, also how far they lie apart.
 fn table(
     text: &mut String,
     first: &str,
@@ -103,8 +107,10 @@ fn table(
 ) -> std::fmt::Result {
     writeln!(text, "| {first} | {} |", columns.join(" | "))?;
     writeln!(text, "|---|{}", "---|".repeat(columns.len()))?;
+    let median = |spread: Spread| show(spread.median);
+    let shown = if first == RATIOS { cell } else { median };
     for (title, numbers) in rows {
-        let numbers = numbers.map(|number| number.map_or("–".to_owned(), cell));
+        let numbers = numbers.map(|number| number.map_or("–".to_owned(), shown));
         let cells = numbers[..columns.len()].join(" | ");
         writeln!(text, "| {title} | {cells} |")?;
     }
@@ -154,7 +160,7 @@ fn conditions(profile: &str, rounds: usize) -> String {
 - machine: {processor}, {cores} cores, {system}
 - load average when it ended: {load}; the bench itself keeps about 1 busy
 - build: profile `{profile}`, {rustc}; Node {node}
-- {rounds} rounds; a number is the median over the rounds, in brackets the middle
+- {rounds} rounds; a number is the median over the rounds, and beside a ratio is the middle
   half of them. Slow servers take part in a third of the rounds. A ratio is taken
   round by round, so that what disturbs one server disturbs the other.
 "

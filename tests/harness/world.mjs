@@ -161,16 +161,18 @@ export class World {
   }
 
   /**
-   * Runs `keyhole setup` in a terminal whose user says yes to each of its questions. It has to do
-   * it; returns what it showed.
+   * Runs `keyhole setup` in a terminal whose user says yes to each of its questions, but to the one
+   * about the client's sandbox only if `sandboxed`: not every machine has what that needs. It has
+   * to do it; returns what it showed.
    */
   async agreed(program, ...args) {
     const { stdout } = await this.inTerminal(program, args, {}, (child, run) => {
       let seen = 0;
       child.stdout.on('data', () => {
         if (!run.stdout.includes('? [y/N] ', seen)) return;
+        const isSandbox = run.stdout.includes('this sandbox on? [y/N] ', seen);
         seen = run.stdout.length;
-        child.stdin.write('y\n');
+        child.stdin.write(isSandbox && !this.sandboxed ? 'n\n' : 'y\n');
       });
       return new Promise((resolve) => child.on('close', resolve));
     });
