@@ -13,7 +13,7 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -25,6 +25,7 @@ const DOCUMENTS: [&str; 14] = [
     "docs/predecessors.md",
     "docs/promises.md",
     "docs/refusals.md",
+    "docs/shells.md",
     "docs/use-from.md",
     "docs/withhold.md",
     "plugin/README.md",
