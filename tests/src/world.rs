@@ -303,7 +303,7 @@ impl World {
     }
 
     /// The same; `answer` gets what the terminal has shown since the last answer. One that ends
-    /// with Ctrl-C or Ctrl-D gets no line end.
+    /// with Ctrl-C or Ctrl-D gets no line end, and `ÿ` is a byte that is no text.
     #[cfg(target_os = "linux")]
     pub fn on_terminal<'a, A: AsRef<OsStr>>(
         &self,
@@ -335,7 +335,9 @@ impl World {
                 }
                 let is_whole = answer.ends_with(['\x03', '\x04']);
                 let end = if is_whole { "" } else { "\n" };
-                let typed = keyboard.write_all(format!("{answer}{end}").as_bytes());
+                let typed = format!("{answer}{end}");
+                let typed: Vec<_> = typed.split('ÿ').map(str::as_bytes).collect();
+                let typed = keyboard.write_all(&typed.join(&0xff));
                 typed.expect("a terminal");
                 continue;
             }

@@ -111,8 +111,10 @@ impl Screen {
             tcflush(terminal.get_ref(), QueueSelector::IFlush)?;
             terminal.consume(terminal.buffer().len());
             terminal.get_mut().write_all(question.as_bytes())?;
-            let mut line = String::new();
-            terminal.read_line(&mut line)?;
+            let mut line = Vec::new();
+            terminal.read_until(b'\n', &mut line)?;
+            // What is no text is a wrong answer like others.
+            let line = String::from_utf8_lossy(&line);
             let answer = line
                 .strip_suffix('\n')
                 .ok_or(io::ErrorKind::UnexpectedEof)?;
