@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { noSandbox } from '../harness/world.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, DONE, KEY, RULES, SCANNER, bash, call, catalog, mark, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
 
@@ -291,15 +292,42 @@ onEachClient('26b: a session says one line if there is no map, and none if there
   assert.doesNotMatch(await start(), /keyhole: /);
 });
 
+/** Plays `/keyhole:check` to a model that does what the command's page says where no hook has answered. */
+function typeCheck(home, env = {}) {
+  // The command of the page, as the model reads it there.
+  const typed = ({ messages }) => / run `([^`]*)` with/.exec(messages.flatMap(({ texts }) => texts).join('\n'))[1];
+  const script = { parent: [(request) => bash(typed(request)), say('Done.')] };
+  return home.play(script, [], env, `/keyhole:check ${mark('parent')}`);
+}
+
+/** What the client's hook has added to the command. */
+const added = (session) => session.of('parent')[0].messages.flatMap(({ texts }) => texts).join('\n');
+
 onEachClient('26c: /keyhole:check runs the check, and needs no other permission', async ({ home }) => {
-  // The command of the page, as the model reads it there. A user's own `keyhole` is not run.
+  // A user's own `keyhole` is not run.
   const foreign = home.write(home.root, 'foreign/keyhole', '#!/bin/sh\necho /a/path.md\n');
   fs.chmodSync(foreign, 0o755);
-  const typed = ({ messages }) => /Run `(.*?)` with/.exec(messages.flatMap(({ texts }) => texts).join('\n'))[1];
-  const script = { parent: [(request) => bash(typed(request)), say('Done.')] };
-  const variables = { PATH: `${path.dirname(foreign)}:${process.env.PATH}` };
-  const session = await home.play(script, [], variables, `/keyhole:check ${mark('parent')}`);
+  const session = await typeCheck(home, { PATH: `${path.dirname(foreign)}:${process.env.PATH}` });
+  assert.match(added(session), SERVED);
   assert.match(session.answer('parent', 'Bash').text, SERVED);
+});
+
+/** The sandbox around a client's shells, which nothing can leave. */
+const SANDBOX = { enabled: true, allowUnsandboxedCommands: false, failIfUnavailable: true };
+
+onEachClient("check-sandboxed: with the client's sandbox around its shells, /keyhole:check tells the same as outside, and no path", async ({ t, home, file }) => {
+  const without = noSandbox();
+  if (without) return t.skip(without);
+  home.set({ ...RULES, sandbox: SANDBOX });
+  const session = await typeCheck(home);
+  const outside = await home.run(home.plugin('bin/keyhole'), ['check']);
+  assert.match(outside.stdout, SERVED);
+  assert.ok(added(session).includes(outside.stdout.trim()), added(session));
+  // There, the page says what is to be told.
+  const inside = session.answer('parent', 'Bash').text;
+  assert.doesNotMatch(inside, SERVED, 'the shell sees the files: drop the hook');
+  assert.match(inside, /In a terminal of your own: \S+\/bin\/keyhole check/);
+  for (const secret of [KEY, CANARY, file]) session.assertOnlyIn(secret);
 });
 
 onEachClient('26e: the rules that setup writes keep the catalog from the parent, and the agent is served', async ({ home, file }) => {
