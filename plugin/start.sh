@@ -64,7 +64,9 @@ find_program() {
 sum() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
 install() {
-    cmp -s "$root/manifest.sha256" "$CLAUDE_PLUGIN_DATA/manifest.sha256" && is_same=yes || is_same=
+    cmp -s "$root/manifest.sha256" "$CLAUDE_PLUGIN_DATA/manifest.sha256" 2>/dev/null && is_same=yes || is_same=
+    [ "$is_same" ] || { command -v sha256sum || command -v shasum; } >/dev/null ||
+        fail "the program cannot be verified: install sha256sum or shasum, and start a new session"
     # Whoever could have written that copy gains nothing: the program is the plugin's own.
     # Apple's sha256sum needs the operand.
     [ "$is_same" ] || (cd "$root" && grep "[ *]server/$name\$" manifest.sha256 | sum -c -) >/dev/null 2>&1 ||

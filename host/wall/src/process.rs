@@ -1,6 +1,7 @@
 //! What a process gives up before it reads anything.
 #![expect(unsafe_code, reason = "it closes descriptors by their numbers")]
 
+use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::{fs, io};
 
@@ -45,4 +46,13 @@ pub fn hide_memory() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     Ok(())
+}
+
+/// Lets SIGTERM and SIGINT reach this process: a program inherits what its parent blocks.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn unblock_signals() -> io::Result<()> {
+    let ends = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
+    Ok(ends.thread_unblock()?)
 }

@@ -15,7 +15,7 @@ const STRONG: &str = "k-7f3a9c55aa01beef";
 const ALSO_STRONG: &str = "m-91c09c55aa01beef";
 
 /// Values of entries, most with a mistake each.
-const ENTRIES: [&str; 22] = [
+const ENTRIES: [&str; 23] = [
     "'~/n/a.MD'",
     "'~/n/list'",
     "'~/n'",
@@ -39,6 +39,7 @@ const ENTRIES: [&str; 22] = [
     "'~/n/tiny.md'",
     "'~/n/keyed.md'",
     "'~/n/good.md'",
+    "\"~/n/good.md\\u00a0\"",
 ];
 
 /// A map of these entries, an entry with a key that could be guessed, and a binding.

@@ -132,3 +132,33 @@ fn a_thread_that_gets_no_stack_for_its_signals_is_no_fault_of_ours() {
     }
     let _ = client.ends_saying();
 }
+
+/// Each of these limits is named.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_the_memory_that_the_engine_needs_each_command_names_the_limit() {
+    let no_execution = "import ctypes, os, sys; ctypes.CDLL(None).prctl(65, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])";
+    let python = [
+        "/usr/bin/env",
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        "python3",
+        "-c",
+        no_execution,
+    ];
+    let limited = [
+        (
+            world().after("ulimit -v 262144"),
+            "raise the limit (ulimit -v)",
+        ),
+        (world().through(python), "MemoryDenyWriteExecute"),
+    ];
+    for (world, limit) in limited {
+        for command in ["serve", "check"] {
+            let ran = world.run([command]);
+            if ran.exit == Some(0) && limit.starts_with("Memory") {
+                return skipped("this kernel lets memory become executable");
+            }
+            let _ = ran.exits(1).only_complains(limit);
+        }
+    }
+}

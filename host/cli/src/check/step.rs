@@ -19,7 +19,7 @@ use keyhole_setup::{
 };
 use keyhole_walk::{
     Distrust, DistrustReason, GrantedFile, System, SystemError, WalkError, Walker,
-    printable::{printable, visible},
+    printable::{is_visible, printable, visible},
 };
 use serde::Serialize;
 use std::{
@@ -68,6 +68,7 @@ fn distrust(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
 
 const FOLDER: &str = "this is a directory: add the file's name";
 const BACKSLASH: &str = "the file's own name has a backslash: rename it, and write that in the map";
+const UNSEEN: &str = "a character that nobody sees follows `.md` in the map, as text from a web page may have it: write the path again";
 const IN_HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
 const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
@@ -92,6 +93,9 @@ pub(super) fn to_a_file(
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => {
             return Some((FOLDER.to_owned(), Vec::new()));
+        }
+        Refusal::NotMarkdown if seen(entry.path()).ends_with(".md") && real == file => {
+            return Some((UNSEEN.to_owned(), Vec::new()));
         }
         // If no file has the name, it may be something else, such as a key.
         Refusal::NotMarkdown if !entry.path().ends_with(".md") => return None,
@@ -123,6 +127,11 @@ pub(super) fn to_a_file(
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
+}
+
+/// A path without what nobody sees at its end.
+fn seen(path: &str) -> &str {
+    path.trim_end_matches(|c: char| c.is_whitespace() || !is_visible(c))
 }
 
 /// What lets the user read the file, if a mode keeps them from it or from a folder above it.
@@ -171,6 +180,7 @@ pub(super) struct Unusable {
 }
 
 const NOWHERE: &str = "there is no map where --map says; create it, or name another";
+const SANDBOXED: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its permissions";
 
 /// What is wrong with the map. It does not repeat an argument that names no readable file, and
@@ -179,6 +189,9 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
     let (_, at_start) = error.at_start().split_once(": ").unwrap_or_default();
     let message = match error {
         MapError::Parse { source, .. } => source.message.clone(),
+        MapError::Untrusted(it) if it.why == DistrustReason::UnknownOwner && !is_private => {
+            SANDBOXED.to_owned()
+        }
         _ if !is_private => at_start.to_owned(),
         MapError::Missing { .. } if at.is_named() => NOWHERE.to_owned(),
         MapError::Unreadable { source, .. } if at.is_named() => {

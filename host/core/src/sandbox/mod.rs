@@ -54,11 +54,24 @@ pub struct Sandbox {
 #[non_exhaustive]
 pub enum SandboxError {
     /// The engine refused its configuration or the image.
-    #[error("cannot load the component: {0:#}")]
+    #[error("cannot load the component: {0:#}{hint}", hint = limit(.0))]
     Load(wasmtime::Error),
     /// The component imports what we do not link, or does not export the loader.
     #[error("the component does not fit the contract: {0:#}")]
     Contract(wasmtime::Error),
+}
+
+/// The limit that kept the engine from its memory, in words. wasmtime's errors are texts, which
+/// end in the system's number.
+fn limit(error: &wasmtime::Error) -> &'static str {
+    let text = format!("{error:#}");
+    if text.ends_with("(os error 12)") {
+        "; the address space is limited: raise the limit (ulimit -v) to 512 MiB or more"
+    } else if text.contains("executable") {
+        "; memory may not become executable: allow that (MemoryDenyWriteExecute, SELinux's execmem)"
+    } else {
+        ""
+    }
 }
 
 impl Sandbox {

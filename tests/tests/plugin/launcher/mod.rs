@@ -219,6 +219,33 @@ fn a_damaged_program_is_found_before_a_version_counts_as_installed() {
     assert_eq!(ran.stderr, format!("keyhole: {DAMAGED}\n"));
 }
 
+/// Small systems lack `cmp`. Without a program for sums, nothing is damaged.
+#[test]
+fn without_a_program_that_it_needs_it_works_or_names_that() {
+    let needs: Vec<_> = COMMANDS.into_iter().chain(["uname", "sh", "cat"]).collect();
+    for (absent, says) in [
+        ("cmp", ""),
+        (
+            "sha256sum",
+            "keyhole: the program cannot be verified: install sha256sum or shasum, and start a new session\n",
+        ),
+    ] {
+        let machine = Machine::new();
+        for command in needs.iter().filter(|command| **command != absent) {
+            machine.shim(command, &format!("exec {} \"$@\"", real(command).display()));
+        }
+        for _ in 0..2 {
+            let mut command = machine.command("v1", &["install"]);
+            let command = command.env("PATH", machine.temp.path().join("shims"));
+            let ran = Ran::of(command, b"").says("");
+            assert_eq!(
+                (&*ran.stderr, ran.exit),
+                (says, Some(i32::from(!says.is_empty())))
+            );
+        }
+    }
+}
+
 #[test]
 fn a_guard_that_cannot_be_run_denies() {
     let machine = Machine::new();
