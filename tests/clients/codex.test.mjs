@@ -50,12 +50,14 @@ const client = adapter(found, {
   keeps: [],
 
   configure: (home) => home.setUp('codex'),
-  // What single cases ask for: the session's profile, the shell's sandbox, a model that Codex
-  // knows, and other arguments.
+  // What single cases ask for: the session's profile, the shell's sandbox or what is put at the
+  // top of the settings instead, a model that Codex knows, and other arguments.
   command(home, model, prompt) {
-    home.write(home.folder ?? path.join(home.home, '.codex'), 'config.toml', provider(home.model ?? 'scripted', model));
+    const settings = (home.top ?? '') + provider(home.model ?? 'scripted', model);
+    home.write(home.folder ?? path.join(home.home, '.codex'), 'config.toml', settings);
     const profile = home.profile ? ['-p', home.profile] : [];
-    const args = ['--json', '--skip-git-repo-check', '-s', home.sandbox ?? 'danger-full-access', ...profile];
+    const sandbox = home.top ? [] : ['-s', home.sandbox ?? 'danger-full-access'];
+    const args = ['--json', '--skip-git-repo-check', ...sandbox, ...profile];
     return { program: found.program, args: ['exec', ...(home.arguments ?? []), ...args, prompt], env: { SCRIPTED_KEY: 'dummy' } };
   },
 
@@ -197,6 +199,102 @@ onCase(client, "a main conversation's shell may read the document where it lies,
   const session = await home.play({ main: [shell(`cat '${file}'`), say('Done.')] });
   const { text } = session.answer('main', 'exec_command');
   assert.ok(text.includes(CANARY), `Codex asks by now: say so in docs/use-from.md; ${text}`);
+});
+
+/**
+ * A case that needs the sandbox of Codex, which does not start on every system. The user has
+ * pasted the permissions that `setup` printed. Two more lines keep its shells out of the
+ * system's /tmp, where Codex would make folders for them, and let them write in the home.
+ */
+const onSandbox = (promise, run) =>
+  onCase(client, promise, async ({ t, home, ...all }) => {
+    const [, printed] = home.shown.match(/^Put this at the top of ~\/\.codex\/config\.toml[^]*?\n\n```toml\n([^]+?)```$/m);
+    const [, name] = printed.match(/^default_permissions = "(.*)"$/m);
+    const more = { ':slash_tmp': 'read', '~': 'write' };
+    home.top = printed + Object.entries(more).map(([place, may]) => `permissions.${name}.filesystem."${place}" = "${may}"\n`).join('');
+    home.write(home.home, '.codex/config.toml', home.top);
+    // Codex makes it in its first session; where a shell may write, its sandbox would make a file.
+    fs.mkdirSync(path.join(home.home, '.codex/sessions'));
+    const { code, stderr } = await home.run(found.program, ['sandbox', '--', 'true']);
+    if (code !== 0) return t.skip(`skipped: the sandbox of codex (${stderr.trim().split('\n').at(-1)})`);
+    await run({ home, ...all });
+  });
+
+/** Calls the tool of the server, as a shell can. */
+const CALL = ['initialize', 'tools/call']
+  .map((method, id) => JSON.stringify({ jsonrpc: '2.0', id, method, params: { name: 'load_context', protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'sh', version: '1' } } }))
+  .join('\n');
+
+/** What a shell can try; the last takes the file from its place. */
+const tries = (home) => [
+  'cat ~/notes/identifiers.md',
+  `python3 -c 'import os; print(open(os.path.expanduser("~/notes/identifiers.md")).read())'`,
+  // Also what Codex keeps of the agent's session.
+  "grep -rah '^- ZQ' ~/notes ~",
+  "grep -raho 'ZQ-C[A-Z0-9a-z-]*' ~/.codex",
+  'ln -s ~/notes link; cat link/identifiers.md',
+  'cp ~/notes/identifiers.md copy; cat copy',
+  'cat /proc/self/root$HOME/notes/identifiers.md',
+  'mv ~/notes ~/moved; cat ~/moved/identifiers.md',
+];
+
+onSandbox('with the permissions that `setup` prints no shell reads the file, or what is kept of it, and the session is served', async ({ home, loaded }) => {
+  home.profile = PROFILE;
+  loaded(await home.play({ main: [load(), say('Done.')] }), 'main');
+  home.profile = undefined;
+  const [kept] = home.kept(CANARY).filter((file) => file.startsWith('home/.codex/sessions/'));
+  home.write(home.home, '.codex/archived_sessions/rollout.jsonl', fs.readFileSync(path.join(home.root, kept), 'utf8'));
+
+  const serve = `printf '%s\\n' '${CALL}' | '${home.keyhole}' serve --bind ${BINDING} 2>&1`;
+  const session = await home.play({
+    main: [...agent('worker', 'worker'), ...tries(home).map(shell), shell(serve), say('Done.')],
+    worker: [shell('cat ~/notes/identifiers.md'), say('Done.')],
+  });
+  session.assertOnlyIn(CANARY);
+  for (const actor of ['main', 'worker']) assert.match(session.answers(actor, 'exec_command')[0].text, /denied|not permitted/);
+  assert.match(session.answers('main').at(-1).text, /map-\w+: /, session.report());
+
+  // Without the denied paths, each try reads it.
+  home.top = home.top.replace(/^.* = "deny"\n/gm, '');
+  const open = await home.play({ main: [...tries(home).map(shell), say('Done.')] });
+  for (const { input, text } of open.answers('main')) assert.ok(text.includes(CANARY), `${input.cmd}: ${text}`);
+});
+
+onSandbox('those permissions fall with an option, and with the file of a project that is trusted; other projects have no say', async ({ home }) => {
+  const [pasted, main] = [home.top, [shell('cat ~/notes/identifiers.md'), say('Done.')]];
+  const reads = async () => (await home.play({ main })).answer('main', 'exec_command').text.includes(CANARY);
+  for (const options of [
+    ['-s', 'read-only'],
+    ['-c', 'sandbox_mode="read-only"'],
+    ['--dangerously-bypass-approvals-and-sandbox'],
+    ['--approve-for-me', '-c', 'sandbox_workspace_write.exclude_slash_tmp=true'],
+  ]) {
+    home.arguments = options;
+    assert.ok(await reads(), `${options} no longer undoes them: say so`);
+  }
+  home.arguments = ['--add-dir', path.join(home.home, 'notes')];
+  assert.ok(!await reads(), '--add-dir');
+  home.arguments = [];
+  for (const text of ['sandbox_mode = "read-only"\n', 'default_permissions = ":read-only"\n']) {
+    home.write(home.project, '.codex/config.toml', text);
+    home.top = pasted;
+    assert.ok(!await reads(), `untrusted: ${text}`);
+    home.top += `projects.${JSON.stringify(home.project)}.trust_level = "trusted"\n`;
+    assert.ok(await reads(), `a trusted project no longer undoes them: say so; ${text}`);
+  }
+});
+
+onSandbox('what they cost: no session in the denied folder, none from a shell, and a .git that is read-only', async ({ home }) => {
+  fs.mkdirSync(path.join(home.project, '.git'));
+  const session = await home.play({ main: [shell('touch new && touch .git/new'), shell(start('scanner', 'scanner')), say('Done.')] });
+  const [git, started] = session.answers('main');
+  assert.match(git.text, /\.git\/new.*(Read-only|not permitted)/);
+  assert.ok(fs.existsSync(path.join(home.project, 'new')));
+  assert.ok(!session.has('scanner'), `a shell starts it by now: say so; ${started.text}`);
+
+  home.project = path.join(home.home, 'notes');
+  const denied = await home.session({ main: [say('Done.')] });
+  assert.deepEqual([denied.code, denied.requests], [1, []], denied.report());
 });
 
 const define = (home, name) =>

@@ -26,13 +26,14 @@ const SERVERS: [(&str, &str); 12] = [
     ("vscode.json", "servers"),
 ];
 /// The files without a server in them, and those that nothing here parses.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "agent-mcp-gateway-rules.json",
     // These two are tried in integrations/bernstein/tests.
     "bernstein-mcp-servers.yaml",
     "bernstein.yaml",
     // A program, which tests/clients runs.
     "claude-agent-sdk.mjs",
+    "codex-permissions.toml",
     "context-map.toml",
     "gemini-cli-policy.toml",
     "opencode-agent.md",

@@ -92,10 +92,10 @@ type Examples<'a> = &'a [(&'static str, &'static str)];
 
 const EXAMPLES: Examples<'_> = examples!(
     "agent-mcp-gateway-rules.json" "agent-mcp-gateway.json" "bernstein-mcp-servers.yaml"
-    "claude-agent-sdk.mjs" "claude-code-agent.md" "claude-desktop.json" "codex-profile.toml"
-    "copilot-agent.md" "cursor.json" "gemini-cli-agent.md" "gemini-cli-policy.toml"
-    "opencode-agent.md" "opencode.json" "qwen-code-agent.md" "qwen-code-settings.json"
-    "vscode.json"
+    "claude-agent-sdk.mjs" "claude-code-agent.md" "claude-desktop.json"
+    "codex-permissions.toml" "codex-profile.toml" "copilot-agent.md" "cursor.json"
+    "gemini-cli-agent.md" "gemini-cli-policy.toml" "opencode-agent.md" "opencode.json"
+    "qwen-code-agent.md" "qwen-code-settings.json" "vscode.json"
 );
 
 /// All clients, in the order of the list.

@@ -449,10 +449,13 @@ impl Plan {
             client,
             name,
             agent,
+            file,
             ..
         } = request;
         let names = (&**name, agent.as_deref());
-        let filled = Filled::new(client, user, names.0, names.1)?;
+        let folder = root_of(&file.real, &user.home);
+        let folder = folder.as_ref().unwrap_or(&file.written);
+        let filled = Filled::new(client, user, names.0, names.1)?.and_folder(folder);
         for part in &client.parts {
             let Some(to) = part.to else { continue };
             let (path, text) = (filled.place(to, &user.home), filled.fill(part.text));

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
+/// The folder of the file there.
+const FOLDER: &str = "~/notes";
 /// The folder for tickets there.
 const TICKETS: &str = "/home/me/.local/state/keyhole/claude-code";
 
@@ -148,6 +150,12 @@ impl Filled {
         put(BINDING, bind.to_owned());
         put(AGENT, of_agent.to_owned());
         Ok(Self(places))
+    }
+
+    /// Also names this folder instead of the one in the examples.
+    pub(crate) fn and_folder(mut self, folder: &str) -> Self {
+        self.0.push((quoted(FOLDER), quoted(folder)));
+        self
     }
 
     /// Fills in the text in one pass, so it never replaces a part of a replacement.

@@ -60,13 +60,14 @@ export class Home extends World {
 
   /**
    * Configures the client by `keyhole setup`, which also writes the map, instead of that of
-   * docs/examples. What the home has before that, with what the user pastes, is `unset`.
+   * docs/examples. What the home has before that, with what the user pastes, is `unset`;
+   * `shown` is all that it showed.
    */
   async setUp(client) {
     fs.rmSync(this.mapFile, { force: true });
     const before = this.bytes();
-    const shown = await this.agreed(this.keyhole, ...recorded(client, BINDING, NAMED));
-    const pasted = this.#paste(shown).map((file) => [file, fs.readFileSync(file, 'latin1')]);
+    this.shown = await this.agreed(this.keyhole, ...recorded(client, BINDING, NAMED));
+    const pasted = this.#paste(this.shown).map((file) => [file, fs.readFileSync(file, 'latin1')]);
     this.unset = { ...before, ...Object.fromEntries(pasted) };
   }
 
