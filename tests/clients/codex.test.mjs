@@ -220,6 +220,9 @@ const onSandbox = (promise, run) =>
     await run({ home, ...all });
   });
 
+/** As Codex notes that its user trusts the project. */
+const trusted = (home) => `projects.${JSON.stringify(home.project)}.trust_level = "trusted"\n`;
+
 /** Calls the tool of the server, as a shell can. */
 const CALL = ['initialize', 'tools/call']
   .map((method, id) => JSON.stringify({ jsonrpc: '2.0', id, method, params: { name: 'load_context', protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'sh', version: '1' } } }))
@@ -279,7 +282,7 @@ onSandbox('those permissions fall with an option, and with the file of a project
     home.write(home.project, '.codex/config.toml', text);
     home.top = pasted;
     assert.ok(!await reads(), `untrusted: ${text}`);
-    home.top += `projects.${JSON.stringify(home.project)}.trust_level = "trusted"\n`;
+    home.top += trusted(home);
     assert.ok(await reads(), `a trusted project no longer undoes them: say so; ${text}`);
   }
 });
@@ -295,6 +298,22 @@ onSandbox('what they cost: no session in the denied folder, none from a shell, a
   home.project = path.join(home.home, 'notes');
   const denied = await home.session({ main: [say('Done.')] });
   assert.deepEqual([denied.code, denied.requests], [1, []], denied.report());
+});
+
+// `-p` is the way that is meant.
+onCase(client, "a project's file cannot choose the profile; if the project is trusted, it can name the server itself", async ({ home, loaded }) => {
+  const script = { main: [load(), say('Done.')] };
+  const choice = `profile = "${PROFILE}"\n`;
+  const own = fs.readFileSync(path.join(home.home, `.codex/${PROFILE}.config.toml`), 'utf8');
+  for (const [top, text] of [['\n', choice + own], [trusted(home), choice]]) {
+    home.top = top;
+    home.write(home.project, '.codex/config.toml', text);
+    const session = await home.play(script);
+    assert.ok(!session.tools('main').includes(tool), session.report());
+    session.assertOnlyIn(CANARY);
+  }
+  home.write(home.project, '.codex/config.toml', own);
+  loaded(await home.play(script), 'main');
 });
 
 const define = (home, name) =>

@@ -119,6 +119,18 @@ onCase(client, 'who starts a session as the agent gives the document to the main
   loaded(await home.play({ main: [load(), say('Done.')] }), 'main');
 });
 
+// `copilot help config` of this version has no such setting.
+onCase(client, 'no file of a project, trusted or not, starts a session as the agent', async ({ home }) => {
+  const settings = JSON.stringify({ agent: BINDING, defaultAgent: BINDING, customAgent: BINDING });
+  for (const name of ['settings', 'settings.local']) home.write(home.project, `.github/copilot/${name}.json`, settings);
+  for (const trusted_folders of [[], [home.project]]) {
+    home.write(home.home, '.copilot/config.json', JSON.stringify({ trusted_folders }));
+    const session = await home.play({ main: [load(), say('Done.')] });
+    assert.ok(!session.tools('main').includes(tool), session.report());
+    session.assertOnlyIn(CANARY);
+  }
+});
+
 onCase(client, 'an agent whose server lists no tools is not there at all', async ({ home }) => {
   home.change(AGENT, (text) => text.replace(/^ {4}tools:.*\n/m, ''));
   const session = await home.play({ main: [spawn('scanner', 'scanner'), say('Done.')] });

@@ -68,6 +68,24 @@ onCase(client, "the field's name in the client's documentation has the agent ref
   session.assertOnlyIn(client.tool);
 });
 
+// Neither `gemini --help` nor the schema of its settings has such an option.
+onCase(client, 'no session is the agent: --agent is refused, settings of a trusted project are ignored, and in another the client does not start', async ({ home }) => {
+  home.arguments = ['--agent', BINDING];
+  const refused = await home.session({ main: [] });
+  assert.match(refused.stderr, /Unknown argument: agent/);
+  assert.deepEqual(refused.requests, []);
+
+  home.arguments = [];
+  home.write(home.project, SETTINGS, JSON.stringify({ agent: BINDING, agents: { default: BINDING }, general: { agent: BINDING, defaultAgent: BINDING } }));
+  const session = await home.play({ main: [client.load(), say('Done.')] });
+  assert.ok(!session.tools('main').includes(client.tool), session.report());
+  session.assertOnlyIn(CANARY);
+
+  const untrusted = await home.session({ main: [] }, { env: { GEMINI_CLI_TRUST_WORKSPACE: 'false' } });
+  assert.match(untrusted.stderr, /not running in a trusted directory/);
+  assert.deepEqual(untrusted.requests, []);
+});
+
 onCase(client, 'where every call is approved, the main conversation still has nothing', async ({ home, loaded }) => {
   home.arguments = ['--yolo'];
   const [start, end] = plain(client).main;

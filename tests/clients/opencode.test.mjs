@@ -2,11 +2,12 @@
 // a tool: it is denied to all, and allowed in the agent's own file.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { call, say } from '../harness/model.mjs';
 import { adapter, carried, named, other, task } from './harness/adapter.mjs';
 import { lines, onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
-import { CANARY } from './harness/home.mjs';
+import { BINDING, CANARY } from './harness/home.mjs';
 
 const found = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
 
@@ -51,7 +52,7 @@ const client = adapter(found, {
   },
   command: (home, model, prompt) => ({
     program: found.program,
-    args: ['run', '--format', 'json', prompt],
+    args: ['run', '--format', 'json', ...(home.arguments ?? []), prompt],
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)), ...home.environment },
   }),
 
@@ -74,6 +75,26 @@ onCase(client, "a project's own configuration gives it to the main conversation,
 
   home.environment = { OPENCODE_DISABLE_PROJECT_CONFIG: '1' };
   const closed = await home.play(script);
+  assert.ok(!closed.tools('main').includes(tool), closed.report());
+  closed.assertOnlyIn(CANARY);
+});
+
+// No user is asked whether a project is trusted.
+onCase(client, "a session is the agent only if a project's .opencode makes it a primary one, unless opencode reads no such file", async ({ home, loaded }) => {
+  const script = { main: [load(), say('Done.')] };
+  const settings = { default_agent: BINDING, agent: { [BINDING]: { mode: 'primary' } } };
+  const file = home.write(home.project, 'opencode.json', JSON.stringify(settings));
+  const refused = await home.session(script);
+  assert.deepEqual([refused.code, refused.requests], [1, []], refused.report());
+
+  home.write(home.project, '.opencode/opencode.json', JSON.stringify(settings));
+  fs.rmSync(file);
+  loaded(await home.play(script), 'main');
+
+  home.environment = { OPENCODE_DISABLE_PROJECT_CONFIG: '1' };
+  home.arguments = ['--agent', BINDING];
+  const closed = await home.play(script);
+  assert.match(closed.stderr, /is a subagent, not a primary agent/);
   assert.ok(!closed.tools('main').includes(tool), closed.report());
   closed.assertOnlyIn(CANARY);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call } from '../harness/model.mjs';
+import { call, say } from '../harness/model.mjs';
 import { adapter, named, node, other, pinned, task, unlisted } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
@@ -39,7 +39,7 @@ const client = adapter({ ...found, missing: found.missing ?? missing }, {
   },
   command: (home, model, prompt) => ({
     program,
-    args: [path.join(found.root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt],
+    args: [path.join(found.root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt, ...(home.arguments ?? [])],
     env: { OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'scripted' },
   }),
 
@@ -88,4 +88,21 @@ onCase(client, 'in a folder that is not trusted nobody gets the document', async
   const session = await home.play(plain(client));
   session.answer('scanner', TOOL);
   session.assertOnlyIn(CANARY);
+});
+
+// Neither `qwen --help` nor the schema of its settings has such an option.
+onCase(client, 'no session is the agent: --agent is refused, and settings of a project, trusted or not, are ignored', async ({ home }) => {
+  home.arguments = ['--agent', BINDING];
+  const refused = await home.session({ main: [] });
+  assert.match(refused.stderr, /Unknown argument: agent/, refused.report());
+  assert.deepEqual(refused.requests, []);
+
+  home.arguments = [];
+  home.write(home.project, SETTINGS, JSON.stringify({ agent: BINDING, agents: { default: BINDING }, general: { agent: BINDING, defaultAgent: BINDING } }));
+  for (const isTrusted of [true, false]) {
+    if (!isTrusted) fs.rmSync(path.join(home.home, TRUSTED));
+    const session = await home.play({ main: [client.load(), say('Done.')] });
+    assert.ok(!session.tools('main').includes(TOOL), session.report());
+    session.assertOnlyIn(CANARY);
+  }
 });
