@@ -133,12 +133,11 @@ impl Shells {
         let managed = managed
             .iter()
             .map(|one| ("the administrator's settings", home, one));
-        let projects = settings.projects.iter().filter(|_| !are_managed);
+        let projects = settings.projects.iter();
         let projects = projects.map(|(shown, here, value)| (&**shown, &**here, value));
-        let all = managed.chain([(&*shown, home, &settings.value)]);
-        let weak = all
-            .chain(projects)
-            .filter_map(|(shown, here, one)| weakening(one, shown, (home, here), files));
+        let others = projects.chain([(&*shown, home, &settings.value)]);
+        let all = managed.chain(others.filter(|_| !are_managed));
+        let weak = all.filter_map(|(shown, here, one)| weakening(one, shown, (home, here), files));
         let weak = weak.collect::<Vec<_>>().join("; ");
         Some(Self {
             are_managed,
@@ -195,21 +194,14 @@ fn weakening(
     keys.extend((filesystem["disabled"] == true).then_some("filesystem.disabled"));
     let names_a_file = |entry: &Value| {
         let text = entry.as_str().unwrap_or_default();
-        let path = here.join(
-            text.strip_prefix('/')
-                .filter(|it| it.starts_with('/'))
-                .unwrap_or(text),
-        );
-        let path = if text.starts_with('~') {
-            text.to_owned()
-        } else {
-            format!("/{}", path.display())
+        let path = here.join(text.replacen("//", "/", 1));
+        let path = match text.strip_prefix('~') {
+            Some(_) => text.to_owned(),
+            None => format!("/{}", path.display()),
         };
         let rule = Denied(vec![format!("Read({path})")]);
-        files
-            .iter()
-            .flat_map(|file| both(file))
-            .any(|file| rule.names(&file, home))
+        let mut files = files.iter().flat_map(|file| both(file));
+        files.any(|file| rule.names(&file, home))
     };
     let mut read = filesystem["allowRead"].as_array().into_iter().flatten();
     keys.extend(read.any(names_a_file).then_some("filesystem.allowRead"));
