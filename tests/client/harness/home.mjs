@@ -244,8 +244,8 @@ export class Home extends World {
       hasCompletedOnboarding: true,
       customApiKeyResponses: { approved: ['dummy'], rejected: [] },
     });
-    const { program } = this.client;
-    const args = ['--permission-mode', 'default', ...more, `${mark('parent')} Begin.`];
+    const asked = ['--permission-mode', 'default', ...more, `${mark('parent')} Begin.`];
+    const [program, args] = this.command(this.client.program, ...asked);
     const start = (model) => ({ program, args, env: { ...api(model), ...env } });
     return this.playing(script, start, this.inTerminal, async (child, run, model) => {
       const ended = () => child.exitCode !== null || child.signalCode !== null;
@@ -259,6 +259,12 @@ export class Home extends World {
     const { code, stdout, stderr } = await this.claude(args);
     assert.equal(code, 0, `claude ${args.join(' ')}\n${stdout}\n${stderr}`);
     return stdout;
+  }
+
+  /** As in every world, by whoever runs the client. */
+  agreed(...words) {
+    const [program, args] = this.command(...words);
+    return super.agreed(program, ...args);
   }
 
   claude(args, env = {}) {
@@ -276,11 +282,12 @@ export class Home extends World {
     fs.mkdirSync(mounts, { recursive: true });
     const layers = 'lowerdir=/etc,upperdir="$1/upper",workdir="$1/work"';
     const script = [
-      'set -e; mount -t tmpfs none "$1"; mkdir -p "$1/upper/claude-code" "$1/work"',
-      'cp "$2" "$1/upper/claude-code/managed-settings.json"',
+      'set -e; umask 022; mount -t tmpfs none "$1"; mkdir -p "$1/upper/claude-code" "$1/work"',
+      'cat "$2" >"$1/upper/claude-code/managed-settings.json"',
       `mount -t overlay -o ${layers} overlay /etc; shift 2; exec "$@"`,
     ].join('\n');
-    this.command = (...words) => ['unshare', ['--mount', 'sh', '-c', script, 'sh', mounts, file, ...words]];
+    const before = this.command;
+    this.command = (...words) => ['unshare', ['--mount', 'sh', '-c', script, 'sh', mounts, file, ...before(...words).flat()]];
     const [program, args] = this.command('true');
     return spawnSync(program, args).status === 0;
   }
