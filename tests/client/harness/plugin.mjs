@@ -223,6 +223,19 @@ export const README = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
 /** The rules that `setup plugin` writes, as it has them. */
 export const RULES = JSON.parse(README.match(/```json\n([^]*?)```/)[1]);
 
+/** The client's sandbox around its shells, as setup is to write it beside the rules. */
+export const SANDBOX = {
+  sandbox: {
+    enabled: true,
+    allowUnsandboxedCommands: false,
+    failIfUnavailable: true,
+    filesystem: { denyRead: ['~/.claude/projects'], allowRead: ['~/.claude/projects/**/tool-results/**'] },
+  },
+  permissions: {
+    deny: ['Edit(//**/.claude/settings.json)', 'Edit(//**/.claude/settings.local.json)'],
+  },
+};
+
 /** The bundled agent's file in the plugin, and a change after which the module does not know it. */
 export const AGENT_FILE = 'agents/privacy-scanner.md';
 export const OTHER_AGENT = (text) => text.replace('once, with exactly', 'once with exactly');
