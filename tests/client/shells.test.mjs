@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onEachClient } from './harness/case.mjs';
 import { Home } from './harness/home.mjs';
 import { noSandbox, unprivileged } from './harness/ordinary.mjs';
-import { CANARY, CATALOG, DONE, KEY, PACKAGED, SANDBOX, SCANNER, bash, call, catalog, plain, programIn, say, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, PACKAGED, SANDBOX, SCANNER, bash, call, catalog, plain, programIn, say, search, spawn } from './harness/plugin.mjs';
 import { recorded } from '../harness/recorded.mjs';
 
 const AGENT = 'catalog-scanner';
@@ -129,8 +129,8 @@ const outputIn = ({ messages }) =>
   messages.flatMap(({ results }) => results.flatMap(({ text }) => text.match(/\S+\/tasks\/\w+\.output/g) ?? [])).at(-1);
 
 /**
- * What a shell reads in a session: each way, then all in each kind of shell, then all that our
- * own programs judge; and what was served. `agents` are started after that.
+ * What shells of a session read and say: each way in a call of its own, then some of them in each
+ * kind of shell. After that, the agents are started, unless `agents` is false.
  */
 async function tried(home, all, play, agents = true) {
   const calls = scripts(home, all);
@@ -206,11 +206,10 @@ async function transcripts(home) {
 
 /**
  * What two shells read of an agent's conversation: one that runs since before the agent began,
- * and one that begins after it. Both look everywhere that the client writes.
+ * and one that begins after it. Both look everywhere but where the document is.
  */
 async function searched(home, play) {
-  const places = [`${home.home}/.claude`, `${home.root}/tmp`];
-  const search = `grep -RIhos 'ZQ-CANARY-[0-9a-f]*' ${places.join(' ')}`;
+  const search = `grep -RIhos --exclude-dir=private 'ZQ-CANARY-[0-9a-f]*' ${home.home} ${home.root}/tmp`;
   home.write(home.project, 'watch', `while [ ! -e stop ]; do ${search} >>watched; echo >>passes; sleep 0.2; done; echo ENDED\n`);
   const file = (name) => path.join(home.project, name);
   const passes = () => (fs.existsSync(file('passes')) ? fs.statSync(file('passes')).size : 0);
@@ -341,7 +340,6 @@ const TAKEN = {
   user: { disabled: BOTH, 'allowRead of the file': BOTH, excludedCommands: BOTH, PATH: BOTH },
   argument: { 'allowRead of the file': ['2.1.197'], excludedCommands: ['2.1.197'], PATH: BOTH },
   managed: { excludedCommands: ['2.1.197'], PATH: BOTH },
-  'managed, with a PATH': { excludedCommands: ['2.1.197'] },
 };
 
 /** What does so in each client if only the folder has a rule. */
@@ -361,15 +359,17 @@ async function takenDown(home, known, others = true, args = []) {
     home.write(home.project, `.claude/${file}`, JSON.stringify(settings));
     return leaked(await home.play({ parent: [[...READS, bash('cat got; true')], say('Done.')] }, [...BASH, ...args]));
   };
-  const singly = new Set([...known, ...(others ? APART : [])]);
-  if (others) {
-    const rest = Object.keys(all).filter((name) => !singly.has(name)).map((name) => all[name]).reduce(merged);
-    const untrusted = await reads(rest, 'settings.local.json');
-    home.trust();
-    if (untrusted || (await reads(rest))) for (const name of Object.keys(all)) singly.add(name);
-  }
   const leaks = [];
-  for (const name of singly) if (await reads(all[name])) leaks.push(name);
+  const singly = async (names) => {
+    for (const name of names) if (await reads(all[name])) leaks.push(name);
+  };
+  await singly([...known, ...(others ? APART : [])]);
+  if (!others) return leaks;
+  const rest = Object.keys(all).filter((name) => !known.includes(name) && !APART.includes(name));
+  const together = rest.map((name) => all[name]).reduce(merged);
+  const untrusted = await reads(together, 'settings.local.json');
+  home.trust();
+  if (untrusted || (await reads(together))) await singly(rest);
   return leaks;
 }
 
@@ -394,12 +394,18 @@ onEachShell("shells-project: what a project's settings take down of the user's, 
   };
   const filesystem = { ...SANDBOX.sandbox.filesystem, allowManagedReadPathsOnly: true };
   const managed = { ...settings, sandbox: { ...SANDBOX.sandbox, filesystem } };
+  // An administrator's variable wins.
+  const withPath = async () => {
+    const home = other();
+    if (!home.manage({ ...managed, env: { PATH: process.env.PATH } })) return;
+    assert.deepEqual(await takenDown(home, ['PATH'], false), []);
+  };
   await Promise.all([
     needsFile(),
     play('user', (home) => home.set(settings)),
     play('argument', () => {}, true, ['--settings', JSON.stringify(settings)]),
     play('managed', (home) => home.manage(managed)),
-    play('managed, with a PATH', (home) => home.manage({ ...managed, env: { PATH: process.env.PATH } })),
+    withPath(),
   ]);
 
   // A session in the document's folder, or with that as another of its folders.
@@ -497,6 +503,62 @@ onEachShell('shells-itself: a session without permissions does not switch it off
   const renamed = await home.session({ parent: [rename, bash('./read'), ...DONE] }, ...SKIPPED);
   renamed.assertOnlyIn(CANARY);
   assert.deepEqual(off(), []);
+});
+
+/** What a session without permissions reads it by, other than its shell and those settings, and the clients in which it does. */
+const AROUND = {
+  link: ['2.1.197'],
+  profile: BOTH,
+  skill: BOTH,
+  'skill-below': ['2.1.197'],
+  worktree: ['2.1.197'],
+};
+
+// All but the first have the client start a program, outside of its sandbox.
+onEachShell('shells-around: by what else a session without permissions reads it is known', async ({ home, client }) => {
+  const file = bare(home);
+  const at = (name) => path.join(home.project, name);
+  const program = (name) => home.write(home.project, `get-${name}`, `cat ${file} >${at(`got-${name}`)}\n`);
+  const gets = (name) => `sh ${program(name)}`;
+  const got = (name) => fs.existsSync(at(`got-${name}`));
+  const skill = (name) => `---\nname: ${name}\ndescription: X.\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          command: "${gets(name)}"\n---\nSee.\n`;
+  home.write(home.project, '.claude/skills/other/SKILL.md', '---\nname: other\ndescription: X.\n---\nSee.\n');
+  home.write(home.project, 'below.md', skill('skill-below'));
+  home.write(home.project, 'make', [
+    'mkdir -p sub/.claude/skills/skill-below && cp below.md sub/.claude/skills/skill-below/SKILL.md && echo x >sub/a',
+    'cd sub && git init -q . && git add a && git -c user.name=a -c user.email=a@localhost commit -qm a',
+    `mkdir -p .git/hooks && printf '#!/bin/sh\\n${gets('worktree')}\\n' >.git/hooks/post-checkout && chmod 755 .git/hooks/post-checkout`,
+  ].join('\n'));
+  home.write(home.project, 'fine', 'x\n');
+  fs.symlinkSync('fine', at('flip'));
+  home.write(home.project, 'flips', `while [ ! -e stop ]; do for to in ${file} fine; do ln -s $to next; mv -T next flip; done; done`);
+  home.set(walled(FOLDER, FILE));
+
+  const isRead = ({ messages }) => messages.some(({ results }) => results.some(({ name, text }) => name === 'Read' && text.includes(CANARY)));
+  const flipped = Array.from({ length: 12 }, () => (request) =>
+    isRead(request) ? bash('true') : Array.from({ length: 15 }, () => call('Read', { file_path: at('flip') })));
+  const skills = Array.from({ length: 20 }, () => async () => {
+    if (got('skill')) return bash('true');
+    await sleep(300);
+    return [call('Skill', { skill: 'skill' }), call('Skill', { skill: 'skill-below' }), bash('true')];
+  });
+  const session = await home.session({
+    parent: [
+      call('Write', { file_path: path.join(home.home, '.profile'), content: `${gets('profile')}\n` }),
+      bash('sh ./make'),
+      bash('sh ./flips', { run_in_background: true }),
+      ...flipped,
+      bash('touch stop'),
+      [call('Write', { file_path: at('.claude/skills/skill/SKILL.md'), content: skill('skill') }), call('Read', { file_path: at('sub/a') })],
+      ...skills,
+      [bash('cd sub'), search('EnterWorktree')],
+      call('EnterWorktree', { name: 'x' }),
+      ...DONE,
+    ],
+  }, ...SKIPPED);
+  assert.deepEqual(session.unscripted, [], session.report());
+  const leaks = Object.keys(AROUND).filter((name) => (name === 'link' ? isRead(session.of('parent').at(-1)) : got(name)));
+  assert.deepEqual(leaks, Object.keys(AROUND).filter((name) => AROUND[name].includes(client.version)), session.report());
 });
 
 /** What a shell reads of these documents, whenever it began, and what one that runs since before they changed does. */
