@@ -13,7 +13,7 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 16] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -24,6 +24,7 @@ const DOCUMENTS: [&str; 15] = [
     "docs/own-subagent.md",
     "docs/predecessors.md",
     "docs/promises.md",
+    "docs/questions.md",
     "docs/refusals.md",
     "docs/shells.md",
     "docs/use-from.md",
