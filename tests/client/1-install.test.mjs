@@ -52,7 +52,7 @@ onEachClient('2b: the same from the folder of an unpacked release', BARE, async 
 });
 
 /** README's lines that install the plugin from a checkout; 26j is about the last one, setup. */
-const LINES = fs.readFileSync(path.join(CHECKOUT, 'README.md'), 'utf8').match(/```sh\n(\.\/x release dist [^]*?)keyhole setup plugin\n```/)[1];
+const LINES = fs.readFileSync(path.join(CHECKOUT, 'README.md'), 'utf8').match(/```sh\n(\.\/x release dist [^]*?)\S*keyhole setup plugin\n```/)[1];
 
 onEachClient("2c: README's lines, typed in a checkout by a user who has Rust and a C compiler, end in a served agent", { ...BARE, modules: true }, async ({ t, home }) => {
   const user = ordinary(t, home);
