@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { noSandbox } from '../harness/world.mjs';
 import { onEachClient } from './harness/case.mjs';
+import { noSandbox } from './harness/ordinary.mjs';
 import { CANARY, CATALOG, DONE, KEY, RULES, SCANNER, bash, call, catalog, mark, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
 
 const read = (file_path) => call('Read', { file_path });

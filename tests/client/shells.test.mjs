@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onEachClient } from './harness/case.mjs';
@@ -16,7 +17,12 @@ import { recorded } from '../harness/recorded.mjs';
 
 const AGENT = 'catalog-scanner';
 const TOOL = `mcp__${AGENT}__load_context`;
-const PROGRAM = programIn(PACKAGED);
+/** Ours, where every user can start it. */
+const PROGRAM = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'keyhole-program-')), 'keyhole');
+fs.chmodSync(path.dirname(PROGRAM), 0o755);
+fs.copyFileSync(programIn(PACKAGED), PROGRAM);
+fs.chmodSync(PROGRAM, 0o755);
+process.on('exit', () => fs.rmSync(path.dirname(PROGRAM), { recursive: true }));
 const POISON = 'ZQ-POISON-51c0';
 const BASH = ['--allowedTools', 'Bash'];
 /** Permissions are skipped, which a client that runs as root allows only in a sandbox. */
@@ -33,18 +39,18 @@ function onEachShell(name, ...more) {
   });
 }
 
-/** Adds to the user's settings as setup does: each rule once, other lines as they are. */
-function add(home, { permissions: { deny = [], ...permissions } = {}, ...settings }) {
-  const old = home.settings().permissions ?? {};
-  const all = [...new Set([...(old.deny ?? []), ...deny])];
-  home.set({ ...settings, permissions: { ...old, ...permissions, deny: all } });
-}
-
-/** The document, an agent of one's own, and the sandbox, as setup writes them. */
+/**
+ * The document, an agent of one's own, and the sandbox, as setup writes them. Returns the settings
+ * that it prints for an administrator.
+ */
 async function setUp(home) {
   home.write(home.home, 'private/catalog.md', CATALOG);
-  await home.agreed(PROGRAM, ...recorded('claude-code', AGENT, '~/private/catalog.md'));
-  add(home, SANDBOX);
+  home.sandboxed = true;
+  const shown = await home.agreed(PROGRAM, ...recorded('claude-code', AGENT, '~/private/catalog.md'));
+  const { sandbox, permissions } = home.settings();
+  assert.deepEqual(sandbox, SANDBOX.sandbox);
+  for (const rule of SANDBOX.permissions.deny) assert.ok(permissions.deny.includes(rule), rule);
+  return JSON.parse(shown.match(/```json\n([^]*?)```/)[1]);
 }
 
 /** The same settings without the sandbox. */
@@ -335,11 +341,14 @@ const APART = ['wrong types', 'HOME'];
 
 const BOTH = ['2.1.197', '2.1.332'];
 
-/** What takes the wall down, by where the settings are, and the clients in which it does. */
+/**
+ * What takes the wall down, by where the settings are, and the clients in which it does. Those for
+ * an administrator name PATH themselves.
+ */
 const TAKEN = {
   user: { disabled: BOTH, 'allowRead of the file': BOTH, excludedCommands: BOTH, PATH: BOTH },
-  argument: { 'allowRead of the file': ['2.1.197'], excludedCommands: ['2.1.197'], PATH: BOTH },
-  managed: { excludedCommands: ['2.1.197'], PATH: BOTH },
+  argument: { 'allowRead of the file': ['2.1.197'], excludedCommands: ['2.1.197'] },
+  managed: { excludedCommands: ['2.1.197'] },
 };
 
 /** What does so in each client if only the folder has a rule. */
@@ -392,20 +401,12 @@ onEachShell("shells-project: what a project's settings take down of the user's, 
     home.set(walled(FOLDER));
     assert.deepEqual(await takenDown(home, NEEDS_FILE, false), NEEDS_FILE);
   };
-  const filesystem = { ...SANDBOX.sandbox.filesystem, allowManagedReadPathsOnly: true };
-  const managed = { ...settings, sandbox: { ...SANDBOX.sandbox, filesystem } };
-  // An administrator's variable wins.
-  const withPath = async () => {
-    const home = other();
-    if (!home.manage({ ...managed, env: { PATH: process.env.PATH } })) return;
-    assert.deepEqual(await takenDown(home, ['PATH'], false), []);
-  };
+  const machine = await setUp(other());
   await Promise.all([
     needsFile(),
     play('user', (home) => home.set(settings)),
-    play('argument', () => {}, true, ['--settings', JSON.stringify(settings)]),
-    play('managed', (home) => home.manage(managed)),
-    withPath(),
+    play('argument', () => {}, true, ['--settings', JSON.stringify(machine)]),
+    play('managed', (home) => home.manage(machine)),
   ]);
 
   // A session in the document's folder, or with that as another of its folders.

@@ -35,13 +35,6 @@ process.env.PATH = process.env.PATH.split(path.delimiter).map((folder) => {
 export const noTerminal = () =>
   spawnSync('python3', ['-c', 'import pty']).status === 0 ? undefined : 'skipped: a terminal (no python3)';
 
-/** Why the client can have no sandbox around its shells here, or undefined: macOS has its own. */
-export const noSandbox = () => {
-  const tries = [['bwrap', '--ro-bind', '/', '/', '--unshare-all', '--dev', '/dev', '--proc', '/proc', 'true'], ['socat', '-V']];
-  const works = process.platform === 'darwin' || tries.every(([program, ...args]) => spawnSync(program, args).status === 0);
-  return works ? undefined : 'skipped: a sandbox around shells (no bubblewrap that works, or no socat)';
-};
-
 export class World {
   /** Removed, with all that is in it, when the test `t` ends. */
   constructor(t) {

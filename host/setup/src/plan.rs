@@ -313,7 +313,7 @@ impl Plan {
             ),
             Err(why) => why.to_owned(),
             Ok(()) => {
-                let text = shells::for_the_machine(places, slice::from_ref(file));
+                let text = shells::for_the_machine(places, slice::from_ref(file), &path);
                 self.for_the_machine = Some(text);
                 return state.lacks;
             }

@@ -180,13 +180,15 @@ impl Places {
         })
     }
 
-    /// The rules that keep Claude from the settings that switch the sandbox for shells off.
+    /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
+    /// folder: a rule for a path from the session's folder does not bind in others.
     pub(crate) fn guards(&self) -> Vec<String> {
         let own = self.rule(&self.settings(), "");
+        let own = own.filter(|_| !self.claude.ends_with(".claude"));
         let own = own.map(|rule| rule.replacen("Read", "Edit", 1));
-        let projects = ["settings.json", "settings.local.json"];
-        let projects = projects.map(|name| format!("Edit(.claude/{name})"));
-        projects.into_iter().chain(own).collect()
+        let all = ["settings.json", "settings.local.json"];
+        let all = all.map(|name| format!("Edit(//**/.claude/{name})"));
+        all.into_iter().chain(own).collect()
     }
 
     fn wide_rules(&self) -> impl Iterator<Item = String> {

@@ -7,7 +7,7 @@
 
 use crate::{
     json::{RULES, Side},
-    rules::{Denied, Places, both},
+    rules::{Denied, Places, both, normal},
     settings::{MANAGED, Settings},
 };
 use serde_json::{Value, json};
@@ -129,6 +129,7 @@ impl Shells {
         let rules = places.missing(&Denied::of(managed), files, None).0;
         let are_managed = SWITCHES.iter().all(|(key, wanted)| has(key, *wanted))
             && has("filesystem/allowManagedReadPathsOnly", true)
+            && managed.iter().any(|one| one["env"]["PATH"].is_string())
             && !rules.iter().any(|rule| rule.starts_with("Read("));
         let managed = managed
             .iter()
@@ -194,7 +195,7 @@ fn weakening(
     keys.extend((filesystem["disabled"] == true).then_some("filesystem.disabled"));
     let names_a_file = |entry: &Value| {
         let text = entry.as_str().unwrap_or_default();
-        let path = here.join(text.replacen("//", "/", 1));
+        let path = normal(&here.join(text.replacen("//", "/", 1)));
         let path = match text.strip_prefix('~') {
             Some(_) => text.to_owned(),
             None => format!("/{}", path.display()),
@@ -205,12 +206,15 @@ fn weakening(
     };
     let mut read = filesystem["allowRead"].as_array().into_iter().flatten();
     keys.extend(read.any(names_a_file).then_some("filesystem.allowRead"));
-    let keys: Vec<_> = keys.iter().map(|key| format!("sandbox.{key}")).collect();
+    let mut keys: Vec<_> = keys.iter().map(|key| format!("sandbox.{key}")).collect();
+    // Whoever says where programs are chooses the one that makes the sandbox.
+    let is_path = here != home && !settings["env"]["PATH"].is_null();
+    keys.extend(is_path.then(|| "env.PATH".to_owned()));
     (!keys.is_empty()).then(|| format!("{} in {shown}", keys.join(", ")))
 }
 
 /// The stronger form, for the machine's settings: what to do with these lines, and the lines.
-pub(crate) fn for_the_machine(places: &Places, files: &[PathBuf]) -> String {
+pub(crate) fn for_the_machine(places: &Places, files: &[PathBuf], path: &OsStr) -> String {
     let mut rules = places.missing(&Denied::default(), files, None).0;
     rules.retain(|rule| rule.starts_with("Read("));
     let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
@@ -218,7 +222,8 @@ pub(crate) fn for_the_machine(places: &Places, files: &[PathBuf]) -> String {
         *at.iter().fold(&mut all, |table, name| &mut table[*name]) = comes;
     }
     all["permissions"]["deny"] = json!(rules);
+    all["env"]["PATH"] = json!(path.to_string_lossy());
     format!(
-        "A project that you open can switch that off in its own settings. Nothing that we tried switches it off if an administrator puts these lines into {MANAGED}/managed-settings.json, or if you start `claude --settings FILE` with them in FILE:\n\n```json\n{all:#}\n```"
+        "A project that you open can switch that off in its own settings. Nothing that we tried switches it off if an administrator puts these lines into {MANAGED}/managed-settings.json, or if you start `claude --settings FILE` with them in FILE. `PATH` is this user's: a project could put another bubblewrap before it.\n\n```json\n{all:#}\n```"
     )
 }
