@@ -13,7 +13,7 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 16] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -22,7 +22,6 @@ const DOCUMENTS: [&str; 16] = [
     "docs/install.md",
     "docs/map.md",
     "docs/own-subagent.md",
-    "docs/predecessors.md",
     "docs/promises.md",
     "docs/questions.md",
     "docs/refusals.md",
