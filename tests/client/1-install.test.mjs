@@ -147,10 +147,11 @@ for (const [name, prepare, words, options] of [
 
 // It overlooks much (a missing script, an unknown variable, a wrong tool name); the Rust tests
 // of the package find these.
-onEachClient('9: plugin validate --strict passes on the marketplace and on the plugin', BARE, async ({ home, loads }) => {
+onEachClient('9: plugin validate --strict passes on the marketplace and on the plugin, also as the directory of plugins asks', BARE, async ({ home, loads }) => {
   const strict = loads ? ['--strict'] : [];
-  for (const folder of [DIST, PACKAGED]) {
-    const said = await home.must('plugin', 'validate', ...strict, folder);
+  const directory = loads ? ['--profile', 'directory'] : [];
+  for (const [folder, ...more] of [[DIST], [PACKAGED, ...directory]]) {
+    const said = await home.must('plugin', 'validate', ...strict, ...more, folder);
     // Older clients do not know this field of plugin.json: they warn, and ignore it.
     if (!loads) assert.match(said, /Found 1 warning:\s+.*network: Unknown field/);
     else assert.match(said, /gating hook with \.catch: agent\.spawn/);

@@ -62,8 +62,12 @@ class Names(Case):
         self.assertEqual(registry["name"], NAMES["REGISTRY"])
         self.assertEqual(plugin["author"]["name"], NAMES["PUBLISHER"])
         self.assertEqual(bundle["author"]["name"], NAMES["PUBLISHER"])
-        for one in (bundle, registry):
+        market = json.loads(text(".claude-plugin/marketplace.json"))
+        for one in (bundle, registry, market, *market["plugins"]):
             self.assertEqual(one["description"], project.DESCRIPTION)
+        self.assertTrue(plugin["description"].startswith(f"{project.DESCRIPTION}. "))
+        for page in ("README.md", "plugin/README.md", "host/cli/Cargo.toml", "host/cli/src/arguments.rs"):
+            self.assertIn(project.DESCRIPTION, text(page), page)
 
     def test_the_page_names_the_packages_as_they_are_called(self):
         install = text("docs/install.md")

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// Hands one AI subagent a private piece of context, from a sandbox whose reach is provable
+/// Gives one AI subagent a private file that the main conversation never sees
 ///
 /// A user keeps a map of opaque keys to Markdown files. An MCP client that was
 /// given a key calls the tool `load_context` with it and gets that file; without
