@@ -20,7 +20,6 @@ use crate::{
     trust::Distrust,
 };
 use std::{
-    borrow::Cow,
     path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -81,24 +80,20 @@ impl<F: FileSystem> Walker<F> {
     }
 
     /// All of a file that was walked to, at rest. None means that it has more than `most`
-    /// bytes. `known` is what it reported when it was last walked to and read so, and what it
-    /// held. If it still reports that, it has settled. If it still holds these bytes, there is
-    /// no copy of them. [`SystemError::Busy`] means that it does not settle.
-    pub fn read_at_rest<'k>(
+    /// bytes. `known` is what it reported when it was last walked to and read so: if it still
+    /// reports that, it has settled. [`SystemError::Busy`] means that it does not settle.
+    pub fn read_at_rest(
         &self,
         file: &Walked<F::Handle>,
         most: u64,
-        known: Option<(&Stat, &'k [u8])>,
-    ) -> Result<Option<Cow<'k, [u8]>>, WalkError> {
+        known: Option<&Stat>,
+    ) -> Result<Option<Vec<u8>>, WalkError> {
         let mut look = file.stat;
         for _ in 0..READINGS {
-            if known.is_none_or(|(stat, _)| *stat != look) {
+            if known != Some(&look) {
                 look = self.settle(&file.handle, look)?;
             }
-            let bytes = match known {
-                Some((_, bytes)) if self.holds(&file.handle, bytes)? => Some(Cow::Borrowed(bytes)),
-                _ => self.read(&file.handle, look.size, most)?.map(Cow::Owned),
-            };
+            let bytes = self.read(&file.handle, look.size, most)?;
             let after = self.files.stat(&file.handle)?;
             if after == look {
                 return Ok(bytes);

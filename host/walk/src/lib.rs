@@ -69,9 +69,6 @@ const ATTEMPTS: usize = 3;
 /// tenth of this.
 const MAX_STEPS: usize = 1024;
 
-/// The most that is read at once to be compared: so much stays in a processor's own cache.
-const MOST_COMPARED: usize = 64 << 10;
-
 /// The end of a walk.
 #[derive(Debug)]
 pub struct Walked<H> {
@@ -204,24 +201,6 @@ impl<F: FileSystem> Walker<F> {
             return Ok(way.end(None, OsString::new()));
         }
         Err(SystemError::NotAFile.into())
-    }
-
-    /// Whether `file` holds exactly these bytes. It is read up to the first other one.
-    fn holds(&self, file: &F::Handle, bytes: &[u8]) -> Result<bool, WalkError> {
-        let mut piece = vec![0; (bytes.len() + 1).min(MOST_COMPARED)];
-        let mut rest = bytes;
-        loop {
-            self.in_time()?;
-            let have = bytes.len() - rest.len();
-            let got = self.files.read(file, &mut piece, have as u64)?;
-            if got == 0 {
-                return Ok(rest.is_empty());
-            }
-            match rest.split_at_checked(got) {
-                Some((same, after)) if piece.starts_with(same) => rest = after,
-                _ => return Ok(false),
-            }
-        }
     }
 
     /// Reads all of `file` if it has at most `most` bytes. None means that it has more.

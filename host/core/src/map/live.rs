@@ -4,7 +4,6 @@ use super::{Entry, Location, Map, MapError, Maps, locate};
 use crate::{grant::Grant, limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
-    borrow::Cow,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -65,19 +64,18 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
         // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
         let known = self.seen().clone();
-        let read = self.read(walker, known.as_deref());
+        let read = self.read(walker, known.as_deref().map(|seen| &seen.stat));
         if read.is_err() {
             // A map that is not found again is forgotten.
             *self.seen() = None;
         }
         let (bytes, stat) = read?;
-        let outcome = match (&known, &bytes) {
-            (Some(seen), Cow::Borrowed(_)) if seen.stat == stat => return seen.outcome.clone(),
-            (Some(seen), Cow::Borrowed(_)) => seen.outcome.clone(),
-            (_, bytes) => self.parse(bytes).map(Arc::new),
+        let outcome = match known {
+            Some(seen) if seen.bytes == bytes => seen.outcome.clone(),
+            _ => self.parse(&bytes).map(Arc::new),
         };
         let seen = Seen {
-            bytes: bytes.into_owned(),
+            bytes,
             stat,
             outcome: outcome.clone(),
         };
@@ -95,22 +93,17 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
         let mut bytes = match self.read(&self.walker, None) {
             Err(MapError::Missing { .. }) => Vec::new(),
-            read => read?.0.into_owned(),
+            read => read?.0,
         };
         bytes.extend_from_slice(more.as_bytes());
         self.parse(&bytes)
     }
 
-    /// What the file holds: borrowed if it is what is known.
-    fn read<'k>(
-        &self,
-        walker: &Walker<F>,
-        known: Option<&'k Seen>,
-    ) -> Result<(Cow<'k, [u8]>, Stat), MapError> {
+    /// What the file holds. `known` is what it reported when it was last read.
+    fn read(&self, walker: &Walker<F>, known: Option<&Stat>) -> Result<(Vec<u8>, Stat), MapError> {
         let path = || self.location.file().to_owned();
         let read = || {
             let file = walker.walk(self.location.file(), Policy::FILE)?;
-            let known = known.map(|seen| (&seen.stat, &*seen.bytes));
             let bytes = walker.read_at_rest(&file, MAX_MAP_BYTES, known)?;
             Ok((bytes, file.stat))
         };
