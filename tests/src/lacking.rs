@@ -1,7 +1,7 @@
 //! A kernel that lacks some of its calls, or whose disk has a fault.
 
 use rustix::{
-    fs::{AtFlags, CWD, StatxFlags, statx},
+    fs::{AtFlags, CWD, statat},
     io::Errno,
 };
 use seccompiler::{
@@ -26,12 +26,12 @@ pub fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send)
 /// the program asks of nothing else.
 pub fn with_failing_disk<T: Send>(then: impl FnOnce() -> T + Send) -> T {
     in_a_thread(|| {
-        let (third, type_alone) = (3, StatxFlags::TYPE.bits().into());
+        let (fourth, follows_none) = (3, AtFlags::SYMLINK_NOFOLLOW.bits().into());
         let length = SeccompCmpArgLen::Dword;
-        let is = SeccompCondition::new(third, length, SeccompCmpOp::Eq, type_alone).unwrap();
+        let is = SeccompCondition::new(fourth, length, SeccompCmpOp::Eq, follows_none).unwrap();
         let rule = SeccompRule::new(vec![is]).unwrap();
-        fail(libc::SYS_statx, vec![rule], Errno::IO);
-        let asked = statx(CWD, ".", AtFlags::empty(), StatxFlags::TYPE);
+        fail(libc::SYS_newfstatat, vec![rule], Errno::IO);
+        let asked = statat(CWD, ".", AtFlags::SYMLINK_NOFOLLOW);
         assert_eq!(asked.err(), Some(Errno::IO), "asking still works");
         then()
     })

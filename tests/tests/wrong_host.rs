@@ -7,9 +7,11 @@ use keyhole_core::{
     locate, sandbox::Sandbox,
 };
 use keyhole_tests::World;
-use keyhole_walk::{Handle, System, Walker, directories_of, directory_at, remember};
+use keyhole_walk::{Handle, Policy, System, Walker, directories_of, remember};
 use keyhole_wall::read_beneath;
 use std::{
+    fs::File,
+    path::PathBuf,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -71,7 +73,8 @@ fn a_host_that_forgets_to_check_the_roots_reads_nothing_outside_them() {
         let places = directories_of(&world.map_path())
             .into_iter()
             .chain(map.roots());
-        let reach: Vec<_> = places.map(|place| directory_at(&place).unwrap()).collect();
+        let open = |place: PathBuf| Walker::new(System).walk(&place, Policy::DIRECTORY).unwrap();
+        let reach: Vec<File> = places.map(|place| open(place).handle.into()).collect();
         assert!(read_beneath(&reach));
         assert_eq!(load("k-in").unwrap(), "in a root");
         assert_eq!(load("k-out").unwrap_err(), Refusal::RestartNeeded);

@@ -26,10 +26,9 @@ pub struct NativeDirectory<F: FileSystem = System> {
 }
 
 /// A file opened in a [`NativeDirectory`].
-#[derive(Debug)]
 pub struct NativeFile<F: FileSystem = System> {
     walker: Walker<F>,
-    file: RefCell<GrantedFile<F::Handle>>,
+    file: RefCell<GrantedFile<F>>,
 }
 
 impl NativeDirectory {

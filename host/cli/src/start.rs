@@ -26,7 +26,8 @@ use keyhole_core::{
 };
 use keyhole_walk::{SystemError, WalkError, is_exhaustion};
 #[cfg(target_os = "linux")]
-use keyhole_walk::{directories_of, directory_at, remember};
+use keyhole_walk::{Policy, System, Walker, directories_of, remember};
+use keyhole_walk::{SystemError, WalkError, is_exhaustion};
 use keyhole_wall::{Rights, WallError, WallStatus, read_beneath, restrict_process};
 use std::{
     fs::File,
@@ -197,11 +198,12 @@ fn directories(
     let mut found = Vec::from_iter(own);
     let maps = directories_of(live.location().file());
     for place in maps.into_iter().chain(map.roots()) {
-        match directory_at(&place) {
+        // Nobody can read by such a handle. An automount is not triggered.
+        match Walker::new(System).walk(&place, Policy::DIRECTORY) {
             Err(error @ WalkError::System(SystemError::OutOfResources)) => return Err(error.into()),
-            // It is not there, or others could replace it, so nothing in it is served. When that
-            // has changed, a restart is needed.
-            directory => found.extend(directory),
+            // It is not there, or others could choose what the rule is for, so nothing in it is
+            // served. When that has changed, a restart is needed.
+            walked => found.extend(walked.map(|walked| File::from(walked.handle))),
         }
     }
     Ok(Some(found))

@@ -16,7 +16,7 @@
 
 use crate::{
     Kind, SystemError, WalkError, Walked, Walker, plain_name,
-    system::{FileSystem, Stat},
+    system::{FileSystem, Stat, System},
     trust::Distrust,
 };
 use std::{
@@ -106,8 +106,8 @@ impl<F: FileSystem> Walker<F> {
 
 /// The open file of a call.
 #[derive(Debug)]
-pub struct GrantedFile<H> {
-    handle: H,
+pub struct GrantedFile<F: FileSystem = System> {
+    handle: F::Handle,
     /// What it reported when it had settled, until the guest asks for it.
     first: Option<Stat>,
     /// The largest size that may be read.
@@ -116,12 +116,12 @@ pub struct GrantedFile<H> {
     end: u64,
 }
 
-impl<H> GrantedFile<H> {
+impl<F: FileSystem> GrantedFile<F> {
     /// What `name` in an open directory is, as far as one look tells. It opens nothing, and
     /// follows no link.
-    pub fn kind<F: FileSystem<Handle = H>>(
+    pub fn kind(
         walker: &Walker<F>,
-        directory: &H,
+        directory: &F::Handle,
         name: &str,
     ) -> Result<Kind, SystemError> {
         let name = plain_name(name).ok_or(SystemError::Missing)?;
@@ -135,15 +135,15 @@ impl<H> GrantedFile<H> {
     /// # Errors
     /// [`Distrust`] has an empty path. [`SystemError::Busy`] means that the file does not settle
     /// within a second, or that the call ends too soon for another look.
-    pub fn open<F: FileSystem<Handle = H>>(
+    pub fn open(
         walker: &Walker<F>,
-        directory: &H,
+        directory: &F::Handle,
         name: &str,
         most: u64,
     ) -> Result<Self, WalkError> {
         walker.in_time()?;
         let name = plain_name(name).ok_or(SystemError::Missing)?;
-        let judged = |handle: &H, stat: &Stat, around: Option<&Stat>| {
+        let judged = |handle: &F::Handle, stat: &Stat, around: Option<&Stat>| {
             let path = PathBuf::new();
             match walker.distrust(handle, stat, around, true)? {
                 Some(why) => Err(WalkError::from(Distrust { path, why })),
@@ -169,10 +169,7 @@ impl<H> GrantedFile<H> {
 
     /// What the file reports. The first time, this is what it reported when it had settled:
     /// a change after that must show.
-    pub fn look<F: FileSystem<Handle = H>>(
-        &mut self,
-        walker: &Walker<F>,
-    ) -> Result<Stat, SystemError> {
+    pub fn look(&mut self, walker: &Walker<F>) -> Result<Stat, SystemError> {
         let stat = match self.first.take() {
             Some(first) => first,
             None => walker.files.stat(&self.handle)?,
@@ -183,7 +180,7 @@ impl<H> GrantedFile<H> {
 
     /// Up to `length` bytes from `offset`; no bytes only at the end. It allocates no more
     /// than can be read.
-    pub fn read<F: FileSystem<Handle = H>>(
+    pub fn read(
         &self,
         walker: &Walker<F>,
         length: u64,

@@ -44,7 +44,7 @@ pub use error::{SystemError, WalkError, is_exhaustion};
 pub use granted::{APART, GrantedFile, RECENT};
 pub use group::GroupFiles;
 #[cfg(target_os = "linux")]
-pub use linux::{directories_of, directory_at, is_supported, remember};
+pub use linux::{directories_of, remember};
 pub use policy::Policy;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time};
 pub use trust::{Distrust, DistrustReason};

@@ -5,14 +5,14 @@
 )]
 
 use crate::{
-    Policy, Walker,
-    error::{SystemError, WalkError, is_exhaustion},
+    Walker,
+    error::{Result, SystemError, WalkError, is_exhaustion},
     group::GroupFiles,
-    system::{FileSystem, GROUPS, Handle, Kind, Stat, System},
+    system::{FileSystem, GROUPS, Handle, Kind, OPEN, Stat, System},
     trust::{DistrustReason, ROOT},
 };
 use rustix::{
-    fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, StatxFlags},
+    fs::{Access, AtFlags, CWD, Mode, OFlags},
     io::{Errno, retry_on_intr},
 };
 use std::{
@@ -47,24 +47,6 @@ pub fn remember() -> Result<(), WalkError> {
     Ok(())
 }
 
-/// Whether the kernel has what each step of a walk needs, and a container engine lets it through.
-pub fn is_supported() -> std::io::Result<()> {
-    match rustix::fs::statx(CWD, "/", AtFlags::empty(), StatxFlags::TYPE) {
-        Err(Errno::NOSYS | Errno::PERM) => Err(std::io::Error::other(
-            "this system does not answer statx; Keyhole needs Linux 4.11 or newer, and in a container an engine that lets this call through (Docker 18.04 or newer, with libseccomp 2.3.3)",
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Opens the directory at `path` for a rule of what this process may read; nobody can read by
-/// it. It and all that leads to it must be trusted, or another user would choose what the rule is
-/// for. An automount is not triggered.
-pub fn directory_at(path: &Path) -> Result<File, WalkError> {
-    let found = Walker::new(System).walk(path, Policy::DIRECTORY)?;
-    Ok(found.handle.into())
-}
-
 /// The directories in which a file may come to lie when somebody saves it: the one that its
 /// path names, and, if it is a link, the one that this names, and so on. An editor may write a
 /// new file in place of a link, or in place of what the link leads to.
@@ -84,13 +66,6 @@ pub fn directories_of(file: &Path) -> Vec<PathBuf> {
 }
 
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a
-/// lease for its holder.
-const OPEN: OFlags = OFlags::NOFOLLOW
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
 
 /// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
 const FUSE: u32 = 0x6573_5546;
@@ -183,26 +158,25 @@ impl Ids {
 impl FileSystem for System {
     type Handle = Handle;
 
-    fn root(&self) -> Result<(Handle, Stat), SystemError> {
+    fn root(&self) -> Result<(Handle, Stat)> {
         let flags = HOLD | OFlags::DIRECTORY;
         Handle::of(rustix::fs::openat(CWD, "/", flags, Mode::empty())?)
     }
 
-    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
         let open = || rustix::fs::openat(&directory.0, name, HOLD, Mode::empty());
         Handle::of(retry_on_intr(open)?)
     }
 
     /// One system call instead of two, and no descriptor.
-    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let found = rustix::fs::statx(&directory.0, name, flags, StatxFlags::TYPE)?;
+    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind> {
+        let found = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Stat::of(&found).kind)
     }
 
     /// Reading does not change the access time if the user owns the file: only they may
     /// ask for that.
-    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
         let open = |more| {
             retry_on_intr(|| rustix::fs::openat(&directory.0, name, OPEN | more, Mode::empty()))
         };
@@ -218,19 +192,17 @@ impl FileSystem for System {
         }
     }
 
-    fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
-        let flags = AtFlags::EMPTY_PATH;
-        let found = rustix::fs::statx(&handle.0, "", flags, StatxFlags::BASIC_STATS)?;
-        Ok(Stat::of(&found))
+    fn stat(&self, handle: &Handle) -> Result<Stat> {
+        Ok(Stat::of(&rustix::fs::fstat(&handle.0)?))
     }
 
     /// Reads by the descriptor: it does not matter what now has this name.
-    fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, SystemError> {
+    fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString> {
         let target = rustix::fs::readlinkat(&link.0, "", Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>, SystemError> {
+    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
         // Only 32 bits of it are the number; the kernel's type for it varies.
         let kind = rustix::fs::fstatfs(&handle.0).map(|found| found.f_type as u32);
         Ok(match kind.map_err(SystemError::from) {
@@ -245,11 +217,7 @@ impl FileSystem for System {
 
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
-    fn hidden_writers(
-        &self,
-        handle: &Handle,
-        stat: &Stat,
-    ) -> Result<Option<DistrustReason>, SystemError> {
+    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
         if stat.mode & 0o020 == 0 || stat.is_sticky_directory() {
             return Ok(None);
         }
@@ -269,7 +237,7 @@ impl FileSystem for System {
         }
     }
 
-    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
+    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = retry_on_intr(|| rustix::io::pread(&file.0, &mut *bytes, offset));
         Ok(read?)
     }
@@ -387,29 +355,6 @@ fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustRea
         });
     // One may be mounted in several places.
     of_this.reduce(Option::or).unwrap_or(foreign)
-}
-
-impl Stat {
-    fn of(stat: &Statx) -> Self {
-        let time = |time: rustix::fs::StatxTimestamp| (time.tv_sec, i64::from(time.tv_nsec));
-        Self {
-            kind: match rustix::fs::FileType::from_raw_mode(stat.stx_mode.into()) {
-                rustix::fs::FileType::RegularFile => Kind::File,
-                rustix::fs::FileType::Directory => Kind::Directory,
-                rustix::fs::FileType::Symlink => Kind::Link,
-                _ => Kind::Other,
-            },
-            mode: u32::from(stat.stx_mode) & 0o7777,
-            owner: stat.stx_uid,
-            group: stat.stx_gid,
-            names: stat.stx_nlink.into(),
-            device: rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
-            inode: stat.stx_ino,
-            size: stat.stx_size,
-            modified: time(stat.stx_mtime),
-            changed: time(stat.stx_ctime),
-        }
-    }
 }
 
 #[cfg(test)]

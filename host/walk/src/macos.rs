@@ -36,9 +36,9 @@
 )]
 
 use crate::{
-    error::SystemError,
+    error::{Result, SystemError},
     group::GroupFiles,
-    system::{FileSystem, GROUPS, Handle, Kind, Stat, System},
+    system::{FileSystem, GROUPS, Handle, Kind, OPEN, Stat, System},
     trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
@@ -77,11 +77,6 @@ const HOLD_TO_SEARCH: OFlags = SEARCH
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-const OPEN: OFlags = OFlags::NOFOLLOW
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
-
 /// File systems whose content the kernel makes up. `autofs` is not among them: it holds
 /// only the directories on which root has homes mounted.
 const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
@@ -98,12 +93,12 @@ impl Handle {
 impl FileSystem for System {
     type Handle = Handle;
 
-    fn root(&self) -> Result<(Handle, Stat), SystemError> {
+    fn root(&self) -> Result<(Handle, Stat)> {
         let flags = HOLD | OFlags::DIRECTORY;
         Handle::of(rustix::fs::openat(CWD, "/", flags, Mode::empty())?)
     }
 
-    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
         let held = match directory.open(name, HOLD) {
             // If this fails with another error (no directory, or gone by now), the first
             // error is still the answer.
@@ -114,29 +109,23 @@ impl FileSystem for System {
     }
 
     /// Asks by the name: then the object need not be readable, and no device is opened.
-    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
+    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind> {
         let found = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Stat::of(&found).kind)
     }
 
-    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
         Handle::of(directory.open(name, OPEN)?)
     }
 
-    fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
+    fn stat(&self, handle: &Handle) -> Result<Stat> {
         Ok(Stat::of(&rustix::fs::fstat(&handle.0)?))
     }
 
-    /// Reads the link by its name, because not every version of macOS can read an open
-    /// link.
-    /// The walk follows a link only if nobody else can replace it: the directory was
-    /// judged. This still checks that it is the link that was opened.
-    fn read_link(
-        &self,
-        link: &Handle,
-        directory: &Handle,
-        name: &OsStr,
-    ) -> Result<OsString, SystemError> {
+    /// Reads the link by its name, because not every version of macOS can read an open link. The
+    /// walk follows a link only if nobody else can replace it: the directory was judged. This still
+    /// checks that it is the link that was opened.
+    fn read_link(&self, link: &Handle, directory: &Handle, name: &OsStr) -> Result<OsString> {
         let target = rustix::fs::readlinkat(&directory.0, name, Vec::new())?;
         let there = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if Stat::of(&there) != self.stat(link)? {
@@ -148,7 +137,7 @@ impl FileSystem for System {
     /// If a volume's ownership is ignored, as Finder sets it for most volumes that are
     /// plugged in, the kernel tells every user that they own everything, and lets them
     /// write to it as the owner.
-    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>, SystemError> {
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>> {
         let found = rustix::fs::fstatfs(&handle.0)?;
         let kind: Vec<u8> = found
             .f_fstypename
@@ -169,18 +158,13 @@ impl FileSystem for System {
     /// directory inherit. A home's own ACL only denies. `exacl` asks the directory service
     /// for the name in each entry, also in one that denies, and has no call that does not.
     ///
-    /// This reads the ACL by the path that the descriptor has now (`F_GETPATH`). The
-    /// call that reads it by the descriptor has no safe form in Rust, and `/dev/fd`
-    /// shows no ACL. Nobody else could have changed that path, because the walk has
-    /// judged the directories above it. But if a file has two names, the kernel returns
-    /// the one that was looked up last, and anybody can give a second name to a file
-    /// that they can reach. So the answer for such a file is that it is unknown. And
-    /// the object at the path must be the one that is open.
-    fn hidden_writers(
-        &self,
-        handle: &Handle,
-        stat: &Stat,
-    ) -> Result<Option<DistrustReason>, SystemError> {
+    /// This reads the ACL by the path that the descriptor has now (`F_GETPATH`). The call that
+    /// reads it by the descriptor has no safe form in Rust, and `/dev/fd` shows no ACL. Nobody else
+    /// could have changed that path, because the walk has judged the directories above it. But if a
+    /// file has two names, the kernel returns the one that was looked up last, and anybody can give
+    /// a second name to a file that they can reach. So the answer for such a file is that it is
+    /// unknown. And the object at the path must be the one that is open.
+    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(Some(DistrustReason::SecondName));
         }
@@ -217,7 +201,7 @@ impl FileSystem for System {
         Ok(is_open.then_some(DistrustReason::AccessList))
     }
 
-    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
+    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
         Ok(retry_on_intr(read)?)
     }
@@ -228,28 +212,5 @@ impl FileSystem for System {
 
     fn user(&self) -> Option<u32> {
         Some(rustix::process::geteuid().as_raw())
-    }
-}
-
-impl Stat {
-    fn of(stat: &rustix::fs::Stat) -> Self {
-        let mode = u32::from(stat.st_mode);
-        Self {
-            kind: match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-                rustix::fs::FileType::RegularFile => Kind::File,
-                rustix::fs::FileType::Directory => Kind::Directory,
-                rustix::fs::FileType::Symlink => Kind::Link,
-                _ => Kind::Other,
-            },
-            mode: mode & 0o7777,
-            owner: stat.st_uid,
-            group: stat.st_gid,
-            names: u64::from(stat.st_nlink),
-            device: u64::from(stat.st_dev.cast_unsigned()),
-            inode: stat.st_ino,
-            size: u64::try_from(stat.st_size).unwrap_or(0),
-            modified: (stat.st_mtime, stat.st_mtime_nsec),
-            changed: (stat.st_ctime, stat.st_ctime_nsec),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! What the walk asks of the operating system: the one small interface.
 
-use crate::{error::SystemError, group::GroupFiles, trust::DistrustReason};
+use crate::{error::Result, group::GroupFiles, trust::DistrustReason};
+use rustix::fs::{FileType, OFlags};
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -19,29 +20,21 @@ pub trait FileSystem {
     type Handle;
 
     /// Opens `/`.
-    fn root(&self) -> Result<(Self::Handle, Stat), SystemError>;
+    fn root(&self) -> Result<(Self::Handle, Stat)>;
 
     /// Opens whatever has the single name `name` in this directory, a link itself too.
     /// The object need not be readable.
-    fn hold(
-        &self,
-        directory: &Self::Handle,
-        name: &OsStr,
-    ) -> Result<(Self::Handle, Stat), SystemError>;
+    fn hold(&self, directory: &Self::Handle, name: &OsStr) -> Result<(Self::Handle, Stat)>;
 
     /// What `name` in this directory is, as far as one look tells: a later look may
     /// find something else.
-    fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind, SystemError>;
+    fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind>;
 
     /// Opens `name` in this directory for reading; [`SystemError::IsLink`] if it is a link.
-    fn open(
-        &self,
-        directory: &Self::Handle,
-        name: &OsStr,
-    ) -> Result<(Self::Handle, Stat), SystemError>;
+    fn open(&self, directory: &Self::Handle, name: &OsStr) -> Result<(Self::Handle, Stat)>;
 
     /// What a handle reports.
-    fn stat(&self, handle: &Self::Handle) -> Result<Stat, SystemError>;
+    fn stat(&self, handle: &Self::Handle) -> Result<Stat>;
 
     /// The target of the open link, which is in `directory` as `name`.
     fn read_link(
@@ -49,32 +42,19 @@ pub trait FileSystem {
         link: &Self::Handle,
         directory: &Self::Handle,
         name: &OsStr,
-    ) -> Result<OsString, SystemError>;
+    ) -> Result<OsString>;
 
     /// Why the mount that a handle is in makes nothing trusted, whatever it reports of owners and
     /// modes. None if root or the user made it, and it keeps both.
-    fn mount(
-        &self,
-        handle: &Self::Handle,
-        stat: &Stat,
-    ) -> Result<Option<DistrustReason>, SystemError>;
+    fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
 
     /// Why an access control list may let somebody write whom the mode does not cover: not
     /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
     /// lets nobody. It fails with [`SystemError::OutOfResources`] only.
-    fn hidden_writers(
-        &self,
-        handle: &Self::Handle,
-        stat: &Stat,
-    ) -> Result<Option<DistrustReason>, SystemError>;
+    fn hidden_writers(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
 
     /// Reads into `bytes`, from `offset`. 0 means the end of the file.
-    fn read(
-        &self,
-        file: &Self::Handle,
-        bytes: &mut [u8],
-        offset: u64,
-    ) -> Result<usize, SystemError>;
+    fn read(&self, file: &Self::Handle, bytes: &mut [u8], offset: u64) -> Result<usize>;
 
     /// The user whose rights the process has. None if that is the overflow user, as whom the
     /// system shows every owner that it cannot name.
@@ -106,6 +86,13 @@ pub trait FileSystem {
     }
 }
 
+/// How [`System`] opens what it reads. Without NONBLOCK, opening a FIFO would wait for a writer,
+/// and a file under a lease for its holder.
+pub(crate) const OPEN: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
 /// [`System::groups`].
 pub(crate) static GROUPS: OnceLock<GroupFiles> = OnceLock::new();
 
@@ -119,7 +106,7 @@ pub struct Handle(pub(crate) OwnedFd);
 
 impl Handle {
     /// An object that was just opened, and what it reports.
-    pub(crate) fn of(fd: OwnedFd) -> Result<(Self, Stat), SystemError> {
+    pub(crate) fn of(fd: OwnedFd) -> Result<(Self, Stat)> {
         let handle = Self(fd);
         let stat = System.stat(&handle)?;
         Ok((handle, stat))
@@ -174,6 +161,28 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// From the system's own form.
+    #[allow(clippy::unnecessary_cast, reason = "other systems have other types")]
+    pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
+        Self {
+            kind: match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Kind::File,
+                FileType::Directory => Kind::Directory,
+                FileType::Symlink => Kind::Link,
+                _ => Kind::Other,
+            },
+            mode: stat.st_mode as u32 & 0o7777,
+            owner: stat.st_uid,
+            group: stat.st_gid,
+            names: stat.st_nlink as u64,
+            device: stat.st_dev as u64,
+            inode: stat.st_ino,
+            size: stat.st_size.try_into().unwrap_or(u64::MAX),
+            modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
+            changed: (stat.st_ctime, stat.st_ctime_nsec as i64),
+        }
+    }
+
     /// Identifies the object, as long as it is open.
     pub const fn id(&self) -> (u64, u64) {
         (self.device, self.inode)

@@ -159,13 +159,9 @@ impl<F: FileSystem> Walker<F> {
         let is_directory = stat.kind == Kind::Directory;
         Ok(match mount {
             Some(why) => Some(why),
-            None if ![user, ROOT].contains(&stat.owner) => {
-                let is_nameless = self.files.is_nameless(stat.owner);
-                Some(if is_nameless {
-                    UnknownOwner
-                } else {
-                    ForeignOwner
-                })
+            None if ![user, ROOT].contains(&stat.owner) && self.files.is_nameless(stat.owner) => {
+            None if ![user, ROOT].contains(&stat.owner) => Some(ForeignOwner),
+                Some(UnknownOwner)
             }
             None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
             // A link has no mode of its own: only its owner counts.

@@ -8,7 +8,6 @@ use std::os::unix::fs::lchown;
 use {
     crate::wall::{NO_FILTER, NO_LANDLOCK, stands},
     keyhole_tests::lacking,
-    rustix::io::Errno,
 };
 
 const STRONG: &str = "k-7f3a9c55aa01beef";
@@ -570,20 +569,6 @@ fn a_program_that_is_no_command_names_its_path_in_what_to_run() {
             .stdout
             .contains("in a terminal")
     );
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_kernel_without_what_a_walk_needs_is_told_of() {
-    for errno in [Errno::NOSYS, Errno::PERM] {
-        let world = World::new().map("");
-        for command in ["check", "serve", "guard", "inject"] {
-            let ran = lacking(&[(libc::SYS_statx, errno)], || world.run([command]));
-            let _ = ran
-                .exits(2)
-                .only_complains("Keyhole needs Linux 4.11 or newer");
-        }
-    }
 }
 
 /// What the settings deny, beside what setup writes for the client's places, and what is said to

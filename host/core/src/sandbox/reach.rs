@@ -21,7 +21,7 @@ use super::bindings::{
     },
 };
 use crate::{grant::Grant, limits::MAX_MAX_BYTES, refusal::Refusal};
-use keyhole_walk::{GrantedFile, Handle, Kind, System, SystemError, Time, WalkError, Walker};
+use keyhole_walk::{GrantedFile, Kind, System, SystemError, Time, WalkError, Walker};
 use subtle::ConstantTimeEq;
 use wasmtime::{
     Result, StoreLimits,
@@ -79,7 +79,7 @@ pub enum Descriptor {
     /// The preopened directory, in which there is one name.
     Preopen,
     /// The granted file.
-    File(GrantedFile<Handle>),
+    File(GrantedFile),
 }
 
 /// Why a file call fails.

@@ -166,7 +166,7 @@ fn directory(tree: &Tree, name: &str) -> Handle {
         .handle
 }
 
-fn open(tree: &Tree, told: Told, most: u64) -> (Walker<Told>, GrantedFile<Handle>) {
+fn open(tree: &Tree, told: Told, most: u64) -> (Walker<Told>, GrantedFile<Told>) {
     let walker = Walker::new(told);
     let file = GrantedFile::open(&walker, &directory(tree, ""), "map.toml", most).unwrap();
     (walker, file)
