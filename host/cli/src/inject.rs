@@ -6,7 +6,7 @@
 //! document, the answer tells it to stop, and its own text must say what to do without an answer.
 
 use crate::{
-    guard::{HookError, is_subagents, parse, read_input, subagent, write_answer},
+    guard::{HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer},
     start::{Behind, StartError, lacks, start},
     streams::say,
 };
@@ -108,7 +108,7 @@ fn answer(
         (Some(event), _) if event == EVENT => false,
         (Some(_), _) => return Ok(None),
         (None, Some(_)) => true,
-        (None, None) => return Err(HookError::NotUnderstood),
+        (None, None) => return Err(NOT_UNDERSTOOD.into()),
     };
     let is_uuid = input.agent_id.as_deref().is_some_and(is_uuid);
     let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);

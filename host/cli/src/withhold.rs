@@ -9,7 +9,7 @@
 //! document.
 
 use crate::{
-    guard::{HookError, names, parse, read_input, write_answer},
+    guard::{HookError, NOT_UNDERSTOOD, names, parse, read_input, write_answer},
     inject::{Loading, begin},
 };
 use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
@@ -104,7 +104,7 @@ fn at_stop(input: &[u8]) -> Result<Option<Question>, HookError> {
             folder: None,
         })),
         ("SubagentStop", true) => Ok(None),
-        _ => Err(HookError::NotUnderstood),
+        _ => Err(NOT_UNDERSTOOD.into()),
     }
 }
 

@@ -1,15 +1,12 @@
 //! What the client tells its hooks, above all the input of PreToolUse and of PostToolUse.
 
-use keyhole_core::{AgentName, BadAgentName, BindingName, ticket::TicketError};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
-};
-use serde_json::Value;
+use keyhole_core::{AgentName, BindingName};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
 use std::{
-    fmt, fs,
-    io::{self, Read, Write},
-    marker::PhantomData,
+    error::Error,
+    fs,
+    io::{Read, Write},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -77,56 +74,35 @@ pub(super) struct HookRequest {
 }
 
 /// Why a hook gives no answer. A model may get the message, so it repeats nothing of the input.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum HookError {
-    /// The question could not be read.
-    #[error("the client's question cannot be read: {}", .0.kind())]
-    Input(io::Error),
-    /// The question is not the JSON that this hook gets, or it is too long.
-    #[error("this is not a question that this hook understands")]
-    NotUnderstood,
-    /// The question is about another tool or another event.
-    #[error("the guard was asked about something other than its own tool; the call is denied")]
-    NotOurs,
-    /// A subagent's name has a form that no ticket can hold.
-    #[error("{0}")]
-    Agent(#[from] BadAgentName),
-    /// The tool does not take these arguments.
-    #[error("the arguments must be an object with exactly one string, \"key\"")]
-    Arguments,
-    /// There are arguments for the tool that takes none.
-    #[error("this tool takes no arguments")]
-    TakesNone,
-    /// The call may be made, but the guard cannot tell the server so.
-    #[error("{0}")]
-    Ticket(#[from] TicketError),
-    /// The answer could not be written.
-    #[error("the answer cannot be written: {}", .0.kind())]
-    Output(io::Error),
-}
+pub(crate) type HookError = Box<dyn Error>;
+
+/// The question is not the JSON that this hook gets, or it is too long.
+pub(crate) const NOT_UNDERSTOOD: &str = "this is not a question that this hook understands";
+
+/// The question is about another tool or another event.
+const NOT_OURS: &str =
+    "the guard was asked about something other than its own tool; the call is denied";
 
 /// What the client tells a hook, if it is not too long.
 pub(crate) fn read_input(stdin: impl Read) -> Result<Vec<u8>, HookError> {
     let mut input = Vec::new();
-    stdin
-        .take(MAX_INPUT_BYTES + 1)
-        .read_to_end(&mut input)
-        .map_err(HookError::Input)?;
+    let read = stdin.take(MAX_INPUT_BYTES + 1).read_to_end(&mut input);
+    read.map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
     let fits = input.len() as u64 <= MAX_INPUT_BYTES;
-    fits.then_some(input).ok_or(HookError::NotUnderstood)
+    fits.then_some(input).ok_or(NOT_UNDERSTOOD.into())
 }
 
 /// The fields of the object that the client sent.
 pub(crate) fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
-    let object = serde_json::from_slice(input);
-    object.map_or(Err(HookError::NotUnderstood), |Object(fields)| Ok(fields))
+    let is_object = input.trim_ascii_start().starts_with(b"{");
+    let parsed = serde_json::from_slice(input).ok().filter(|_| is_object);
+    parsed.ok_or(NOT_UNDERSTOOD.into())
 }
 
 /// Writes the answer, as one line.
 pub(crate) fn write_answer(answer: &Value, mut stdout: impl Write) -> Result<(), HookError> {
-    writeln!(stdout, "{answer}")
-        .and_then(|()| stdout.flush())
-        .map_err(HookError::Output)
+    let written = writeln!(stdout, "{answer}").and_then(|()| stdout.flush());
+    written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
 
 /// The fields that count. There are others, and new client versions add more.
@@ -140,20 +116,14 @@ struct Input {
     /// The session's transcript.
     transcript_path: Option<PathBuf>,
     /// Only newer clients send this field, and only they have servers for one agent.
-    mcp_server: Option<Object<Source>>,
-    #[serde(rename = "tool_input")]
-    _tool_input: IgnoredAny,
+    mcp_server: Option<Box<RawValue>>,
+    /// Parsed alone, so that a model is told what is wrong with it.
+    tool_input: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Source {
     source: String,
-}
-
-/// The arguments alone, so that a model is told what is wrong with them.
-#[derive(Deserialize)]
-struct Call<T> {
-    tool_input: T,
 }
 
 #[derive(Deserialize)]
@@ -165,29 +135,6 @@ struct Arguments {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoArguments {}
-
-/// A JSON object. Without this, serde would take an array of its fields as well.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields(PhantomData))
-    }
-}
-
-struct Fields<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-    type Value = Object<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-    }
-}
 
 /// Whether the id has the form that the client gives to subagents: `a` and 16 hexadecimal digits.
 /// A teammate's id is `a`, its name, `-` and the digits. The main conversation chooses that name,
@@ -226,9 +173,9 @@ fn input<'o>(ours: &'o Ours, json: &[u8], event: &str) -> Result<(Input, &'o Ser
     let input: Input = parse(json)?;
     let server = ours.0.iter().find(|server| server.tool == input.tool_name);
     let server = server.filter(|_| input.hook_event_name == event);
-    let server = server.ok_or(HookError::NotOurs)?;
+    let server = server.ok_or(NOT_OURS)?;
     if input.tool_use_id.is_empty() {
-        return Err(HookError::NotUnderstood);
+        return Err(NOT_UNDERSTOOD.into());
     }
     Ok((input, server))
 }
@@ -251,7 +198,7 @@ pub(crate) fn subagent(
         (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => {
             Ok(Some(agent.as_str().try_into()?))
         }
-        (Some(_), None) => Err(HookError::NotUnderstood),
+        (Some(_), None) => Err(NOT_UNDERSTOOD.into()),
         _ => Ok(None),
     }
 }
@@ -263,25 +210,25 @@ pub(super) fn read(ours: &Ours, json: &[u8]) -> Result<HookRequest, HookError> {
     let source = if takes_key { "plugin" } else { "agent" };
     let is_its_source = match &input.mcp_server {
         None => server.may_lack_source,
-        Some(Object(stated)) => stated.source == source,
+        Some(stated) => parse::<Source>(stated.get().as_bytes())?.source == source,
     };
     if !is_its_source || server.agent.is_some() && server.agent != input.agent_type {
-        return Err(HookError::NotOurs);
+        return Err(NOT_OURS.into());
     }
     let has_id = |id: &Option<String>| id.as_ref().is_none_or(|id| !id.is_empty());
     if !has_id(&input.agent_id) || !has_id(&input.agent_type) {
-        return Err(HookError::NotUnderstood);
+        return Err(NOT_UNDERSTOOD.into());
     }
     let transcript = input.transcript_path.as_deref();
     let has_record = |id: &str| transcript.is_some_and(|session| has_record(session, id));
     let is_one = |id: &str| is_subagents(id) && has_record(id);
     let agent = subagent(input.agent_id, input.agent_type, is_one)?;
+    let arguments = input.tool_input.get().as_bytes();
     let key = if takes_key {
-        let call: Result<Call<Object<Arguments>>, _> = serde_json::from_slice(json);
-        Some(call.map_err(|_| HookError::Arguments)?.tool_input.0.key)
+        let needs_key = "the arguments must be an object with exactly one string, \"key\"";
+        Some(parse::<Arguments>(arguments).map_err(|_| needs_key)?.key)
     } else {
-        let call: Result<Call<Object<NoArguments>>, _> = serde_json::from_slice(json);
-        call.map_err(|_| HookError::TakesNone)?;
+        parse::<NoArguments>(arguments).map_err(|_| "this tool takes no arguments")?;
         None
     };
     Ok(HookRequest {

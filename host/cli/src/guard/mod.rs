@@ -18,7 +18,9 @@
 mod hook;
 
 use hook::Ours;
-pub(crate) use hook::{HookError, is_subagents, parse, read_input, subagent, write_answer};
+pub(crate) use hook::{
+    HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer,
+};
 
 use crate::{
     arguments::{Guard as Arguments, tickets},
