@@ -62,7 +62,7 @@ setup codex --inject a --bind b
 ";
 
 #[test]
-fn each_mistake_on_the_command_line_has_words_of_its_own_and_repeats_no_argument() {
+fn a_mistake_on_the_command_line_is_told_in_a_line_that_repeats_no_argument() {
     let mut all = String::new();
     for line in MISTAKES.trim().lines() {
         let arguments = line.split(' ').filter(|argument| !argument.is_empty());
