@@ -73,17 +73,8 @@ fn escape_byte(byte: u8, out: &mut Vec<u8>) {
         b'\n' => b'n',
         0x0c => b'f',
         b'\r' => b'r',
-        ..0x20 => {
-            let digit = b"0123456789abcdef"
-                .get(usize::from(byte & 15))
-                .unwrap_or(&b'0');
-            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), *digit]);
-            return;
-        }
-        _ => {
-            out.push(byte);
-            return;
-        }
+        ..0x20 => return out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        _ => return out.push(byte),
     };
     out.extend_from_slice(&[b'\\', short]);
 }

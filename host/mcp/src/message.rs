@@ -105,8 +105,8 @@ fn request(method: &str, params: Params<'_>) -> ClientRequest {
         "server/discover" => DiscoverRequest::new(DiscoverRequestParams {}).into(),
         "tools/list" => ListToolsRequest::default().into(),
         "tools/call" => CallToolRequest::new(CallToolRequestParams::new(params.name)).into(),
-        // rmcp would repeat the method's name.
-        _ => CustomRequest::new("", None).into(),
+        // rmcp answers that it does not know this method, and says its name.
+        _ => CustomRequest::new("method not found", None).into(),
     };
     let extensions = request.extensions_mut();
     if let Some(arguments) = params.arguments {

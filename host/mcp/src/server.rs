@@ -10,9 +10,9 @@ use keyhole_core::{Caller, Content, Executor, Loader, Maps, Refusal, Target};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-        ErrorCode, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-        MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation,
+        InitializeRequestParams, InitializeResult, ListToolsResult, MetaObject,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
 };
@@ -109,9 +109,6 @@ impl<L: Load> ServerHandler for Server<L> {
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        if request.protocol_version == ProtocolVersion::V_2025_03_26 {
-            request.protocol_version = ProtocolVersion::V_2025_06_18;
-        }
         let answer = self.negotiate_initialize(&request)?;
         request.protocol_version = answer.protocol_version.clone();
         context.peer.set_peer_info(request);
@@ -145,18 +142,5 @@ impl<L: Load> ServerHandler for Server<L> {
         };
         result.meta = server_info(&context);
         Ok(result.into())
-    }
-
-    /// Every method that we do not serve. No answer repeats its name.
-    async fn on_custom_request(
-        &self,
-        _: CustomRequest,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        Err(ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            "method not found",
-            None,
-        ))
     }
 }
