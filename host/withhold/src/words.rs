@@ -1,7 +1,7 @@
 //! Words: runs of letters and digits, in one case and one Unicode form.
 
 use crate::list::rank;
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// What begins an escape.
@@ -68,12 +68,11 @@ impl Word {
         })
     }
 
-    /// `known` has what the list says of the words so far: most come again.
-    fn rate<'t>(&mut self, text: &'t str, known: &mut HashMap<&'t str, Option<u8>>) {
+    fn rate(&mut self, text: &str) {
         self.rank = match self.size {
             0..2 => Some(b'0'),
             _ if self.digits > 0 || !text.is_ascii() => None,
-            _ => *known.entry(text).or_insert_with(|| rank(text)),
+            _ => rank(text),
         };
         self.points = match text.chars().next() {
             Some('\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}') => NOTHING + 1,
@@ -107,7 +106,6 @@ fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)>
 /// The words of a text, and their letters, one word's after the other's.
 pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
     let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
-    let mut known = HashMap::new();
     // What stands before the next word.
     let mut gap = Word::default();
     // The letter before, if the next one may belong to its word.
@@ -142,7 +140,7 @@ pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
         }
     }
     for word in &mut words {
-        word.rate(text.get(word.at.clone()).unwrap_or_default(), &mut known);
+        word.rate(text.get(word.at.clone()).unwrap_or_default());
     }
     (letters, words)
 }
