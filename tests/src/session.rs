@@ -17,11 +17,11 @@ use std::{
 #[must_use]
 pub fn without_start(said: &str) -> String {
     const RESTART: &str =
-        ". After that, restart this server, which may read whatever its user may until then";
+        " After that, restart this server, which may read whatever its user may until then.";
     let mut said = said.replacen("keyhole: the map has no roots, so this server may read whatever its user may; add roots, and restart it\n", "", 1);
     for restart in [RESTART, ""] {
         let invalid = format!(
-            "keyhole: map-invalid: the context map cannot be used; `keyhole check` shows why; until then each call is refused{restart}\n"
+            "keyhole: map-invalid: The map cannot be used, so every call is refused. Run `keyhole check`, which shows the line. Until then each call is refused.{restart}\n"
         );
         said = said.replacen(&invalid, "", 1);
     }

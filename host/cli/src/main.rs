@@ -75,8 +75,7 @@ fn ended(done: Result<u8, Failure>) -> ExitCode {
     }))
 }
 
-/// Closes what a client left open, and leaves no core file. Also fails if the kernel is too old
-/// for everything else.
+/// Closes what a client left open, leaves no core file, and lets signals end this process.
 fn give_up() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;

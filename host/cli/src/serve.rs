@@ -73,11 +73,11 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         }
         Some(lacks) if map.is_err() => {
             let then = if cfg!(target_os = "linux") {
-                ". After that, restart this server, which may read whatever its user may until then"
+                " After that, restart this server, which may read whatever its user may until then."
             } else {
                 ""
             };
-            say(&format!("{lacks}; until then each call is refused{then}"));
+            say(&format!("{lacks} Until then each call is refused.{then}"));
         }
         Some(lacks) => say(&lacks),
         None => {}

@@ -24,7 +24,6 @@ use keyhole_core::{
     sandbox::{Sandbox, SandboxError},
     ticket::Tickets,
 };
-use keyhole_walk::{SystemError, WalkError, is_exhaustion};
 #[cfg(target_os = "linux")]
 use keyhole_walk::{Policy, System, Walker, directories_of, remember};
 use keyhole_walk::{SystemError, WalkError, is_exhaustion};
@@ -62,12 +61,11 @@ pub(crate) enum StartError {
 /// A process that is restricted walks before it.
 impl From<WalkError> for StartError {
     fn from(error: WalkError) -> Self {
-        let is_exhausted = matches!(error, WalkError::System(SystemError::OutOfResources));
-        let why = io::Error::other(error);
-        if is_exhausted {
-            Self::OutOfResources(why)
-        } else {
-            Self::System(why)
+        match error {
+            WalkError::System(SystemError::OutOfResources) => {
+                Self::OutOfResources(io::Error::other(error))
+            }
+            error => Self::System(io::Error::other(error)),
         }
     }
 }
@@ -221,11 +219,11 @@ fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<F
 pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
     let text = match map {
         Err(MapError::Missing { .. }) if *live.location() == Location::nowhere() => {
-            &format!("map-missing: {}", LocationError::NoHome)
+            &format!("map-missing: {}.", LocationError::NoHome)
         }
         Err(MapError::Missing { .. }) => {
             let looked = live.location().in_words();
-            &format!("map-missing: there is no context map at {looked}; create it")
+            &format!("map-missing: there is no context map at {looked}; create it.")
         }
         Err(error) => error.at_start(),
         Ok(_) if cfg!(not(target_os = "linux")) => return None,

@@ -137,11 +137,8 @@ fn rustflags(manifest: &Path) -> OsString {
     if let Some(workspace) = manifest.ancestors().find(is_workspace) {
         remap(workspace, "keyhole");
     }
-    let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"));
-    if let Some(home) = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(of_home)
-    {
+    let own = env::var_os("CARGO_HOME").map(PathBuf::from);
+    if let Some(home) = own.or_else(|| Some(env::home_dir()?.join(".cargo"))) {
         remap(&home, "cargo");
     }
     flags.join("\u{1f}".as_ref())

@@ -16,28 +16,8 @@ pub struct BadAgentName;
 
 /// Why a map cannot name such an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnusableName {
-    /// It is empty.
-    #[error("an agent's name is empty")]
-    Empty,
-    /// It is longer than [`AgentName::MAX_CHARS`].
-    #[error("an agent's name is longer than 128 characters")]
-    TooLong,
-    /// It has a blank, or what nobody sees.
-    #[error("an agent's name may hold visible characters only, no blanks")]
-    NotVisible,
-    /// It looks like a pattern.
-    #[error("an agent's name holds no *: it means one agent")]
-    Pattern,
-}
-
-impl UnusableName {
-    /// What to write instead, if we know it.
-    pub(crate) fn help(self) -> Option<&'static str> {
-        let any = "name each agent, or remove agents: then any agent may use the key";
-        (self == Self::Pattern).then_some(any)
-    }
-}
+#[error("an agent's name is 1 to 128 visible characters, no blanks and no *")]
+pub struct UnusableName;
 
 impl AgentName {
     /// The longest name, in bytes.
@@ -49,14 +29,10 @@ impl AgentName {
     /// The name as a map may have it: 1 to [`Self::MAX_CHARS`] visible characters of any script,
     /// and no `*`. It means the agent whose name has the same bytes.
     pub fn in_map(text: &str) -> Result<Self, UnusableName> {
-        let is_seen = |c: char| is_visible(c) && !c.is_whitespace();
-        match text.chars().count() {
-            0 => Err(UnusableName::Empty),
-            _ if !text.chars().all(is_seen) => Err(UnusableName::NotVisible),
-            _ if text.contains('*') => Err(UnusableName::Pattern),
-            1..=Self::MAX_CHARS => Ok(Self(text.into())),
-            _ => Err(UnusableName::TooLong),
-        }
+        let is_seen = |c: char| is_visible(c) && !c.is_whitespace() && c != '*';
+        let fits = (1..=Self::MAX_CHARS).contains(&text.chars().count());
+        let fits = fits && text.chars().all(is_seen);
+        fits.then(|| Self(text.into())).ok_or(UnusableName)
     }
 
     /// Whether a map that has this name means `caller`. A map may say which marketplace a

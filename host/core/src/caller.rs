@@ -8,34 +8,9 @@ use crate::{
     agent::AgentName,
     map::Key,
     refusal::Refusal,
-    ticket::{NoTicket, Tickets},
+    ticket::{Tickets, Unverified},
 };
 use std::sync::Arc;
-
-/// Why a caller is not verified. Callers learn only [`Unverified::code`]; the text is for the
-/// user, and holds no name, key or path. It does not depend on the map.
-#[derive(Debug, thiserror::Error)]
-pub enum Unverified {
-    /// The client does not say which call it is.
-    #[error("the client sent no id with the call (claudecode/toolUseId), so it can have no ticket")]
-    NoId,
-    /// There is no ticket, or it cannot be used.
-    #[error("no ticket: {0}")]
-    NoTicket(#[from] NoTicket),
-    /// The ticket is another agent's.
-    #[error("the ticket is for another agent than the one that --agent names")]
-    OtherAgent,
-}
-
-impl Unverified {
-    /// What the caller learns.
-    pub fn code(&self) -> Refusal {
-        match self {
-            Self::NoTicket(NoTicket::MadeAgain) => Refusal::RestartNeeded,
-            _ => Refusal::CallerNotVerified,
-        }
-    }
-}
 
 /// Who makes a call.
 #[derive(Clone, Debug, Default)]

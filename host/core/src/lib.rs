@@ -63,12 +63,13 @@ pub mod ticket;
 
 pub use agent::{AgentName, BadAgentName, UnusableName};
 pub use call::{Target, call};
-pub use caller::{Caller, Unverified};
+pub use caller::Caller;
 pub use grant::{Executor, Grant};
 pub use loader::{Content, Loader};
 pub use map::{
-    BadBindingName, Binding, BindingName, Entry, Key, KeyError, LiveMap, Location, LocationError,
+    BadBindingName, BadKey, Binding, BindingName, Entry, Key, LiveMap, Location, LocationError,
     Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,
+pub use ticket::Unverified;
 };
 pub use refusal::Refusal;
 

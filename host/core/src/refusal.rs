@@ -1,7 +1,6 @@
 //! The closed set of refusals. A caller learns nothing else about a failure.
 
 use keyhole_walk::{SystemError, WalkError};
-use std::fmt;
 
 /// Makes the codes. Each row has its meaning, its stable name, as the protocol sends it, whether
 /// to call again, what is wrong, and what the user can do. The texts tell no more about any key
@@ -12,9 +11,10 @@ macro_rules! codes {
         ///
         /// A code carries no data, so no key, path or content can get into an error. Clients match
         /// on the names: we never rename a code or change its meaning.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
+        #[error("{}: {}", self.as_str(), self.advice())]
         pub enum Refusal {
-            $($(#[$meaning])* $code,)*
+            $(#[doc = $wrong] $(#[$meaning])* $code,)*
         }
 
         impl Refusal {
@@ -36,7 +36,12 @@ macro_rules! codes {
                 match self { $(Self::$code => concat!($wrong, " ", $remedy),)* }
             }
 
-            /// The same, said to an agent.
+            /// The name, and the remedy.
+            pub const fn says(self) -> &'static str {
+                match self { $(Self::$code => concat!($name, ": ", $wrong, " ", $remedy),)* }
+            }
+
+            /// The remedy, said to an agent.
             pub const fn advice(self) -> &'static str {
                 match self {
                     $(Self::$code => if $then {
@@ -158,12 +163,3 @@ impl From<SystemError> for Refusal {
         }
     }
 }
-
-impl fmt::Display for Refusal {
-    /// `code: what to do`, the form that callers see.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.as_str(), self.advice())
-    }
-}
-
-impl std::error::Error for Refusal {}

@@ -13,7 +13,7 @@
 
 mod folder;
 
-use crate::{agent::AgentName, hex, map::Key};
+use crate::{agent::AgentName, hex, map::Key, refusal::Refusal};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
@@ -84,19 +84,41 @@ impl From<io::Error> for TicketError {
 
 /// Why a call has no ticket. No message depends on the map.
 #[derive(Debug, thiserror::Error)]
-pub enum NoTicket {
+pub enum Unverified {
+    /// The client does not say which call it is.
+    #[error("the client sent no id with the call (claudecode/toolUseId), so it can have no ticket")]
+    NoId,
     /// The hook left none, or it is used up.
-    #[error("there is none for this call: the client's hook did not run, or it refused the call")]
+    #[error(
+        "no ticket: there is none for this call: the client's hook did not run, or it refused the call"
+    )]
     Missing,
     /// It is too old, was not written to its end, or others may have changed it.
-    #[error("the one for this call is older than a minute, or not whole, or not private")]
+    #[error(
+        "no ticket: the one for this call is older than a minute, or not whole, or not private"
+    )]
     Void,
     /// The folder cannot be used.
-    #[error("{0}")]
+    #[error("no ticket: {0}")]
     Folder(#[from] TicketError),
     /// There is one that this process may not open: the data folder was made again since it
     /// restricted itself.
-    #[error("the folder that Keyhole keeps them in was made again since this server started")]
+    #[error(
+        "no ticket: the folder that Keyhole keeps them in was made again since this server started"
+    )]
+    /// The ticket is another agent's.
+    #[error("the ticket is for another agent than the one that --agent names")]
+    OtherAgent,
+}
+
+impl Unverified {
+    /// What the caller learns.
+    pub fn code(&self) -> Refusal {
+        match self {
+            Self::MadeAgain => Refusal::RestartNeeded,
+            _ => Refusal::CallerNotVerified,
+        }
+    }
     MadeAgain,
 }
 
@@ -168,14 +190,14 @@ impl Tickets {
 
     /// The ticket for the call with this `id`. Valid or not, it is used up: if several callers
     /// ask, one gets it.
-    pub fn redeem(&self, id: &str) -> Result<Ticket, NoTicket> {
+    pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
         let folder = folder::open(&self.data()?)?;
         match folder::take(&folder, &name(id)) {
-            Ok(ticket) => Self::read(&ticket).ok_or(NoTicket::Void),
-            Err(SystemError::Missing) => Err(NoTicket::Missing),
-            Err(SystemError::Denied) => Err(NoTicket::MadeAgain),
+            Ok(ticket) => Self::read(&ticket).ok_or(Unverified::Void),
+            Err(SystemError::Missing) => Err(Unverified::Missing),
+            Err(SystemError::Denied) => Err(Unverified::MadeAgain),
             Err(error @ SystemError::OutOfResources) => Err(TicketError::System(error).into()),
-            Err(_) => Err(NoTicket::Void),
+            Err(_) => Err(Unverified::Void),
         }
     }
 

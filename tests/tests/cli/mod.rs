@@ -150,7 +150,8 @@ fn a_server_that_finds_no_map_says_where_it_looked_and_nothing_of_the_user() {
         (set(".config"), "~/.config/keyhole/context-map.toml"),
         (set("other"), "$XDG_CONFIG_HOME/keyhole/context-map.toml"),
     ] {
-        let said = format!("keyhole: map-missing: there is no context map at {looked}; create it;");
+        let said =
+            format!("keyhole: map-missing: there is no context map at {looked}; create it. ");
         let ends = |world: &World| world.client().ends_saying();
         for stderr in [ends(&world), ends(&world.arguments(["--bind", "a"]))] {
             assert!(stderr.starts_with(&said), "{stderr}");

@@ -133,7 +133,7 @@ fn what_is_refused_is_told_without_repeating_it_and_nothing_is_written() {
     let invalid = World::new().file("a.md", "a").map("[keys");
     for arguments in [&["setup", "cursor"][..], &["setup", "key", "~/a.md"]] {
         let ran = invalid.run(arguments).exits(1);
-        let _ = ran.only_complains("`keyhole check` shows why");
+        let _ = ran.only_complains("Run `keyhole check`");
     }
     // Also not as a word that the text has anyway.
     let world = World::new().map("[keys]\nidentifier-scanner = 'a.md'\n");

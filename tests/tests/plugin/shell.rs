@@ -132,11 +132,7 @@ fn a_map_that_cannot_be_used_is_told_to_a_session_without_a_path() {
             0o600,
             "--> the map:1\n  help: write an entry",
         ),
-        (
-            Some(""),
-            0o666,
-            "map-invalid: the context map cannot be used",
-        ),
+        (Some(""), 0o666, "map-invalid: The map cannot be used"),
     ] {
         let world = World::new();
         if let Some(text) = map {

@@ -19,17 +19,8 @@ pub struct Key(Box<str>);
 
 /// Why a text is not a key. It contains nothing of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
-    /// The text is empty.
-    #[error("a key is empty")]
-    Empty,
-    /// The text is longer than [`Key::MAX_LEN`].
-    #[error("a key is longer than 128 characters")]
-    TooLong,
-    /// A character is a blank, a control character or not ASCII.
-    #[error("a key may hold visible ASCII characters only, no blanks")]
-    NotVisibleAscii,
-}
+#[error("a key is 1 to 128 visible ASCII characters, no blanks")]
+pub struct BadKey;
 
 impl Key {
     /// The longest key, in characters; `wit/context.wit` says so.
@@ -60,15 +51,12 @@ impl Key {
 }
 
 impl TryFrom<&str> for Key {
-    type Error = KeyError;
+    type Error = BadKey;
 
-    fn try_from(text: &str) -> Result<Self, KeyError> {
-        match text.len() {
-            0 => Err(KeyError::Empty),
-            _ if !text.bytes().all(|b| b.is_ascii_graphic()) => Err(KeyError::NotVisibleAscii),
-            1..=Self::MAX_LEN => Ok(Self(text.into())),
-            _ => Err(KeyError::TooLong),
-        }
+    fn try_from(text: &str) -> Result<Self, BadKey> {
+        let fits = (1..=Self::MAX_LEN).contains(&text.len());
+        let fits = fits && text.bytes().all(|byte| byte.is_ascii_graphic());
+        fits.then(|| Self(text.into())).ok_or(BadKey)
     }
 }
 

@@ -35,9 +35,6 @@ pub struct Location {
 /// Why the map's location is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum LocationError {
-    /// `--map` was given an empty name.
-    #[error("--map needs the name of a file")]
-    EmptyName,
     /// Nothing says where the user's configuration is.
     #[error(
         "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
@@ -58,7 +55,6 @@ impl Location {
     ) -> Result<Self, LocationError> {
         let home = home(&variable);
         let file = match named {
-            Some(name) if name.as_os_str().is_empty() => return Err(LocationError::EmptyName),
             Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
             None => configuration(&variable)
                 .ok_or(LocationError::NoHome)?

@@ -13,9 +13,9 @@ mod reader;
 mod resolve;
 
 pub use binding::{BadBindingName, Binding, BindingName};
-use error::{Lines, Position};
+use error::Lines;
 pub use error::{MapError, MapMistake};
-pub use key::{Key, KeyError};
+pub use key::{BadKey, Key};
 pub use live::LiveMap;
 pub use location::{Location, LocationError, configuration, home};
 pub use resolve::{Unresolved, locate};
@@ -65,7 +65,9 @@ pub struct Entry {
     max_bytes: u64,
     agents: Option<Box<[AgentName]>>,
     withhold: bool,
-    at: Position,
+    line: u32,
+    /// The place in the text, in bytes. Do not show it: it may tell how long a key is.
+    place: usize,
 }
 
 impl Entry {
@@ -103,7 +105,7 @@ impl Entry {
 
     /// The line of the map on which the entry begins, from 1.
     pub fn line(&self) -> u32 {
-        self.at.line
+        self.line
     }
 }
 
@@ -112,8 +114,8 @@ impl Map {
     /// out of range is an error, never replaced by a default. One in the TOML itself comes first.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let text = str::from_utf8(bytes).map_err(|error| {
-            let at = Lines::of(bytes).position(error.valid_up_to());
-            MapMistake::new(at, "the map is not UTF-8 from here on".into(), None)
+            let line = Lines::of(bytes).at(error.valid_up_to());
+            MapMistake::new(line, "the map is not UTF-8 from here on".into(), None)
         })?;
         reader::read(text, location)
     }
@@ -163,7 +165,7 @@ impl Map {
     /// All bindings with their names, in the order of the text. Only for the user's own `check`.
     pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
         let mut bindings: Vec<_> = self.bindings.iter().collect();
-        bindings.sort_unstable_by_key(|(_, binding)| binding.entry.at);
+        bindings.sort_unstable_by_key(|(_, binding)| binding.entry.place);
         bindings
     }
 
@@ -171,7 +173,7 @@ impl Map {
     /// `check`: a call must not learn of any entry but its own.
     pub fn entries(&self) -> Vec<(&Key, &Entry)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
-        entries.sort_unstable_by_key(|(_, entry)| entry.at);
+        entries.sort_unstable_by_key(|(_, entry)| entry.place);
         entries
     }
 }

@@ -4,7 +4,7 @@
 //! No message quotes the map: what looks like a wrong field may be a key in the wrong
 //! place.
 
-use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, error::Lines};
+use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake, error::Lines};
 use crate::{
     agent::AgentName,
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
@@ -28,7 +28,6 @@ const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = 
 
 const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
 const REPEATED: &str = "remove one of the two";
-const BELOW: &str = r#"it belongs to the [header] above it; write it as two lines instead: [keys."KEY"] and path = "PATH""#;
 
 type Name<'a> = Spanned<Cow<'a, str>>;
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -40,51 +39,18 @@ pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
     let lines = Lines::of(text.as_bytes());
     let document = DeTable::parse(text).map_err(|error| {
         let byte = error.span().map_or(0, |span| span.start);
-        let (at, said) = (lines.position(byte), error.message());
-        let first = repeated(text, byte).filter(|_| said.contains("duplicate key"));
-        let (message, help) = match first {
-            Some(first) => {
-                let first = lines.position(first).line;
-                (format!("line {} repeats line {first}", at.line), REPEATED)
-            }
-            None if said.contains("duplicate key") => (format!("not TOML: {said}"), REPEATED),
-            None if said.contains("must be quoted") => (format!("not TOML: {said}"), UNQUOTED),
-            None => (format!("not TOML: {said}"), TOML_HELP),
+        let said = error.message();
+        let help = if said.contains("duplicate key") {
+            REPEATED
+        } else if said.contains("must be quoted") {
+            UNQUOTED
+        } else {
+            TOML_HELP
         };
-        MapMistake::new(at, message, Some(help))
+        let line = lines.at(byte);
+        MapMistake::new(line, format!("not TOML: {said}"), Some(help))
     })?;
     Reader { lines, location }.map(document.get_ref())
-}
-
-/// Where the name that the line at `byte` repeats stands for the first time. The text before
-/// that line can be parsed alone.
-fn repeated(text: &str, byte: usize) -> Option<usize> {
-    let (before, rest) = text.split_at_checked(text.get(..byte)?.rfind('\n')? + 1)?;
-    let line = rest.lines().next()?;
-    let is_header = |line: &&str| line.trim_start().starts_with('[');
-    let header = before.lines().rfind(is_header);
-    let header = header.filter(|_| !is_header(&line)).unwrap_or_default();
-    let path = format!("{header}\n{line}");
-    let (path, before) = (DeTable::parse(&path).ok()?, DeTable::parse(before).ok()?);
-    let (mut path, mut before) = (path.get_ref(), before.get_ref());
-    loop {
-        let (found, inside) = before.get_key_value(path.keys().next()?)?;
-        match (path.values().next()?.get_ref(), inside.get_ref()) {
-            (DeValue::Table(next), DeValue::Table(inside)) if !next.is_empty() => {
-                (path, before) = (next, inside);
-            }
-            _ => return Some(found.span().start),
-        }
-    }
-}
-
-/// Whether a table that dots made is an entry, as in `keys.K.path = "…"`: it has a field with a
-/// value, and not only the rest of a key.
-fn has_fields(table: &DeTable<'_>) -> bool {
-    let is_field = |(name, value): (&Name<'_>, &Value<'_>)| {
-        ENTRY_FIELDS.contains(&&**name.get_ref()) && !matches!(value.get_ref(), DeValue::Table(_))
-    };
-    table.iter().any(is_field)
 }
 
 /// What `read` makes of a field, if the table has it.
@@ -147,13 +113,9 @@ impl Reader<'_> {
                 max_bytes: default,
                 agents: None,
                 withhold: false,
-                at: self.at(name),
+                line: self.line(name),
+                place: name.span().start,
             },
-            // A table that a dot created has the position of the name before the dot.
-            DeValue::Table(fields) if value.span() == name.span() && !has_fields(fields) => {
-                let help = Some("put the whole key in quotes");
-                return Err(self.mistake(name, "a dot cuts this key in two", help));
-            }
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
                 self.file(name, value, fields, default)?
@@ -213,7 +175,8 @@ impl Reader<'_> {
             max_bytes: max_bytes.unwrap_or(default),
             agents: optional(fields, "agents", |value| self.agents(value))?,
             withhold: withhold.unwrap_or_default(),
-            at: self.at(name),
+            line: self.line(name),
+            place: name.span().start,
         })
     }
 
@@ -232,9 +195,10 @@ impl Reader<'_> {
     /// The list of agents that may have a file.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
+            let help = Some("without agents, any agent may use the key");
         self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
             let name = AgentName::in_map(self.string(value)?);
-            name.map_err(|error| self.mistake(value, error.to_string(), error.help()))
+            name.map_err(|error| self.mistake(value, error.to_string(), help))
         })
     }
 
@@ -313,28 +277,17 @@ impl Reader<'_> {
 
     /// Checks that the table has only known fields.
     fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
-        let is_unknown = |(name, _): &(&Name<'_>, _)| !known.contains(&&**name.get_ref());
-        let unknown = table.iter().filter(is_unknown);
-        let Some((name, value)) = unknown.min_by_key(|(name, _)| name.span().start) else {
+        let unknown = table
+            .keys()
+            .filter(|name| !known.contains(&&**name.get_ref()));
+        let Some(name) = unknown.min_by_key(|name| name.span().start) else {
             return Ok(());
         };
-        // An entry in its short form, which was appended as well.
-        let text = value.get_ref().as_str();
-        let is_entry = text.is_some_and(|path| path.ends_with(".md"));
-        let is_map = known == MAP_FIELDS;
-        let help = match MapMistake::meant(name.get_ref(), known.iter().copied()) {
+        let help = if MAP_FIELDS.contains(&&**name.get_ref()) {
             // Such a line was appended, and belongs to whatever table came last.
-            _ if MAP_FIELDS.contains(&&**name.get_ref()) => "move this line to the top of the map",
-            Some(meant) => &format!("did you mean {meant}?"),
-            None if is_entry && !is_map => BELOW,
-            None => {
-                let more = if is_map {
-                    "; a key goes into [keys.\"KEY\"]"
-                } else {
-                    ""
-                };
-                &format!("{has} {}{more}", known.join(", "))
-            }
+            "move this line to the top of the map"
+        } else {
+            &format!("{has} {}; a key goes into [keys.\"KEY\"]", known.join(", "))
         };
         Err(self.mistake(name, "unknown field", Some(help)))
     }
@@ -355,11 +308,11 @@ impl Reader<'_> {
         message: impl Into<String>,
         help: Option<&str>,
     ) -> MapMistake {
-        MapMistake::new(self.at(at), message.into(), help)
+        MapMistake::new(self.line(at), message.into(), help)
     }
 
-    fn at(&self, at: &Spanned<impl Sized>) -> Position {
-        self.lines.position(at.span().start)
+    fn line(&self, at: &Spanned<impl Sized>) -> u32 {
+        self.lines.at(at.span().start)
     }
 }
 

@@ -51,15 +51,8 @@ pub struct Sandbox {
 
 /// Why the component could not be made ready: an error of the build, not of a user's file.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SandboxError {
-    /// The engine refused its configuration or the image.
-    #[error("cannot load the component: {0:#}{hint}", hint = limit(.0))]
-    Load(wasmtime::Error),
-    /// The component imports what we do not link, or does not export the loader.
-    #[error("the component does not fit the contract: {0:#}")]
-    Contract(wasmtime::Error),
-}
+#[error("cannot load the component: {0:#}{hint}", hint = limit(.0))]
+pub struct SandboxError(#[from] pub wasmtime::Error);
 
 /// The limit that kept the engine from its memory, in words. wasmtime's errors are texts, which
 /// end in the system's number.
@@ -77,23 +70,22 @@ fn limit(error: &wasmtime::Error) -> &'static str {
 impl Sandbox {
     /// The guest that was built with this program.
     pub fn embedded(limits: Limits) -> Result<Self, SandboxError> {
-        let component = embedded::component(&Self::engine()?).map_err(SandboxError::Load)?;
+        let component = embedded::component(&Self::engine()?)?;
         Self::new(&component, limits)
     }
 
     /// An engine with the only configuration that precompiled images fit.
     pub fn engine() -> Result<Engine, SandboxError> {
-        Engine::new(&keyhole_engine::config()).map_err(SandboxError::Load)
+        Ok(Engine::new(&keyhole_engine::config())?)
     }
 
     /// Any component, confined like the embedded one: tests try hostile ones.
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
         let mut linker = Linker::new(component.engine());
-        reach::link(&mut linker).map_err(SandboxError::Contract)?;
+        reach::link(&mut linker)?;
         let component = linker
             .instantiate_pre(component)
-            .and_then(ContextLoaderPre::new)
-            .map_err(SandboxError::Contract)?;
+            .and_then(ContextLoaderPre::new)?;
         Ok(Self { component, limits })
     }
 

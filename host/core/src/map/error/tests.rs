@@ -1,6 +1,6 @@
 //! What the user reads if there is no usable map.
 
-use super::{Lines, MapError, MapMistake};
+use super::{MapError, MapMistake};
 use keyhole_walk::SystemError;
 
 #[test]
@@ -36,8 +36,7 @@ fn a_mistake_names_its_line_and_what_to_write() {
         (Some("write b"), "map.toml:2: no a; write b"),
         (None, "map.toml:2: no a"),
     ] {
-        let at = Lines::of(b"\n\n").position(1);
-        let source = MapMistake::new(at, "no a".to_owned(), help);
+        let source = MapMistake::new(2, "no a".to_owned(), help);
         let path = "map.toml".into();
         assert_eq!(MapError::Parse { path, source }.to_string(), said);
     }

@@ -77,35 +77,35 @@ fn a_map_without_keys_is_a_map() {
 /// A map on each line, the place and the message of its mistake, and the help if there
 /// is any. `¶` ends a line, and `{long}` is longer than any name or text may be.
 const MISTAKES: &str = r#"
-root = ['/a'] ⇒ 1 unknown field ⇒ did you mean roots?
-kyes = 1 ⇒ 1 unknown field ⇒ did you mean keys?
-max-bytes = 1 ⇒ 1 unknown field ⇒ did you mean max_bytes?
-[keys]¶k = { path = 'a.md', maxbytes = 1 } ⇒ 2 unknown field ⇒ did you mean max_bytes?
-[keys]¶k = { path = 'a.md', agent = 'x' } ⇒ 2 unknown field ⇒ did you mean agents?
-[keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold
-[keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ did you mean path?
+root = ['/a'] ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; a key goes into [keys."KEY"]
+kyes = 1 ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; a key goes into [keys."KEY"]
+max-bytes = 1 ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; a key goes into [keys."KEY"]
+[keys]¶k = { path = 'a.md', maxbytes = 1 } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
+[keys]¶k = { path = 'a.md', agent = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
+[keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
+[keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
 [keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path ⇒ add a line: path = "…"
-[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one of the two
-[keys]¶k = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one of the two
-[keys."k"]¶path = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one of the two
-[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one of the two
-max_bytes = 1¶max_bytes = 2 ⇒ 2 line 2 repeats line 1
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 not TOML: duplicate key ⇒ remove one of the two
+[keys]¶k = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys."k"] ⇒ 5 not TOML: duplicate key ⇒ remove one of the two
+[keys."k"]¶path = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys.k] ⇒ 5 not TOML: duplicate key ⇒ remove one of the two
+[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 not TOML: duplicate key ⇒ remove one of the two
+max_bytes = 1¶max_bytes = 2 ⇒ 2 not TOML: duplicate key
 [keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key ⇒ remove one of the two
 [keys.k]¶path = ~/a.md ⇒ 2 not TOML: string values must be quoted, expected literal string ⇒ put straight quotes around the value: path = "…"
 [keys]¶k = "a.md ⇒ 2 not TOML: invalid basic string, expected `"`
 [keys¶ ⇒ 1 not TOML: unclosed table, expected `]` ⇒ write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\
-[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one of the two
-max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 line 5 repeats line 2
+[keys]¶[keys] ⇒ 2 not TOML: duplicate key ⇒ remove one of the two
+max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 not TOML: duplicate key
 [keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ move this line to the top of the map
-[keys]¶'' = 'a.md' ⇒ 2 a key is empty
-[keys]¶'a b' = 'a.md' ⇒ 2 a key may hold visible ASCII characters only, no blanks
-[keys]¶"a\u0000" = 'a.md' ⇒ 2 a key may hold visible ASCII characters only, no blanks
-[keys]¶{long} = 'a.md' ⇒ 2 a key is longer than 128 characters
-[keys]¶a.md = 'a.md' ⇒ 2 a dot cuts this key in two
-[keys.a.b]¶path = 'a.md' ⇒ 1 a dot cuts this key in two
-[keys]¶a.path.md = 'a.md' ⇒ 2 a dot cuts this key in two
+[keys]¶'' = 'a.md' ⇒ 2 a key is 1 to 128 visible ASCII characters, no blanks
+[keys]¶'a b' = 'a.md' ⇒ 2 a key is 1 to 128 visible ASCII characters, no blanks
+[keys]¶"a\u0000" = 'a.md' ⇒ 2 a key is 1 to 128 visible ASCII characters, no blanks
+[keys]¶{long} = 'a.md' ⇒ 2 a key is 1 to 128 visible ASCII characters, no blanks
+[keys]¶a.md = 'a.md' ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
+[keys.a.b]¶path = 'a.md' ⇒ 1 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
+[keys]¶a.path.md = 'a.md' ⇒ 2 expected a string; found: table
 keys.k.agents = ['a'] ⇒ 1 this entry has no path
-keys.k.path = 'a.md'¶keys.k.agent = ['a'] ⇒ 2 unknown field ⇒ did you mean agents?
+keys.k.path = 'a.md'¶keys.k.agent = ['a'] ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
 [keys]¶k = '' ⇒ 2 a path is empty
 [keys]¶k = { path = '' } ⇒ 2 a path is empty
 [keys]¶k = '~' ⇒ 2 only ~/ may be short
@@ -129,13 +129,13 @@ roots = ['/a', 1] ⇒ 1 expected a string; found: integer
 [keys]¶k = { path = 'a.md', withhold = true } ⇒ 2 withhold needs agents ⇒ add a line: agents = ["NAME"]
 [keys]¶k = { path = 'a.md', agents = ['x'], withhold = 1 } ⇒ 2 expected true or false; found: integer
 [keys]¶k = { path = 'a.md', agents = [] } ⇒ 2 this list is empty
-[keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2 an agent's name is empty
-[keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2 an agent's name may hold visible characters only, no blanks
-[keys]¶k = { path = 'a.md', agents = ["a\u200bb"] } ⇒ 2 an agent's name may hold visible characters only, no blanks
-[keys]¶k = { path = 'a.md', agents = ['{long}'] } ⇒ 2 an agent's name is longer than 128 characters
-[keys]¶k = { path = 'a.md', agents = ['*'] } ⇒ 2 an agent's name holds no *: it means one agent ⇒ name each agent, or remove agents: then any agent may use the key
-[keys]¶k = { path = 'a.md', agents = ['a', 'acme:*'] } ⇒ 2 an agent's name holds no *: it means one agent ⇒ name each agent, or remove agents: then any agent may use the key
-[key] ⇒ 1 unknown field ⇒ did you mean keys?
+[keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2 an agent's name is 1 to 128 visible characters, no blanks and no * ⇒ without agents, any agent may use the key
+[keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2 an agent's name is 1 to 128 visible characters, no blanks and no * ⇒ without agents, any agent may use the key
+[keys]¶k = { path = 'a.md', agents = ["a\u200bb"] } ⇒ 2 an agent's name is 1 to 128 visible characters, no blanks and no * ⇒ without agents, any agent may use the key
+[keys]¶k = { path = 'a.md', agents = ['{long}'] } ⇒ 2 an agent's name is 1 to 128 visible characters, no blanks and no * ⇒ without agents, any agent may use the key
+[keys]¶k = { path = 'a.md', agents = ['*'] } ⇒ 2 an agent's name is 1 to 128 visible characters, no blanks and no * ⇒ without agents, any agent may use the key
+[keys]¶k = { path = 'a.md', agents = ['a', 'acme:*'] } ⇒ 2 an agent's name is 1 to 128 visible characters, no blanks and no * ⇒ without agents, any agent may use the key
+[key] ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; a key goes into [keys."KEY"]
 'k-1' = 'a.md' ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; a key goes into [keys."KEY"]
 [keys]¶z = 1¶a = { max_bytes = 0, path = '' } ⇒ 2 expected a path or a table with a path; found: integer
 [keys]¶b = { path = 'b.md', max_bytes = 0 }¶a = { path = '' } ⇒ 2 max_bytes must be 1 to 8388608
@@ -144,10 +144,10 @@ bindings = 1 ⇒ 1 expected a table: write [bindings.NAME]; found: integer
 [bindings.A]¶path = 'a.md' ⇒ 1 a binding's name is 1 to 64 of a to z, digits and -
 [bindings.a] ⇒ 1 this entry has no path ⇒ add a line: path = "…"
 [bindings.a]¶title = 7 ⇒ 1 this entry has no path ⇒ add a line: path = "…"
-[bindings.a]¶pth = 'a.md' ⇒ 2 unknown field ⇒ did you mean path?
-[bindings.a]¶path = 'a.md'¶namespace = 'n' ⇒ 3 unknown field ⇒ a binding has path, max_bytes, agents, title, description
-[bindings.a]¶path = 'a.md'¶k-1 = 'b.md' ⇒ 3 unknown field ⇒ it belongs to the [header] above it; write it as two lines instead: [keys."KEY"] and path = "PATH"
-[keys.k]¶path = 'a.md'¶'k-1' = '~/b.md' ⇒ 3 unknown field ⇒ it belongs to the [header] above it; write it as two lines instead: [keys."KEY"] and path = "PATH"
+[bindings.a]¶pth = 'a.md' ⇒ 2 unknown field ⇒ a binding has path, max_bytes, agents, title, description; a key goes into [keys."KEY"]
+[bindings.a]¶path = 'a.md'¶namespace = 'n' ⇒ 3 unknown field ⇒ a binding has path, max_bytes, agents, title, description; a key goes into [keys."KEY"]
+[bindings.a]¶path = 'a.md'¶k-1 = 'b.md' ⇒ 3 unknown field ⇒ a binding has path, max_bytes, agents, title, description; a key goes into [keys."KEY"]
+[keys.k]¶path = 'a.md'¶'k-1' = '~/b.md' ⇒ 3 unknown field ⇒ an entry has path, max_bytes, agents, withhold; a key goes into [keys."KEY"]
 [bindings.a]¶path = '~b.md' ⇒ 2 only ~/ may be short
 [bindings.a]¶path = 'a.md'¶max_bytes = 0 ⇒ 3 max_bytes must be 1 to 8388608
 [bindings.a]¶path = 'a.md'¶agents = [] ⇒ 3 this list is empty
