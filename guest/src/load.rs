@@ -21,9 +21,8 @@ pub trait Directory {
     /// A file that was opened.
     type File: File;
 
-    /// Whether `name` is a regular file, without opening it. This is only a hint,
-    /// because the name may mean another file later: it avoids opening a file that
-    /// would block.
+    /// Whether `name` is a regular file, without opening it. This is only a hint, because the name
+    /// may mean another file later: it avoids opening a file that would block.
     fn is_regular(&self, name: &str) -> Result<bool, LoadError>;
 
     /// Opens `name` for reading, once it has settled.

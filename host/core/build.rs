@@ -1,5 +1,4 @@
-//! Builds the guest, turns it into a component, and precompiles it. `sandbox`
-//! embeds the results.
+//! Builds the guest, turns it into a component, and precompiles it. `sandbox` embeds the results.
 #![expect(
     clippy::disallowed_methods,
     reason = "it runs when the program is built"

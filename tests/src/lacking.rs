@@ -22,7 +22,7 @@ pub fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send)
 }
 
 /// Runs `then`, and what it starts, as on a disk with a fault: each question what a mapped name
-/// is fails with `EIO`. The filter knows the question by what it asks for: the type alone, which
+/// is fails with `EIO`. The filter knows the question by its flag, to follow no link, with which
 /// the program asks of nothing else.
 pub fn with_failing_disk<T: Send>(then: impl FnOnce() -> T + Send) -> T {
     in_a_thread(|| {

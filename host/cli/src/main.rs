@@ -1,5 +1,4 @@
-//! The `keyhole` command: its subcommands, and their exit codes. `arguments` has what they
-//! take.
+//! The `keyhole` command: its subcommands, and their exit codes. `arguments` has what they take.
 #![forbid(unsafe_code)]
 
 mod arguments;

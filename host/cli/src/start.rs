@@ -213,9 +213,8 @@ fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<F
     Ok(None)
 }
 
-/// What of the wall does not stand, and what to do; or why the map cannot be used, which is
-/// why. Clients keep what a server prints, so it contains neither a binding's name nor the
-/// map's path.
+/// What of the wall does not stand, and what to do; or why the map cannot be used, which is why.
+/// Clients keep what a server prints, so it contains neither a binding's name nor the map's path.
 pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
     let text = match map {
         Err(MapError::Missing { .. }) if *live.location() == Location::nowhere() => {

@@ -1,12 +1,11 @@
 //! `keyhole withhold`: takes out of an agent's report what quotes its document, before the
 //! agent's parent reads it.
 //!
-//! The plugin's module asks, on standard input. When an agent starts, it asks whom the map
-//! names, whether this agent's document would load, and whether its reports are withheld. When
-//! an agent reports or sends a message, it asks for the text without quotations. In a client
-//! without modules, a SubagentStop hook can only have the agent write its report again. Nothing
-//! is verified here: whoever may run this may run `keyhole inject` as well, and read the
-//! document.
+//! The plugin's module asks, on standard input. When an agent starts, it asks whom the map names,
+//! whether this agent's document would load, and whether its reports are withheld. When an agent
+//! reports or sends a message, it asks for the text without quotations. In a client without
+//! modules, a SubagentStop hook can only have the agent write its report again. Nothing is verified
+//! here: whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
     guard::{HookError, NOT_UNDERSTOOD, names, parse, read_input, write_answer},

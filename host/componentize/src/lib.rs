@@ -1,10 +1,9 @@
 //! Turns a guest into an image that the host can run. Build scripts use it.
 //!
-//! There are three steps, each a function: [`core_module`] compiles a crate for wasm,
-//! [`component`] wraps it into a component that carries its WIT, [`precompile`]
-//! turns that into machine code for one target. The host embeds the machine code, so
-//! that it needs no compiler at run time. [`describe`] says what a component really
-//! imports.
+//! There are three steps, each a function: [`core_module`] compiles a crate for wasm, [`component`]
+//! wraps it into a component that carries its WIT, [`precompile`] turns that into machine code for
+//! one target. The host embeds the machine code, so that it needs no compiler at run time.
+//! [`describe`] says what a component really imports.
 //!
 //! This crate has the compiler, so only build scripts may depend on it. The one of
 //! `keyhole-core` shows the three steps.

@@ -14,7 +14,7 @@ pub struct AgentName(Arc<str>);
 #[error("the agent's name cannot be used")]
 pub struct BadAgentName;
 
-/// Why a map cannot name such an agent.
+/// A map cannot name such an agent: see [`AgentName::in_map`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an agent's name is 1 to 128 visible characters, no blanks and no *")]
 pub struct UnusableName;

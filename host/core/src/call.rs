@@ -13,8 +13,7 @@ use std::time::Instant;
 pub enum Target {
     /// The file of this key. The key comes from the caller, and may be anything.
     Key(String),
-    /// The file of the binding of this name. The name comes from the operator. There is no
-    /// key.
+    /// The file of the binding of this name. The name comes from the operator. There is no key.
     Bound(BindingName),
     /// The file of this key. The key comes from the operator.
     Given(Key),
@@ -36,8 +35,7 @@ pub fn call<M: Maps>(
     if Instant::now() >= deadline {
         return Err(Refusal::TimedOut);
     }
-    // This comes first: a caller that is not verified learns nothing, not even
-    // about the map.
+    // This comes first: a caller that is not verified learns nothing, not even about the map.
     let (agent, ticketed) = caller.verify()?;
     let map = maps.map_now(deadline)?;
     let agent = agent.as_ref();

@@ -1,8 +1,7 @@
 //! Who makes a call, as far as the server can know it.
 //!
-//! A verified ticket says it, or else the operator; otherwise the caller is
-//! unknown. The server never takes it from a parameter: a model fills in
-//! parameters.
+//! A verified ticket says it, or else the operator; otherwise the caller is unknown. The server
+//! never takes it from a parameter: a model fills in parameters.
 
 use crate::{
     agent::AgentName,

@@ -1,5 +1,4 @@
-//! The right to read one file. Resolution makes it, and the sandbox confines the
-//! guest to it.
+//! The right to read one file. Resolution makes it, and the sandbox confines the guest to it.
 
 use crate::refusal::Refusal;
 use keyhole_walk::Handle;

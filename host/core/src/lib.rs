@@ -1,13 +1,11 @@
 //! Who may have which file, and how they get it. This crate knows no protocol.
 //!
-//! A call names a key, and gets the file. These parts are between the two, in the order of a
-//! call:
+//! A call names a key, and gets the file. These parts are between the two, in the order of a call:
 //!
 //! 1. [`Loader`]: one call end to end, within its [`limits`].
 //! 2. [`Caller`]: who calls, as far as the server can know it.
-//! 3. [`LiveMap`]: the map as it is now. [`Map::find_for`] says whether this caller may use
-//!    this key. [`Maps::resolve`] turns the entry into a [`Grant`]: an open directory,
-//!    and a name in it.
+//! 3. [`LiveMap`]: the map as it is now. [`Map::find_for`] says whether this caller may use this
+//!    key. [`Maps::resolve`] turns the entry into a [`Grant`]: an open directory, and a name in it.
 //! 4. [`sandbox`]: a new store for the guest, with that grant and nothing else. The
 //!    guest, a component that is built into this crate, decides whether the call may
 //!    have the file, and reads it.
@@ -69,9 +67,9 @@ pub use loader::{Content, Loader};
 pub use map::{
     BadBindingName, BadKey, Binding, BindingName, Entry, Key, LiveMap, Location, LocationError,
     Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,
-pub use ticket::Unverified;
 };
 pub use refusal::Refusal;
+pub use ticket::Unverified;
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {

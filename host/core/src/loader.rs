@@ -86,8 +86,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
         });
         let (tell, told) = oneshot::channel();
         let (guest, late) = (Arc::clone(&self.guest), Arc::clone(&self.late));
-        // In a task of its own: so a guest whose caller went away is still stopped at its
-        // deadline.
+        // In a task of its own: so a guest whose caller went away is still stopped at its deadline.
         spawn(async move {
             let Ok(done) = timeout_at(deadline, &mut ran).await else {
                 guest.interrupt();

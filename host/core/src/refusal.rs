@@ -2,9 +2,10 @@
 
 use keyhole_walk::{SystemError, WalkError};
 
-/// Makes the codes. Each row has its meaning, its stable name, as the protocol sends it, whether
-/// to call again, what is wrong, and what the user can do. The texts tell no more about any key
-/// or file than the code itself. docs/refusals.md is made from them.
+/// Makes the codes. Each row has its stable name, as the protocol sends it, whether to call again,
+/// what is wrong, and what the user can do; and before that, what these texts do not say of its
+/// meaning. They tell no more about any key or file than the code itself. docs/refusals.md is made
+/// from them.
 macro_rules! codes {
     ($($(#[$meaning:meta])* $code:ident $name:literal $then:ident $wrong:literal $remedy:literal;)*) => {
         /// Why a call got no content.
@@ -71,47 +72,36 @@ codes! {
     UnknownKey "unknown-key" STOP
         "The map has no such key, or no binding of this name, for this caller."
         "Check the key or the name, and the `agents` of its entry; the plugin's agent is keyhole:privacy-scanner.";
-    /// There is no map.
     MapMissing "map-missing" STOP
         "There is no map."
         "Run `keyhole setup`, or create one: `keyhole check` says where.";
-    /// There is a map, but it cannot be used.
     MapInvalid "map-invalid" STOP
         "The map cannot be used, so every call is refused."
         "Run `keyhole check`, which shows the line.";
-    /// The name in the map, or the name of the real file, does not end in `.md`.
     NotMarkdown "not-markdown" STOP
         "The file's name, in the map or behind a link, does not end in .md."
         "Rename it, and correct the map.";
-    /// The mapped file is not there.
     NotFound "not-found" STOP
         "The mapped file is not there."
         "Restore it, or correct the map.";
-    /// The mapped name is a directory, FIFO, socket or device.
     NotAFile "not-a-file" STOP
         "What is mapped is a directory, FIFO, socket or device."
         "Map a Markdown file.";
-    /// The mapped file is outside the map's `roots`, or a symbolic link has replaced it.
     OutsideRoot "outside-root" STOP
         "The file lies outside `roots`, or a link took its place during the call."
         "Move the file, or add its folder to `roots`.";
-    /// Others could change the mapped file, or a directory or a link on its path.
     Untrusted "untrusted" STOP
         "Somebody other than you and root could change the file, or a folder or link on its path."
         "Take that right away: `keyhole check` names the place.";
-    /// The operating system does not let us read the file.
     PermissionDenied "permission-denied" STOP
         "The operating system does not let Keyhole read the file."
         "Check its permissions, and those of the folders above it.";
-    /// The file is larger than its limit, or longer than what Claude Code passes to its model.
     TooLarge "too-large" STOP
         "The file is over its limit, or over the 500,000 characters that Claude Code takes."
         "Shorten it. Raise `max_bytes` only where Keyhole's own default of 1 MiB is the limit.";
-    /// The file's bytes are not UTF-8.
     NotUtf8 "not-utf8" STOP
         "The file is not UTF-8 text."
         "Save it as UTF-8.";
-    /// The file was written to while it was read.
     Changed "changed" AGAIN
         "Somebody was writing to the file."
         "Try again when nobody does.";
@@ -125,15 +115,13 @@ codes! {
     RestartNeeded "restart-needed" STOP
         "The server may read only what the map's roots were when it started."
         "Restart it (in Claude Code: /mcp, reconnect). If that does not help, something else restricts it: SELinux, AppArmor, a network folder's server.";
-    /// Too many calls wait, or the call has waited too long.
     Busy "busy" AGAIN
         "Too many calls are waiting."
         "Try again in a moment.";
-    /// The operating system gave the server no file descriptor, thread or memory for the call.
     OutOfResources "out-of-resources" AGAIN
         "The server has too few file descriptors, threads or memory."
         "Raise its limits (ulimit -n, -u, -v), then try again.";
-    /// Any other failure. This is our bug, not the user's error.
+    /// This is our bug, not the user's error.
     Internal "internal" AGAIN
         "Keyhole failed."
         "Try again, and report it if it repeats.";

@@ -1,11 +1,10 @@
 //! One-time tickets: how the guard tells the server who makes a call.
 //!
-//! The client asks the guard before a call, and then sends the call to the server, with the
-//! same id. A ticket is a file in a private folder of the two processes' user: the plugin's
-//! data folder, or one that `serve` and `guard` are both told. Its name comes from the id; its
-//! text names the agent, and the key that it asked for. It is valid for a minute, and can be
-//! redeemed once. The user can read the mapped files anyway: so a ticket tells agents apart,
-//! not users.
+//! The client asks the guard before a call, and then sends the call to the server, with the same
+//! id. A ticket is a file in a private folder of the two processes' user: the plugin's data folder,
+//! or one that `serve` and `guard` are both told. Its name comes from the id; its text names the
+//! agent, and the key that it asked for. It is valid for a minute, and can be redeemed once. The
+//! user can read the mapped files anyway: so a ticket tells agents apart, not users.
 //!
 //! Another server may have taken the name of ours, and gets the call instead. So the call
 //! need not hold the key. And beside a ticket the guard leaves a receipt: after the call,
@@ -34,8 +33,7 @@ pub const LIFE: Duration = Duration::from_secs(60);
 /// for it any more.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
 
-/// The most files that one clean-up looks at, so that a folder that someone filled
-/// delays no call.
+/// The most files that one clean-up looks at, so that a folder that someone filled delays no call.
 const MAX_SWEPT: usize = 256;
 
 /// What a ticket says.
@@ -82,7 +80,8 @@ impl From<io::Error> for TicketError {
     }
 }
 
-/// Why a call has no ticket. No message depends on the map.
+/// Why a caller is not verified. Callers learn only [`Unverified::code`]; the text is for the
+/// user, and holds no name, key or path. It does not depend on the map.
 #[derive(Debug, thiserror::Error)]
 pub enum Unverified {
     /// The client does not say which call it is.
@@ -106,6 +105,7 @@ pub enum Unverified {
     #[error(
         "no ticket: the folder that Keyhole keeps them in was made again since this server started"
     )]
+    MadeAgain,
     /// The ticket is another agent's.
     #[error("the ticket is for another agent than the one that --agent names")]
     OtherAgent,
@@ -119,7 +119,6 @@ impl Unverified {
             _ => Refusal::CallerNotVerified,
         }
     }
-    MadeAgain,
 }
 
 impl Tickets {

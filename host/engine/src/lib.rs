@@ -15,10 +15,9 @@ pub const SLOTS: u32 = 16;
 /// wasmtime's own default, 4 GiB, fails under `ulimit -v`.
 pub const MAX_MEMORY: usize = 18 << 20;
 
-/// Memory that a slot keeps between calls, in bytes, instead of returning it to the
-/// operating system and asking for it again, which takes half a millisecond for a file of
-/// 1 MiB: as much as such a file needs. What a call had of it is overwritten with zeros
-/// before the next.
+/// Memory that a slot keeps between calls, in bytes, instead of returning it to the operating
+/// system and asking for it again, which takes half a millisecond for a file of 1 MiB: as much as
+/// such a file needs. What a call had of it is overwritten with zeros before the next.
 const KEPT_MEMORY: usize = 1280 << 10;
 
 /// Unmapped address space after a memory, in bytes. With a reservation under 4 GiB each
@@ -33,8 +32,7 @@ const WASM_STACK: usize = 256 << 10;
 pub fn config() -> Config {
     let mut config = Config::new();
     config
-        // What the guest may consist of: a component, with only the features that it
-        // needs.
+        // What the guest may consist of: a component, with only the features that it needs.
         .wasm_component_model(true)
         .concurrency_support(false)
         .wasm_simd(false)

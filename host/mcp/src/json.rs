@@ -82,8 +82,7 @@ fn escape_byte(byte: u8, out: &mut Vec<u8>) {
 /// How many bytes are looked at together.
 const WORD: usize = 8;
 
-/// Where the first byte is that must be escaped: a control character, a quote, a
-/// backslash.
+/// Where the first byte is that must be escaped: a control character, a quote, a backslash.
 fn find_special(word: [u8; WORD]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([0x01; WORD]);
     const HIGHS: u64 = u64::from_le_bytes([0x80; WORD]);

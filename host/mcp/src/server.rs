@@ -1,5 +1,4 @@
-//! What the server answers. Only requests that `message.rs` lets through arrive
-//! here.
+//! What the server answers. Only requests that `message.rs` lets through arrive here.
 
 use super::{
     message::CALL_ID,
@@ -33,8 +32,7 @@ const VERSIONS: &[ProtocolVersion] = &[
 
 /// The source of documents: a [`Loader`], except in tests.
 pub trait Load: Send + Sync + 'static {
-    /// Loads the document that `caller` asks for. Dropping the future abandons the
-    /// call.
+    /// Loads the document that `caller` asks for. Dropping the future abandons the call.
     fn load(
         &self,
         target: Target,
@@ -103,7 +101,7 @@ impl<L: Load> ServerHandler for Server<L> {
         Cow::Borrowed(VERSIONS)
     }
 
-    /// A client that asks for 2025-03-26 is offered the next.
+    /// rmcp would keep the version that was asked for, and not the one that is agreed to.
     async fn initialize(
         &self,
         mut request: InitializeRequestParams,

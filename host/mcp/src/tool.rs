@@ -179,15 +179,13 @@ pub(super) fn fields(value: Value) -> JsonObject {
     }
 }
 
-/// Whether Claude Code would write this text to a file that the parent can read,
-/// instead of giving it to its model. It counts UTF-16 units. A text
-/// never has more of these than bytes.
+/// Whether Claude Code would write this text to a file that the parent can read, instead of giving
+/// it to its model. It counts UTF-16 units. A text never has more of these than bytes.
 pub(super) fn is_too_long_for_claude(text: &str) -> bool {
     text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
 }
 
-/// The answer with the document. It is one text block, so that the document is not
-/// sent twice.
+/// The answer with the document. It is one text block, so that the document is not sent twice.
 pub(super) fn document(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }

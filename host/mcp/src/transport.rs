@@ -36,9 +36,8 @@ use tokio::{
 /// client may add in `_meta`.
 const MAX_LINE_BYTES: u32 = 1 << 20;
 
-/// The least that a request counts for, in bytes: its task, its table entries, its
-/// answer. So at most 1024 requests are in flight, four times as many as may wait
-/// for the loader.
+/// The least that a request counts for, in bytes: its task, its table entries, its answer. So at
+/// most 1024 requests are in flight, four times as many as may wait for the loader.
 const MIN_REQUEST_BYTES: u32 = 1024;
 
 /// So much of a document is escaped before it is written.

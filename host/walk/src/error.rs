@@ -10,8 +10,7 @@ pub(crate) type Result<T, E = SystemError> = std::result::Result<T, E>;
 /// Why the system did not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SystemError {
-    /// No file has this name, or none can have it; or it is a file and should be a
-    /// directory.
+    /// No file has this name, or none can have it; or it is a file and should be a directory.
     #[error("nothing is there")]
     Missing,
     /// The operating system does not let us look or read.

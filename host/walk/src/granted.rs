@@ -24,8 +24,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// A file that has not changed for this long has settled. No write of a served file takes
-/// longer.
+/// A file that has not changed for this long has settled. No write of a served file takes longer.
 pub const RECENT: Duration = Duration::from_secs(10);
 
 /// The time between two looks at a file that was changed lately. A program that saves in

@@ -9,9 +9,8 @@
 //! Any user may have part of their line changed (`chfn`). So both files are read as bytes,
 //! and only the lines that count: those of the group, and of the users who are in it.
 //!
-//! macOS keeps its users elsewhere (Open Directory): there, these files are for
-//! single-user mode, and name only root in groups that have other members. So no group
-//! counts.
+//! macOS keeps its users elsewhere (Open Directory): there, these files are for single-user mode,
+//! and name only root in groups that have other members. So no group counts.
 
 use crate::{
     FileSystem, SystemError, WalkError, Walker,
@@ -26,8 +25,7 @@ const MOST: u64 = 1 << 20;
 const USERS: &str = "/etc/passwd";
 const GROUPS: &str = "/etc/group";
 
-/// The users and the groups, as the two files were at one moment; or which one could not be
-/// read.
+/// The users and the groups, as the two files were at one moment; or which one could not be read.
 #[derive(Debug)]
 pub struct GroupFiles(Result<(Vec<u8>, Vec<u8>), &'static str>);
 

@@ -64,9 +64,8 @@ const MAX_LINKS: usize = 40;
 /// Without an attacker, it is replaced once.
 const ATTEMPTS: usize = 3;
 
-/// The names that one walk takes at most, with those of all links. A link of 800 names that
-/// ends at itself would lead through 32,000 directories otherwise. No path of a user has a
-/// tenth of this.
+/// The names that one walk takes at most, with those of all links. A link of 800 names that ends at
+/// itself would lead through 32,000 directories otherwise. No path of a user has a tenth of this.
 const MAX_STEPS: usize = 1024;
 
 /// The end of a walk.
@@ -77,8 +76,7 @@ pub struct Walked<H> {
     pub handle: H,
     /// What `handle` reported when it was judged.
     pub stat: Stat,
-    /// For [`Policy::NAME`], the name; it is not a link, as far as one look tells.
-    /// Otherwise empty.
+    /// For [`Policy::NAME`], the name; it is not a link, as far as one look tells. Otherwise empty.
     pub name: OsString,
     /// The real path of the directory where the walk ended, as it was then.
     pub path: PathBuf,

@@ -24,9 +24,8 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-/// What was opened before the process lost the right to open it: `/proc/self/mountinfo`, which
-/// says what is mounted at the time when it is read. One thread at a time reads it, from its
-/// beginning.
+/// What was opened before the process lost the right to open it: `/proc/self/mountinfo`, which says
+/// what is mounted at the time when it is read. One thread at a time reads it, from its beginning.
 static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 
 /// Reads now what this process cannot read any more when it may open files beneath its roots
@@ -129,8 +128,7 @@ struct Ids {
 }
 
 impl Ids {
-    /// No command changes its user. The files are read before the wall, behind which nobody
-    /// can.
+    /// No command changes its user. The files are read before the wall, behind which nobody can.
     fn get() -> Self {
         static IDS: OnceLock<Ids> = OnceLock::new();
         *IDS.get_or_init(|| {

@@ -1,27 +1,23 @@
 //! The walk's interface on macOS.
 //!
-//! macOS has no `O_PATH`: no descriptor that only identifies something. The closest is
-//! a descriptor for events, which does not prevent a volume from being ejected; and a
-//! link itself can be opened. Unlike on Linux, this needs the right to read. A
-//! directory that may only be searched is opened for searching, if the system supports
-//! it (`O_SEARCH`); otherwise the walk ends there with
+//! macOS has no `O_PATH`: no descriptor that only identifies something. The closest is a descriptor
+//! for events, which does not prevent a volume from being ejected; and a link itself can be opened.
+//! Unlike on Linux, this needs the right to read. A directory that may only be searched is opened
+//! for searching, if the system supports it (`O_SEARCH`); otherwise the walk ends there with
 //! [`SystemError::Denied`].
 //!
 //! What is special about paths on macOS, and how the walk treats it:
 //!
-//! - `/tmp`, `/var` and `/etc` are root's links in `/`, to `private/…`: the walk
-//!   follows and judges them like any other. A firmlink (`/Users`) is no link for a
-//!   walk, and `..` goes back to the directory that was passed, not to the firmlink's
-//!   other side.
-//! - `/.vol/…`, `/.nofollow/…` and `/.resolve/…` have a meaning only at the start of
-//!   the path that a call gets. Each call here gets one name, so they are ordinary
-//!   names. So is `..namedfork`, which leads from a file to its resource fork: the walk
-//!   never enters a file.
-//! - Most disks treat `A.MD` and `a.md` as one name, and composed and decomposed
-//!   letters too. Nothing is identified by its name: a root, and whether something lies in a
-//!   directory, are decided by device and inode. The name that has
-//!   to end in `.md` is the one in the map, or in the link's target; on the disk it can
-//!   be `A.MD`.
+//! - `/tmp`, `/var` and `/etc` are root's links in `/`, to `private/…`: the walk follows and judges
+//!   them like any other. A firmlink (`/Users`) is no link for a walk, and `..` goes back to the
+//!   directory that was passed, not to the firmlink's other side.
+//! - `/.vol/…`, `/.nofollow/…` and `/.resolve/…` have a meaning only at the start of the path that
+//!   a call gets. Each call here gets one name, so they are ordinary names. So is `..namedfork`,
+//!   which leads from a file to its resource fork: the walk never enters a file.
+//! - Most disks treat `A.MD` and `a.md` as one name, and composed and decomposed letters too.
+//!   Nothing is identified by its name: a root, and whether something lies in a directory, are
+//!   decided by device and inode. The name that has to end in `.md` is the one in the map, or in
+//!   the link's target; on the disk it can be `A.MD`.
 //! - macOS itself decides who may read `~/Documents` and the like: it asks for the
 //!   program that started us. If it says no, that is `EPERM`: [`SystemError::Denied`].
 //! - The first read fetches a file whose content is in a cloud. This can take longer
@@ -60,11 +56,10 @@ const EVENTS_ONLY: OFlags = OFlags::from_bits_retain(0x8000);
 /// it treats it as the right to read.
 const SEARCH: OFlags = OFlags::from_bits_retain(0x4000_0000);
 
-/// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a lease
-/// (of Apple's own programs) for its holder. SYMLINK opens a link itself instead of
-/// following it; with NOFOLLOW as well, the kernel would refuse the link.
-/// `O_NOFOLLOW_ANY` would add nothing: each name is one component; and the kernel
-/// refuses it together with NOFOLLOW.
+/// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a lease (of Apple's
+/// own programs) for its holder. SYMLINK opens a link itself instead of following it; with NOFOLLOW
+/// as well, the kernel would refuse the link. `O_NOFOLLOW_ANY` would add nothing: each name is one
+/// component; and the kernel refuses it together with NOFOLLOW.
 const HOLD: OFlags = EVENTS_ONLY
     .union(OFlags::SYMLINK)
     .union(OFlags::NONBLOCK)

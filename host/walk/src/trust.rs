@@ -1,11 +1,10 @@
 //! Whether nobody but the user and root could have changed something.
 //!
-//! An object is trusted if the user or root owns it, and its mode lets nobody else
-//! write to it. Root can change anything anyway. This holds for the map, a
-//! mapped file, a root, every link on the way to one of them, and every directory from `/`
-//! on. So a directory that several users share is refused, as OpenSSH refuses it
-//! (`StrictModes`): whoever may write there could put one of the user's own files in the
-//! place of another.
+//! An object is trusted if the user or root owns it, and its mode lets nobody else write to it.
+//! Root can change anything anyway. This holds for the map, a mapped file, a root, every link on
+//! the way to one of them, and every directory from `/` on. So a directory that several users share
+//! is refused, as OpenSSH refuses it (`StrictModes`): whoever may write there could put one of the
+//! user's own files in the place of another.
 //!
 //! In a sticky directory, such as `/tmp`, others may create files, but not move or remove
 //! what belongs to somebody else. So a path may pass it, to a directory. But a file or a link
@@ -26,8 +25,7 @@ const STICKY: u32 = 0o1000;
 /// Root can change any file anyway.
 pub(crate) const ROOT: u32 = 0;
 
-/// What is not trusted, and why. It is for the user who runs `keyhole check`: it names
-/// a path.
+/// What is not trusted, and why. It is for the user who runs `keyhole check`: it names a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .why.says(&printable(.path)))]
 pub struct Distrust {
@@ -160,9 +158,9 @@ impl<F: FileSystem> Walker<F> {
         Ok(match mount {
             Some(why) => Some(why),
             None if ![user, ROOT].contains(&stat.owner) && self.files.is_nameless(stat.owner) => {
-            None if ![user, ROOT].contains(&stat.owner) => Some(ForeignOwner),
                 Some(UnknownOwner)
             }
+            None if ![user, ROOT].contains(&stat.owner) => Some(ForeignOwner),
             None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
             // A link has no mode of its own: only its owner counts.
             None if stat.kind == Kind::Link => None,

@@ -22,12 +22,11 @@ type Refused = Box<dyn Error + Send + Sync>;
 /// The newest version that we use if the kernel has it.
 const NEWEST: ABI = ABI::V9;
 
-/// Gives up every system call that is not on the [list](crate::list), and every right over
-/// files except reading. With [`Rights::Tickets`], the process may also delete files beneath
-/// `data`. Then `look` says beneath which directories it may still open files for reading;
-/// None means everywhere. What `look` does is behind the wall already, but for the filter and
-/// its own answer. The directories may have been opened with `O_PATH`.
-/// What else `look` found is returned.
+/// Gives up every system call that is not on the [list](crate::list), and every right over files
+/// except reading. With [`Rights::Tickets`], the process may also delete files beneath `data`. Then
+/// `look` says beneath which directories it may still open files for reading; None means
+/// everywhere. What `look` does is behind the wall already, but for the filter and its own answer.
+/// The directories may have been opened with `O_PATH`. What else `look` found is returned.
 ///
 /// This cannot be undone. It covers this thread and the threads that it starts, so the
 /// process must have no other thread. Only if neither part of the wall can be put up, it
@@ -121,8 +120,7 @@ fn write_nothing(rights: Rights, data: Option<impl AsFd>) -> Result<Option<u32>,
     if_there(restricted)
 }
 
-/// Restricts this thread by these rules. Only beneath `directories` it keeps what is
-/// `granted`.
+/// Restricts this thread by these rules. Only beneath `directories` it keeps what is `granted`.
 fn restrict<D: AsFd>(
     rules: RulesetCreated,
     granted: BitFlags<AccessFs>,

@@ -92,7 +92,7 @@ pub(crate) fn read_input(stdin: impl Read) -> Result<Vec<u8>, HookError> {
     fits.then_some(input).ok_or(NOT_UNDERSTOOD.into())
 }
 
-/// The fields of the object that the client sent.
+/// The fields of the object that the client sent. serde would take an array for one, too.
 pub(crate) fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
     let is_object = input.trim_ascii_start().starts_with(b"{");
     let parsed = serde_json::from_slice(input).ok().filter(|_| is_object);

@@ -1,19 +1,16 @@
-//! `keyhole guard`: decides whether a call may be made. The client asks it before
-//! each call.
+//! `keyhole guard`: decides whether a call may be made. The client asks it before each call.
 //!
-//! It is a PreToolUse hook for our tool: the plugin's, or that of an agent of the user's own.
-//! On standard input, the client says who is about to call, and with what. The client never
-//! tells the server this. So the guard denies a call if no subagent makes it, or if the
-//! subagent may not use this key. If the call may be made, the guard writes a ticket for the
-//! server.
+//! It is a PreToolUse hook for our tool: the plugin's, or that of an agent of the user's own. On
+//! standard input, the client says who is about to call, and with what. The client never tells the
+//! server this. So the guard denies a call if no subagent makes it, or if the subagent may not use
+//! this key. If the call may be made, the guard writes a ticket for the server.
 //!
 //! After each call, as a PostToolUse hook, it replaces the result unless our server redeemed
 //! the ticket: any server could have its name.
 //!
 //! If the hook crashes or times out, a client before 2.1.295 lets the call pass; a later one
-//! refuses it, because the hook says `onFailure: "block"`. Any client lets it pass if hooks
-//! are switched off. But then there is no ticket, and without a ticket the server returns no
-//! file.
+//! refuses it, because the hook says `onFailure: "block"`. Any client lets it pass if hooks are
+//! switched off. But then there is no ticket, and without a ticket the server returns no file.
 
 mod hook;
 

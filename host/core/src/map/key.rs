@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq;
 #[derive(Clone, Eq)]
 pub struct Key(Box<str>);
 
-/// Why a text is not a key. It contains nothing of the text.
+/// The text is no key. This contains nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a key is 1 to 128 visible ASCII characters, no blanks")]
 pub struct BadKey;
@@ -26,9 +26,8 @@ impl Key {
     /// The longest key, in characters; `wit/context.wit` says so.
     pub const MAX_LEN: usize = 128;
 
-    /// A key shorter than this, in characters, can be guessed: a server answers some
-    /// ten thousand calls a second. 16 hexadecimal characters are 64 bits: nobody
-    /// guesses them.
+    /// A key shorter than this, in characters, can be guessed: a server answers some ten thousand
+    /// calls a second. 16 hexadecimal characters are 64 bits: nobody guesses them.
     pub const STRONG_LEN: usize = 16;
 
     /// So can a key with fewer different characters than this. 16 random hexadecimal digits have

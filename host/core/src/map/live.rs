@@ -88,8 +88,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The map as it would be with `more` at its end. A map that is not there counts as
-    /// empty.
+    /// The map as it would be with `more` at its end. A map that is not there counts as empty.
     pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
         let mut bytes = match self.read(&self.walker, None) {
             Err(MapError::Missing { .. }) => Vec::new(),

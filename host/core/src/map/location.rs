@@ -11,9 +11,8 @@ pub fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     absolute(variable, "HOME")
 }
 
-/// The user's configuration directory: `$XDG_CONFIG_HOME`, else `~/.config`. A variable
-/// that is empty or not an absolute path counts as unset, as the XDG base directory
-/// specification says.
+/// The user's configuration directory: `$XDG_CONFIG_HOME`, else `~/.config`. A variable that is
+/// empty or not an absolute path counts as unset, as the XDG base directory specification says.
 pub fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     absolute(&variable, "XDG_CONFIG_HOME").or_else(|| Some(home(variable)?.join(".config")))
 }

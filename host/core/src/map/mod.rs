@@ -1,8 +1,7 @@
 //! The user's map: which key, or which binding, stands for which file.
 //!
-//! [`Location`] says where the map is. [`LiveMap`] reads it at each call. [`Map::parse`]
-//! turns its text into entries. [`locate()`] turns one entry into an open directory and a
-//! name in it.
+//! [`Location`] says where the map is. [`LiveMap`] reads it at each call. [`Map::parse`] turns its
+//! text into entries. [`locate()`] turns one entry into an open directory and a name in it.
 
 mod binding;
 mod error;
@@ -53,8 +52,7 @@ pub struct Map {
     location: Location,
     /// Absolute, or under `~/`; as written. None means that files may be anywhere.
     roots: Option<Box<[Box<str>]>>,
-    /// The hash (SipHash) has a random seed, and keys are compared in constant time: see
-    /// [`Key`].
+    /// The hash (SipHash) has a random seed, and keys are compared in constant time: see [`Key`].
     entries: HashMap<Key, Entry>,
     bindings: BTreeMap<BindingName, Binding>,
 }

@@ -1,8 +1,7 @@
 //! Reads the map's text: which tables and fields there may be, and what each may say. It
 //! looks nothing up in the file system.
 //!
-//! No message quotes the map: what looks like a wrong field may be a key in the wrong
-//! place.
+//! No message quotes the map: what looks like a wrong field may be a key in the wrong place.
 
 use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake, error::Lines};
 use crate::{
@@ -195,8 +194,8 @@ impl Reader<'_> {
     /// The list of agents that may have a file.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
-            let help = Some("without agents, any agent may use the key");
         self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
+            let help = Some("without agents, any agent may use the key");
             let name = AgentName::in_map(self.string(value)?);
             name.map_err(|error| self.mistake(value, error.to_string(), help))
         })

@@ -15,9 +15,8 @@ static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.image"));
 
 /// Loads the embedded image.
 pub(super) fn component(engine: &Engine) -> wasmtime::Result<Component> {
-    // SAFETY: this program's own build script made `IMAGE` with
-    // `Engine::precompile_component`, and `IMAGE` is a part of the program. Whoever could
-    // change it could change the program itself. `deserialize` refuses an image that was
-    // made by another version or with other settings.
+    // SAFETY: this program's own build script made `IMAGE` with `Engine::precompile_component`, and
+    // `IMAGE` is a part of the program. Whoever could change it could change the program itself.
+    // `deserialize` refuses an image that was made by another version or with other settings.
     unsafe { Component::deserialize(engine, IMAGE) }
 }

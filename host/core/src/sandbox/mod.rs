@@ -131,9 +131,8 @@ impl Sandbox {
 impl Executor for Sandbox {
     type Directory = Handle;
 
-    /// A guest that computes past `deadline` is stopped at the next [`Executor::interrupt`].
-    /// A read that hangs in the kernel cannot be stopped, so call this on a thread that can
-    /// be abandoned.
+    /// A guest that computes past `deadline` is stopped at the next [`Executor::interrupt`]. A read
+    /// that hangs in the kernel cannot be stopped, so call this on a thread that can be abandoned.
     ///
     /// # Errors
     /// The guest's own refusal; or [`Refusal::Internal`] for a trap, an exceeded limit or an

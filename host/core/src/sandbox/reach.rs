@@ -141,8 +141,7 @@ impl HostDescriptor for CallState {
         if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
             return Err(FileError::NotGranted);
         }
-        // No map sets a higher limit. But the size of an allocation must not rely on
-        // that.
+        // No map sets a higher limit. But the size of an allocation must not rely on that.
         let max_bytes = grant.max_bytes.min(MAX_MAX_BYTES);
         let file = GrantedFile::open(&self.walker, &grant.directory, &grant.name, max_bytes)?;
         Ok(self.table.push(Descriptor::File(file))?)
@@ -255,8 +254,7 @@ impl types::Host for CallState {
     }
 }
 
-/// The grant, if `handle` is the preopen and `name`, without following it, is the
-/// granted name.
+/// The grant, if `handle` is the preopen and `name`, without following it, is the granted name.
 fn granted<'a>(
     table: &ResourceTable,
     grant: Option<&'a Grant>,
