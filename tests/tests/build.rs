@@ -2,10 +2,7 @@
 
 use keyhole_core::sandbox::COMPONENT;
 use keyhole_tests::{binary, cargo, workspace};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-};
+use std::{collections::BTreeSet, fs};
 
 /// Crates that turn wasm into machine code. With one of them in the program, a
 /// file that a user can write might be compiled and run.
@@ -77,62 +74,6 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
             assert_eq!(direct, ours, "{package}");
         }
     }
-}
-
-/// The path of each source of the program below `host`, and its lines of code.
-fn sources() -> BTreeMap<String, String> {
-    let host = workspace().join("host");
-    let (mut folders, mut all) = (vec![host.clone()], BTreeMap::new());
-    while let Some(folder) = folders.pop() {
-        for found in fs::read_dir(folder).unwrap().flatten() {
-            let path = found.path();
-            let name = path.strip_prefix(&host).unwrap().to_str().unwrap();
-            if path.is_dir() && !name.ends_with("tests") {
-                folders.push(path);
-            } else if name.contains("/src/") && !name.ends_with("tests.rs") {
-                let text = fs::read_to_string(&path).unwrap_or_default();
-                let is_code = |line: &&str| !line.trim_start().starts_with("//");
-                let code = text.lines().filter(is_code);
-                all.insert(name.to_owned(), code.collect::<Vec<_>>().join("\n"));
-            }
-        }
-    }
-    all
-}
-
-/// The sources that have one of these texts.
-fn sources_with(texts: &[&str]) -> Vec<String> {
-    let mut sources = sources();
-    sources.retain(|_, code| texts.iter().any(|text| code.contains(text)));
-    sources.into_keys().collect()
-}
-
-/// What serves cannot reach what writes, neither the crate nor the parts of the program that
-/// use it.
-#[test]
-fn only_check_and_setup_use_the_crate_that_writes() {
-    let is_part = |name: &String| {
-        let part = name.strip_prefix("cli/src/");
-        part.is_some_and(|part| !part.starts_with("check/") && !part.starts_with("setup/"))
-    };
-    let mut users = sources_with(&["keyhole_setup"]);
-    users.retain(is_part);
-    assert!(users.is_empty(), "{users:?}");
-    let mut users = sources_with(&["check::", "setup::", "check,", "setup,", "setup;"]);
-    users.retain(is_part);
-    // They start everything, and hand it its arguments.
-    assert_eq!(users, ["cli/src/arguments.rs", "cli/src/main.rs"]);
-}
-
-/// Beside setup, only the guard writes: its tickets.
-#[test]
-fn only_these_sources_have_a_call_that_writes() {
-    const CALLS: &str = "fs::write( File::create OFlags::CREATE .write(true) .append(true) \
-        create_dir( create_dir_all( mkdirat( DirBuilder::new fs::rename( renameat hard_link( \
-        fs::symlink( remove_file( remove_dir( unlinkat( set_permissions( set_len(";
-    let writers = sources_with(&CALLS.split(' ').collect::<Vec<_>>());
-    let expected = "core/src/ticket/folder.rs setup/src/ask.rs setup/src/disk.rs";
-    assert_eq!(writers.join(" "), expected);
 }
 
 #[test]
