@@ -51,7 +51,7 @@ fn tools_of_2026() {
 }
 
 /// Methods of MCP that no server of ours has, and others.
-pub(crate) const NOT_SERVED: &str = "\
+const NOT_SERVED: &str = "\
     prompts/list prompts/get resources/list resources/read resources/templates/list \
     resources/subscribe resources/unsubscribe subscriptions/listen subscriptions/list \
     completion/complete logging/setLevel sampling/createMessage roots/list elicitation/create \
@@ -64,23 +64,26 @@ fn prompts_resources_and_completion_are_neither_declared_nor_answered() {
         let declared = asked(protocol, None).result()["capabilities"].clone();
         assert_eq!(declared, json!({ "tools": {} }));
     }
-    let unknown = |protocol, methods: &str, params: Value| {
-        let world = World::new().map("[keys]\n").speaking(protocol);
+    let unknown = |protocol, bound: &[&str], params: Value| {
+        let world = World::new().map("[bindings.b]\npath = '~/b.md'\n");
+        let world = world.arguments(bound).speaking(protocol);
         // Without a session, what is asked for is the first request.
         let mut client = match protocol {
             Protocol::Initialize => world.client(),
             Protocol::Discover => world.serve(),
         };
-        for method in methods.split(' ') {
+        for method in NOT_SERVED.split(' ') {
             let answer = client.request(method, params.clone());
             let said = json!({ "code": -32601, "message": "method not found" });
-            assert_eq!(answer.message()["error"], said, "{method}");
+            assert_eq!(answer.message()["error"], said, "{bound:?} {method}");
         }
         client.end();
     };
-    for protocol in Protocol::ALL {
-        unknown(protocol, NOT_SERVED, json!({}));
-        unknown(protocol, NOT_SERVED, json!({ "name": "x" }));
+    for bound in [&[][..], &["--bind", "b"]] {
+        for protocol in Protocol::ALL {
+            unknown(protocol, bound, json!({}));
+            unknown(protocol, bound, json!({ "name": "x" }));
+        }
+        unknown(Protocol::Initialize, bound, json!(["x"]));
     }
-    unknown(Protocol::Initialize, NOT_SERVED, json!(["x"]));
 }
