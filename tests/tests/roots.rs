@@ -3,7 +3,7 @@
 
 use crate::{
     plugin::{call, leave},
-    regressions::foreign_directory::{STRANGER, can_be_two_users, owned},
+    regressions::{STRANGER, can_be_two_users, owned},
     wall::whole,
 };
 use keyhole_tests::{Session, World, skipped};

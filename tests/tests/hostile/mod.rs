@@ -11,7 +11,7 @@ mod imports;
 mod map;
 mod names;
 mod shapes;
-pub(crate) mod swaps;
+mod swaps;
 mod table;
 mod tree;
 

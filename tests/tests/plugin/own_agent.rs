@@ -47,9 +47,9 @@ fn allows(world: &World, id: &str) {
 
 #[test]
 fn a_call_that_its_own_guard_allowed_is_served_once_and_no_variable_moves_the_tickets() {
-    for (world, mut client) in World::in_each_protocol(user) {
-        // The server has made it, and nothing else is in it.
-        for name in ["state", "state/keyhole/claude-code"] {
+    for (world, mut client) in World::in_each_protocol(|| user().after("umask 000")) {
+        // The server has made it, closed, and nothing else is in it.
+        for name in ["state", "state/keyhole", "state/keyhole/claude-code"] {
             let found = fs::metadata(world.path(name)).unwrap();
             assert_eq!(found.permissions().mode() & 0o777, 0o700);
         }

@@ -3,7 +3,6 @@
 
 use crate::wall::whole;
 use keyhole_tests::{World, skipped, while_repeating};
-use keyhole_walk::{DistrustReason, Policy, System, WalkError, Walker};
 use rustix::{
     fs::{Mode, OFlags},
     mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount},
@@ -247,33 +246,6 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
-/// Whoever mounted it says what is in it, and who owns that. If it lets others in, and the
-/// kernel does not check modes, they may write what belongs to the user.
-#[test]
-fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
-    for (user, why) in [
-        ("0,default_permissions", None),
-        (
-            "65534,default_permissions",
-            Some(DistrustReason::ForeignMount),
-        ),
-        ("0", Some(DistrustReason::Unchecked)),
-    ] {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().canonicalize().unwrap();
-        let Some(_mounted) = Hanging::mount_as(user, &path) else {
-            return;
-        };
-        let walked = Walker::new(System).walk(&path, Policy::DIRECTORY);
-        let distrusted = match walked.map(drop) {
-            Ok(()) => None,
-            Err(WalkError::Untrusted(distrust)) => Some(distrust.why),
-            Err(error) => panic!("{user}: {error:?}"),
-        };
-        assert_eq!(distrusted, why, "{user}");
-    }
 }
 
 /// WSL's `/mnt/c` does so.

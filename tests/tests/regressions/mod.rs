@@ -4,8 +4,6 @@
 #[cfg(target_os = "linux")]
 mod core_file;
 mod echoed_key;
-mod fifo_swap;
-pub(crate) mod foreign_directory;
 #[cfg(target_os = "linux")]
 mod fuse;
 #[cfg(target_os = "linux")]
@@ -14,9 +12,6 @@ mod low_resources;
 /// A store through a mapping of the map, for which the kernel notes no time.
 mod mapped_store;
 mod namespace;
-#[cfg(target_os = "linux")]
-mod odd_bytes;
-mod open_data_folder;
 mod pasted;
 pub(crate) mod saved_in_place;
 #[cfg(target_os = "linux")]
@@ -24,3 +19,28 @@ mod ticket_folder;
 mod traces;
 #[cfg(target_os = "linux")]
 mod write_lease;
+
+use keyhole_tests::skipped;
+use rustix::process::geteuid;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, chown},
+    path::Path,
+};
+
+/// A user who is neither root nor the one who runs the server, and who has no name.
+pub(crate) const STRANGER: u32 = 54_321;
+
+/// Whether the test can run here: only root can act as two users.
+pub(crate) fn can_be_two_users() -> bool {
+    let can = geteuid().is_root();
+    if !can {
+        skipped("only root can act as two users");
+    }
+    can
+}
+
+pub(crate) fn owned(path: &Path, user: u32, mode: u32) {
+    chown(path, Some(user), Some(user)).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}

@@ -1,9 +1,7 @@
 //! In a user namespace, the kernel shows each owner without a number there as one user, the
 //! overflow user. A program that runs as this one took everybody's files for its own.
 
-use super::foreign_directory::{STRANGER, can_be_two_users, owned};
-#[cfg(target_os = "linux")]
-use super::fuse::{Hanging, TEXT};
+use super::{STRANGER, can_be_two_users, owned};
 use keyhole_tests::{NOBODY, Ran, World, skipped};
 use std::{os::unix::process::CommandExt as _, process::Command};
 
@@ -32,22 +30,6 @@ fn that_owners_are_unknown_in_a_namespace_is_said() {
         .run(["check"])
         .exits(2);
     let _ = said.mentions("owners are unknown here: this is a sandbox in which / belongs");
-}
-
-/// The number of who mounted a FUSE file system is another user's in a namespace.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_fuse_mount_is_nobodys_in_a_namespace() {
-    let world = World::new().directory("notes");
-    let path = world.path("notes");
-    let Some(mount) = Hanging::mount_as("0,default_permissions", &path) else {
-        return;
-    };
-    mount.let_go();
-    world.write_map("[keys]\nk-1 = '~/notes/a.md'\n");
-    world.load("k-1").is(TEXT);
-    let world = world.through(["unshare", "--user", "--map-root-user"]);
-    world.load("k-1").refused("untrusted");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! printed a command that acts on that target, such as `sudo chown "$USER" /etc/shadow`, or
 //! showed its name: an escape sequence that sets the clipboard, or a line of its own.
 
-use super::foreign_directory::{STRANGER, can_be_two_users, owned};
+use super::{STRANGER, can_be_two_users, owned};
 use keyhole_tests::{NOBODY, World};
 use keyhole_walk::printable::is_visible;
 use std::{

@@ -139,33 +139,41 @@ fn the_user_who_stands_for_every_unknown_owner_trusts_nothing() {
 fn in_a_group(
     tree: &Tree,
     differs: fn(&mut Stat),
-    users: &'static str,
-    groups: &'static str,
+    users: &'static [u8],
+    groups: &'static [u8],
 ) -> Told {
     let told = Told::of(&tree.path("d"), differs);
-    let told = told.holding("/etc/passwd", users.as_bytes());
+    let told = told.holding("/etc/passwd", users);
     Told {
         all_stats: |stat| stat.owner = 0,
         user: Some(STRANGER),
-        ..told.holding("/etc/group", groups.as_bytes())
+        ..told.holding("/etc/group", groups)
     }
 }
 
 /// It belongs to a group, and is its to write.
 const SHARED: fn(&mut Stat) = |stat| (stat.group, stat.mode) = (STRANGER, 0o775);
 
-const ME: &str = "me:x:54321:54321::/:\n";
-const ALONE: &str = "me:x:54321:\n";
+const ME: &[u8] = b"me:x:54321:54321::/:\n";
+const ALONE: &[u8] = b"me:x:54321:\n";
 
 /// macOS keeps its groups where we do not look: there, no group is anybody's own.
 #[test]
 fn a_group_of_the_user_alone_is_the_user() {
     let tree = Tree::of(&["d/map.toml"]);
-    for (groups, trusted) in [
-        (ALONE, cfg!(target_os = "linux")),
-        ("me:x:54321:jane\n", false),
+    let here = cfg!(target_os = "linux");
+    for (users, groups, trusted) in [
+        (ME, ALONE, here),
+        (ME, b"me:x:54321:jane\n", false),
+        // Any user can put such bytes into a line of their own, by `chfn`.
+        (
+            b"\xff\xfe\nj:x:7:7:J\xfc:/:\nme:x:54321:54321::/:\n",
+            ALONE,
+            here,
+        ),
+        (ME, b"\xff:x:7:j\xfc\nme:x:54321:\n", here),
     ] {
-        let told = in_a_group(&tree, SHARED, ME, groups);
+        let told = in_a_group(&tree, SHARED, users, groups);
         let found = distrust_in(told, &tree.path("d/map.toml"), Policy::FILE);
         assert_eq!(found.is_none(), trusted);
     }
@@ -191,7 +199,7 @@ fn who_is_in_a_group_is_read_once() {
 fn the_group_that_stands_for_every_unknown_group_is_nobodys_own() {
     let tree = Tree::of(&["d/e/map.toml"]);
     let shared = |stat: &mut Stat| (stat.group, stat.mode) = (65_534, 0o775);
-    let (me, alone) = ("me:x:54321:65534::/:\n", "me:x:65534:\n");
+    let (me, alone) = (b"me:x:54321:65534::/:\n", b"me:x:65534:\n");
     let told = in_a_group(&tree, shared, me, alone);
     let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE).unwrap();
     assert_eq!(found.why, DistrustReason::WritableByGroup);

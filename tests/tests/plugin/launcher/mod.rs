@@ -9,6 +9,7 @@ use super::mode;
 use keyhole_tests::{NOBODY, Ran, skipped};
 use machine::{Machine, own, real, servers};
 use rustix::process::geteuid;
+use sha2::{Digest as _, Sha256};
 use std::{
     collections::BTreeSet,
     env, fs,
@@ -244,6 +245,27 @@ fn without_a_program_that_it_needs_it_works_or_names_that() {
             );
         }
     }
+}
+
+#[test]
+fn nothing_in_the_data_folder_is_run_whoever_put_it_there() {
+    let machine = Machine::new();
+    fs::create_dir_all(machine.data().join("server")).unwrap();
+    let sum = Sha256::digest(fs::read(machine.server("v1")).unwrap());
+    for name in [
+        &format!("keyhole-{sum:x}"),
+        "start.sh",
+        &format!("server/{}", own()),
+    ] {
+        let planted = machine.data().join(name);
+        fs::write(&planted, "#!/bin/sh\necho evil\n").unwrap();
+        mode(&planted, 0o777);
+    }
+    let manifest = machine.data().join("manifest.sha256");
+    fs::copy(machine.root("v1").join("manifest.sha256"), manifest).unwrap();
+    mode(&machine.data(), 0o777);
+    machine.start("v1", &["install"]).says("").exits(0);
+    machine.runs("v1");
 }
 
 #[test]
