@@ -84,14 +84,7 @@ pub(crate) fn each_call_gets(
     }
 }
 
-fn is_served_whole(save: impl Fn(&Path, &Path) + Send + Sync) {
-    is_served_whole_with_rests(save, some_rest);
-}
-
-fn is_served_whole_with_rests(
-    save: impl Fn(&Path, &Path) + Send + Sync,
-    rest: fn(u32) -> Duration,
-) {
+fn is_served_whole(save: impl Fn(&Path, &Path) + Send + Sync, rest: fn(u32) -> Duration) {
     // They have one length, because some writers do not truncate the file.
     let versions = ["a", "b"].map(|letter| letter.repeat(SIZE));
     let world = World::new()
@@ -114,28 +107,21 @@ fn is_served_whole_with_rests(
 }
 
 #[test]
-fn a_file_that_cp_empties_and_writes_is_served_whole() {
-    is_served_whole(|version, file| sh("cp $0 $1", version, file));
-}
-
-#[test]
-fn a_file_that_dd_writes_over_is_served_whole() {
-    let dd = "dd if=$0 of=$1 conv=notrunc status=none";
-    is_served_whole(|version, file| sh(dd, version, file));
-}
-
-#[test]
-fn a_file_that_is_saved_by_one_write_is_served_whole() {
-    is_served_whole(|version, file| {
+fn a_file_is_served_whole_whatever_saves_it() {
+    for script in [
+        "cp $0 $1",
+        "dd if=$0 of=$1 conv=notrunc status=none",
+        // As an editor replaces it.
+        "cp $0 $1.new && mv $1.new $1",
+    ] {
+        is_served_whole(|version, file| sh(script, version, file), some_rest);
+    }
+    let by_one_write = |version: &Path, file: &Path| {
         let text = fs::read(version).unwrap();
         let file = File::options().write(true).open(file).unwrap();
         assert_eq!(file.write_at(&text, 0).unwrap(), SIZE);
-    });
-}
-
-#[test]
-fn a_file_that_an_editor_replaces_is_served_whole() {
-    is_served_whole(|version, file| sh("cp $0 $1.new && mv $1.new $1", version, file));
+    };
+    is_served_whole(by_one_write, some_rest);
 }
 
 /// Then both looks of a call may find the file empty, each in another saving.
@@ -152,7 +138,7 @@ fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
         0 => APART * 3 * longer(round),
         _ => APART - EMPTY,
     };
-    is_served_whole_with_rests(save, rest);
+    is_served_whole(save, rest);
 }
 
 /// What is *not* promised: only saving by renaming is safe, whatever the writer does.
