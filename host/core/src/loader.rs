@@ -106,6 +106,3 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
         told.await.map_err(|_| Refusal::Internal)?
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -14,6 +14,7 @@ use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
+    panic::resume_unwind,
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard},
     thread,
@@ -27,13 +28,20 @@ use tokio::{
     time::advance,
 };
 
-/// What calls ask for. Of the first two, the file may hang; the last key is in no map.
-const KEYS: [&str; 4] = [
+/// What calls ask for. Of the first two, the file may hang; at the fourth, the guest panics;
+/// the last key is in no map.
+const KEYS: [&str; 5] = [
     "hunter2-long-key-of-hanging-0",
     "hunter2-long-key-of-hanging-1",
-    "hunter2-long-key-of-honest",
+    HONEST,
+    PANICS,
     "hunter2-no",
 ];
+const HONEST: &str = "hunter2-long-key-of-honest";
+const PANICS: &str = "hunter2-long-key-of-panic";
+
+/// How long a thread may take on a busy machine. The clock of the calls stands still meanwhile.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// All calls end before the session stops waiting for them at its end.
 fn limits() -> Limits {
@@ -103,6 +111,10 @@ impl Executor for Disk {
 
     fn run(&self, key: &str, grant: Option<Grant<()>>, _: Instant) -> Result<String, Refusal> {
         grant.ok_or(Refusal::UnknownKey)?;
+        // Without the line that a panic writes.
+        if key == PANICS {
+            resume_unwind(Box::new(()));
+        }
         let mut state = self.state();
         state.inside += 1;
         if key.contains("hanging") {
@@ -233,7 +245,8 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
         let code = result["structuredContent"]["code"].as_str();
         let is_own = match code {
             None => result["content"][0]["text"] == format!("the text of {}", calls[id]),
-            Some("unknown-key") => calls[id] == KEYS[3],
+            Some("unknown-key") => calls[id] == KEYS[4],
+            Some("internal") => calls[id] == PANICS,
             Some(code) => matches!(code, "busy" | "timed-out") && !line.contains("hunter2"),
         };
         assert!(is_own, "call {id}, for {}, got {line}", calls[id]);
@@ -243,15 +256,37 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
     disk.hang(false);
     let began = Instant::now();
     while Handle::current().metrics().num_alive_tasks() > 0 || disk.state().inside > 0 {
-        assert!(began.elapsed() < Duration::from_secs(60), "it never rests");
+        assert!(began.elapsed() < PATIENCE, "it never rests");
         settle().await;
     }
-    // As many calls hang and wait as in a new process.
+    // As many calls hang and wait as in a new process. As long as one thread is left, others
+    // are served.
+    let load = |key: &str| {
+        let (loader, target) = (loader.clone(), Target::Key(key.to_owned()));
+        async move {
+            let content = loader.load(target, Caller::Nobody).await;
+            content.map(|content| content.text)
+        }
+    };
+    let answered = async |key| {
+        let (call, began) = (tokio::spawn(load(key)), Instant::now());
+        while !call.is_finished() {
+            assert!(began.elapsed() < PATIENCE, "it is not answered");
+            settle().await;
+        }
+        call.await.unwrap()
+    };
+    let served = Ok(format!("the text of {HONEST}"));
     disk.hang(true);
     let mut calls = JoinSet::new();
-    for _ in 0..limits.running + limits.waiting {
-        let (loader, target) = (loader.clone(), Target::Key(KEYS[0].to_owned()));
-        calls.spawn(async move { loader.load(target, Caller::Nobody).await });
+    for _ in 1..limits.running {
+        calls.spawn(load(KEYS[0]));
+    }
+    settle().await;
+    assert_eq!(answered(HONEST).await, served);
+    assert_eq!(answered(PANICS).await, Err(Refusal::Internal));
+    for _ in 0..=limits.waiting {
+        calls.spawn(load(KEYS[0]));
     }
     settle().await;
     assert!(calls.try_join_next().is_none(), "a place is not given back");
@@ -259,6 +294,16 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
     let ends = calls.join_all().await.into_iter().map(Result::unwrap_err);
     let ran = ends.filter(|code| *code == Refusal::TimedOut).count();
     assert_eq!(ran, limits.running, "a permit is not given back");
+    // If all hang, a call is answered at once, until they go on: the clock stands still.
+    advance(limits.deadline).await;
+    settle().await;
+    assert_eq!(answered(HONEST).await, Err(Refusal::TimedOut));
+    disk.hang(false);
+    let began = Instant::now();
+    while answered(HONEST).await != served {
+        assert!(began.elapsed() < PATIENCE, "it never goes on");
+        settle().await;
+    }
 }
 
 /// The same sessions each time, unless PROPTEST_RNG_SEED asks for others.
