@@ -26,40 +26,7 @@ fn help_names_every_command_and_gives_examples() {
 }
 
 /// Command lines with a mistake each. In an argument, `·` is a blank.
-const MISTAKES: &str = "
-list-keys
-zzz
-help chek
-serve --port 80
-serve extra
-serve --json
-serve --map
-serve --map=
-serve --bind K_hunter2=7f3a9c55aa01beef
-serve --bind No·Name
-serve --key-env KEY
-serve --agent
-serve --agent=
-serve --agent a·k-hunter2
-serve --agent k-hunter2 --agent k-hunter2
-serve --require-wall=k-hunter2
-serve --k-hunter2
-k-hunter2-7f3a9c55aa01beef
-check --show-keys
-check --json --json
-check -q --json
-check context-map.toml
-check --map my notes.toml
-contract x
-setup key
-setup key ~/my notes/a.md
-setup key a.md --max-bytes 1MB
-setup key a.md --max-bytes 8388609
-setup claude-code key a.md
-setup claude-code rules
-setup --inject a
-setup codex --inject a --bind b
-";
+const MISTAKES: &str = include_str!("mistakes.txt");
 
 #[test]
 fn a_mistake_on_the_command_line_is_told_in_a_line_that_repeats_no_argument() {

@@ -82,39 +82,7 @@ fn the_list_says_by_what_it_knows_that_a_client_is_here() {
 
 /// Commands that print nothing on standard output. The map has the key `KEY` and the binding
 /// `a`.
-const REFUSED: &str = "
-setup --bind a
-setup gemini-cli --inject a
-setup claude-code --inject a|b
-setup codex --inject .+
-setup codex --inject KEY
-setup claude-code --bind KEY
-setup cursor --bind a-KEY-b
-setup cursor --bind bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
-setup cursor --agent KEY
-setup cursor --agent a${HOME}
-setup cursor --agent {env:HOME}
-setup cursor --agent=-x
-setup cursor --agent a}
-setup claude-code --agent r\"e
-setup claude-code --agent ../../x
-setup claude-code --agent true
-setup claude-code --agent 1
-setup claude-code --bind 123
-setup codex --bind null
-setup gemini-cli --bind -
-setup claude-code --agent A
-setup key FILE
-setup key /path/to/FILE
-setup key ~user/a.md
-setup key ~/d/KEY/a.md
-setup key KEY
-setup key .
-setup key ~/.config
-setup key ~/a.md --bind a
-setup key ~/a.md --bind KEY
-setup key ~/a.md --agent KEY
-";
+const REFUSED: &str = include_str!("refused.txt");
 
 #[test]
 fn what_is_refused_is_told_without_repeating_it_and_nothing_is_written() {

@@ -12,98 +12,16 @@ use std::fs;
 
 /// Each section has the expected answer, then rows of a field and its values. Each value in
 /// turn replaces that field of a good question; "gone" removes it.
-const SHARED: &str = r#"
-allow
-effort {"level": "high"}
-mcp_server null {"source": "plugin"}
-
-deny caller-not-verified
-agent_id "gone" "aprivacy-scanner-9884851eba053841" "areader-2-a8f75ac62263dd48"
-agent_id "a-3f29c07b1d4e8560" "reader@session-f20f9dd5" "3f29c07b-1d4e-8560-3f29-c07b1d4e8560"
-agent_id "a" "3f29c07b1d4e8560" "b3f29c07b1d4e8560" "A3f29c07b1d4e8560" "a3F29C07B1D4E8560"
-agent_id "a3f29c07b1d4e856" "a3f29c07b1d4e85601" "a3f29c07b1d4e856g" "a3f29c07b1d4e8560\n"
-agent_type "fork"
-
-deny unknown-key
-agent_type "privacy-scanner" "other:privacy-scanner" "keyhole:privacy-scanner2"
-agent_type "keyhole" "keyhole:privacy-scanne" "Keyhole:privacy-scanner" " keyhole:privacy-scanner"
-tool_input {"key": "WRONG"} {"key": ""} {"key": "not a key"} {"key": "LONG"}
-
-this is not a question that this hook understands
-hook_event_name "gone" 1
-tool_name "gone" ["TOOL"]
-tool_use_id "gone" {} ""
-tool_input "gone"
-agent_id true ""
-agent_type "gone" ["AGENT"] ""
-mcp_server ["plugin"]
-
-the guard was asked about something other than its own tool
-tool_name "Bash" "load_context" "mcp__context__load_context" "TOOL2" "xTOOL" "hunter2"
-hook_event_name "PostToolUse" "pretooluse" ""
-mcp_server {"source": "project"} {"source": "user"} {"source": "agent"} {"source": "Plugin"}
-
-the arguments must be an object with exactly one string
-tool_input null [] ["BOUND"] "key" {} {"key": 1} {"key": null} {"Key": "BOUND"} {"hunter2": 1}
-tool_input {"key": "BOUND", "agent": "AGENT"}
-"#;
+const SHARED: &str = include_str!("guard/shared.txt");
 
 /// The same of a key that is not bound, which any subagent may use.
-const UNBOUND_KEY: &str = r#"
-allow
-agent_type "reader"
-
-deny caller-not-verified
-agent_id "gone" "areader-9884851eba053841"
-agent_type "fork"
-
-the agent's name cannot be used
-agent_type "hunter2\n" "LONG"
-"#;
+const UNBOUND_KEY: &str = include_str!("guard/unbound.txt");
 
 /// The same of the tool of the agent's own server, which takes no key.
-const OWN: &str = r#"
-allow
-tool_input {}
-
-deny caller-not-verified
-agent_id "gone" "a0000000000000000"
-
-the guard was asked about something other than its own tool
-mcp_server "gone" {"source": "project"} {"source": "user"} {"source": "plugin"} {"source": "Agent"}
-agent_type "general-purpose" "privacy-scanner" "keyhole:other" "fork"
-
-this is not a question that this hook understands
-mcp_server {"source": null}
-
-this tool takes no arguments
-tool_input {"key": "BOUND"} null
-"#;
+const OWN: &str = include_str!("guard/own.txt");
 
 /// The same of an agent of the user's own, which starts a server itself.
-const OF_USER: &str = r#"
-allow
-tool_input {}
-mcp_server null {"source": "agent"}
-
-deny caller-not-verified
-agent_id "gone" "areader-9884851eba053841" "a0000000000000000"
-transcript_path "gone" "/nonexistent.jsonl" "session.jsonl" ""
-
-the guard was asked about something other than its own tool
-mcp_server {"source": "project"} {"source": "user"} {"source": "plugin"} {"source": "Agent"}
-agent_type "gone" "general-purpose" "reader2" "keyhole:reader" "fork" "Reader"
-tool_name "TOOL" "mcp__plugin_reader__load_context" "mcp__reader2__load_context" "Bash"
-hook_event_name "PostToolUse"
-
-this is not a question that this hook understands
-mcp_server {"source": null} ["agent"]
-tool_use_id "gone" ""
-agent_id ""
-
-this tool takes no arguments
-tool_input {"key": "BOUND"} null
-"#;
+const OF_USER: &str = include_str!("guard/of_user.txt");
 
 fn left(world: &World) -> usize {
     let tickets = data(world).join("tickets").read_dir();
@@ -221,22 +139,12 @@ fn the_tool_of_a_users_own_agent_is_that_agents_only() {
 }
 
 #[test]
-fn what_is_not_one_object_with_each_field_once_has_no_answer() {
+fn what_a_question_holds_twice_has_no_answer() {
     let world = user(true);
-    let fails = |input: &str, why: &str| {
-        let ran = world.run_with(["guard"], input.as_bytes()).exits(2);
-        let _ = ran.only_complains(why);
-        assert_eq!(left(&world), 0, "{input}");
-    };
     let mut good = question("toolu_1", AGENT, BOUND);
-    let fields = ["hook_event_name", "tool_name", "tool_use_id", "agent_id"];
-    let list = json!(fields.map(|field| &good[field]));
     good["mcp_server"] = json!({ "source": "plugin" });
-    let good = good.to_string();
     let not_understood = "this is not a question that this hook understands";
     for (field, why) in [
-        ("agent_type", not_understood),
-        ("tool_use_id", not_understood),
         ("tool_input", not_understood),
         ("source", not_understood),
         (
@@ -245,22 +153,12 @@ fn what_is_not_one_object_with_each_field_once_has_no_answer() {
         ),
     ] {
         let field = format!("\"{field}\":");
-        let twice = format!("{field}\"x\",{field}");
-        fails(&good.replacen(&field, &twice, 1), why);
-    }
-    for input in [
-        "",
-        "null",
-        "[]",
-        "{}",
-        "hunter2",
-        &good[..good.len() - 1],
-        &format!("{good}{good}"),
-        &format!("{good} hunter2"),
-        &list.to_string(),
-        &"[".repeat(10_000),
-    ] {
-        fails(input, not_understood);
+        let twice = good
+            .to_string()
+            .replacen(&field, &format!("{field}\"x\",{field}"), 1);
+        let ran = world.run_with(["guard"], twice.as_bytes()).exits(2);
+        let _ = ran.only_complains(why);
+        assert_eq!(left(&world), 0, "{twice}");
     }
 }
 

@@ -22,35 +22,7 @@ fn conceals(ran: Ran) -> Ran {
 
 /// Ways to write a key that a command line does not accept. `KEY` is the key, `BYTES` the key
 /// with a byte that is not UTF-8, and in an argument, `·` is a blank.
-const MISPLACED: &str = "
-KEY
--KEY
---KEY
---KEY=x
--- KEY
---help=KEY
---json=KEY
---require-wall=KEY
---require-ticket=KEY
---show-keys KEY
---map KEY
---map m KEY
---map=m --map=KEY
---maKEY
---bind=a·bKEY
---bind KEY KEY
---bind=KEYKEYKEYKEYKEYKEYKEYKEYKEY
---agent=a·bKEY
---agent=KEYKEYKEYKEYKEYKEYKEYKEYKEY
---agent=KEY --require-ticket
---agent=KEY --agent=KEY
-a.md --max-bytes KEY
-a.md --max-bytes 7393942155501
-BYTES
---bind BYTES
---agent BYTES
---map BYTES
-";
+const MISPLACED: &str = include_str!("misplaced.txt");
 
 /// The arguments that a line of [`MISPLACED`] means.
 fn arguments<'a>(line: &'a str, key: &'a str) -> impl Iterator<Item = OsString> + use<'a> {
