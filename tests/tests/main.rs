@@ -24,6 +24,7 @@ mod macos;
 mod opens;
 mod places;
 mod plugin;
+mod questions;
 mod regressions;
 mod requests;
 #[cfg(target_os = "linux")]

@@ -117,6 +117,14 @@ fn who_is_no_subagent_by_its_id_or_type_gets_a_refusal() {
     }
 }
 
+#[test]
+fn of_another_event_nothing_is_said() {
+    let stop = start(CLAUDE, AGENT).to_string();
+    let stop = stop.replace("SubagentStart", "SubagentStop");
+    let other = user(ENTRY).run_with(["inject"], stop.as_bytes());
+    let _ = other.exits(0).says("").says_nothing_on_stderr();
+}
+
 /// Copilot names no event, has a parent's id, and reads an answer without a name.
 #[test]
 fn copilot_is_answered_in_its_own_form_and_takes_no_id_of_another_form() {
@@ -220,40 +228,4 @@ fn a_document_at_the_clients_limit_comes_whole_and_unchanged_and_a_longer_one_is
         world.write("hunter2.md", most + longer);
         is_refusal(&read_by(&world, &start(id, AGENT)), "too-large");
     }
-}
-
-#[test]
-fn what_is_not_one_object_with_each_field_once_gets_no_answer_and_tells_nothing() {
-    let world = user(ENTRY);
-    let good = start(CLAUDE, AGENT).to_string();
-    let stop = good.replace("SubagentStart", "SubagentStop");
-    let other = world.run_with(["inject"], stop.as_bytes());
-    let _ = other.exits(0).says("").says_nothing_on_stderr();
-
-    let fields = json!(["SubagentStart", CLAUDE, AGENT]).to_string();
-    let twice = |field: &str| good.replacen('{', &format!("{{{field},"), 1);
-    let with = |field: &str, value: Value| {
-        let mut input = start(CLAUDE, AGENT);
-        input[field] = value;
-        input.to_string()
-    };
-    for input in [
-        "",
-        MARKER,
-        "[]",
-        "{}",
-        &fields,
-        &twice(r#""agent_type":"fork""#),
-        &twice(r#""hook_event_name":"SubagentStop""#),
-        &format!("{good}{good}"),
-        &with("agent_id", json!([CLAUDE])),
-        &with("agent_type", json!({})),
-        &with("hook_event_name", json!(1)),
-    ] {
-        let ran = world.run_with(["inject"], input.as_bytes());
-        conceals(&ran.exits(1).says("").stderr);
-    }
-    // More than a hook is ever told.
-    world.write("input", good + &" ".repeat(17 << 20));
-    let _ = world.typed("keyhole inject <input").exits(1).says("");
 }

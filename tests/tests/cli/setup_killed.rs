@@ -255,13 +255,3 @@ fn an_agent_that_runs_it_gets_nothing_changed() {
         assert_eq!(files(&world), before);
     }
 }
-
-#[test]
-fn the_agent_gets_the_file_that_was_agreed_to() {
-    let world = home();
-    agreed(&world, INSTALL);
-    let mut client = world.start(["serve", "--bind", "house-rules"]);
-    let _ = client.handshake();
-    client.load_bound().is("# Name\nJane Q. Example\n");
-    client.end();
-}

@@ -192,25 +192,3 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
         let _ = ran.exits(1).says("");
     }
 }
-
-#[test]
-fn what_is_not_a_question_gets_no_answer_and_tells_nothing() {
-    let world = user(&[ENTRY]);
-    let good = json!({ "agent": AGENT, "report": MARKER }).to_string();
-    for question in [
-        "",
-        MARKER,
-        "[]",
-        "{}",
-        &json!([AGENT, MARKER]).to_string(),
-        &good.replacen('{', r#"{"agent":"x","#, 1),
-        &good.replacen('{', r#"{"more":1,"#, 1),
-        &good.replace(r#""acme"#, r#"1,"acme"#),
-        &format!("{good}{good}"),
-    ] {
-        let ran = world.run_with(["withhold"], question.as_bytes());
-        conceals(&ran.exits(1).says("").stderr);
-    }
-    world.write("input", good + &" ".repeat(17 << 20));
-    let _ = world.typed("keyhole withhold <input").exits(1).says("");
-}
