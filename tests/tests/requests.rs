@@ -1,16 +1,18 @@
 //! Requests that are not quite right.
 
-use keyhole_tests::World;
-use serde_json::json;
+use keyhole_tests::{Protocol, World};
+use serde_json::{Value, json};
 
 fn world() -> World {
     World::new().with_k1("one")
 }
 
-/// A model may never see an error of the protocol, so it is an error of the tool.
+/// A model may never see an error of the protocol, so it is an error of the tool. What the
+/// protocol itself adds is ignored: a server that asks for nothing needs none of it.
 #[test]
 fn a_call_with_other_arguments_than_one_key_is_told_what_to_send_and_nothing_else() {
     let advice = "Wrong arguments. Call again with exactly one, \"key\", which is a string.";
+    let call = |arguments: Value| json!({ "name": "load_context", "arguments": arguments });
     for (_world, mut client) in World::in_each_protocol(world) {
         for arguments in [
             json!(null),
@@ -29,43 +31,32 @@ fn a_call_with_other_arguments_than_one_key_is_told_what_to_send_and_nothing_els
             json!("k-1"),
             json!(["k-1"]),
         ] {
-            let call = json!({ "name": "load_context", "arguments": arguments });
-            let answer = client.request("tools/call", call);
+            let answer = client.request("tools/call", call(arguments));
             answer.refused_arguments(advice);
         }
         let answer = client.request("tools/call", json!({ "name": "load_context" }));
         answer.refused_arguments(advice);
-        client.load("k-1").is("one");
-        client.end();
-    }
-}
-
-/// A server that asks for nothing ignores it.
-#[test]
-fn what_the_protocol_itself_adds_to_a_call_is_ignored() {
-    for (_world, mut client) in World::in_each_protocol(world) {
         for (field, value) in [
             ("task", json!({ "ttl": 60_000 })),
             ("task", json!({})),
             ("inputResponses", json!({ "a": { "action": "cancel" } })),
             ("requestState", json!("hunter2")),
         ] {
-            let mut call = json!({ "name": "load_context", "arguments": { "key": "k-1" } });
-            call[field] = value.clone();
+            let answer = client.request("tools/call", call(json!({ "key": "k-1", field: value })));
+            answer.refused_arguments(advice);
+            let mut call = call(json!({ "key": "k-1" }));
+            call[field] = value;
             client.request("tools/call", call).is("one");
-            let arguments = json!({ "key": "k-1", field: value });
-            let call = json!({ "name": "load_context", "arguments": arguments });
-            client.request("tools/call", call).refused_arguments(
-                "Wrong arguments. Call again with exactly one, \"key\", which is a string.",
-            );
         }
         client.end();
     }
 }
 
+/// As in rmcp, params of another form count as none.
 #[test]
-fn a_call_for_another_tool_is_no_call() {
-    for (_world, mut client) in World::in_each_protocol(world) {
+fn a_call_for_another_tool_or_whose_params_have_another_form_is_no_call() {
+    let key = json!({ "key": "k-1" });
+    for (world, mut client) in World::in_each_protocol(world) {
         for name in [
             "load_context2",
             "Load_context",
@@ -73,33 +64,26 @@ fn a_call_for_another_tool_is_no_call() {
             "hunter2",
             "",
         ] {
-            let call = json!({ "name": name, "arguments": { "key": "k-1" } });
+            let call = json!({ "name": name, "arguments": key });
             client.request("tools/call", call).error("unknown tool");
+        }
+        for params in [
+            json!([]),
+            json!(["load_context", { "key": "k-1" }]),
+            json!("hunter2"),
+            json!(7),
+            json!(null),
+            json!({ "arguments": key }),
+            json!({ "name": null, "arguments": key }),
+            json!({ "name": 7, "arguments": key }),
+            json!({ "name": "load_context", "arguments": key, "_meta": 7 }),
+        ] {
+            // Without a session, each says its protocol.
+            if world.protocol() == Protocol::Initialize {
+                client.request("tools/call", params).error("unknown tool");
+            }
         }
         client.load("k-1").is("one");
         client.end();
     }
-}
-
-/// As in rmcp, params of another form count as none.
-#[test]
-fn a_call_whose_params_have_another_form_is_no_call() {
-    let world = world();
-    let mut client = world.client();
-    let key = json!({ "key": "k-1" });
-    for params in [
-        json!([]),
-        json!(["load_context", { "key": "k-1" }]),
-        json!("hunter2"),
-        json!(7),
-        json!(null),
-        json!({ "arguments": key }),
-        json!({ "name": null, "arguments": key }),
-        json!({ "name": 7, "arguments": key }),
-        json!({ "name": "load_context", "arguments": key, "_meta": 7 }),
-    ] {
-        client.request("tools/call", params).error("unknown tool");
-    }
-    client.load("k-1").is("one");
-    client.end();
 }

@@ -36,68 +36,36 @@ pub(super) fn question(id: &str, agent: &str) -> Value {
     question
 }
 
-#[track_caller]
-fn allows(world: &World, id: &str, agent: &str) {
-    is_allowed(world, &question(id, agent));
-}
-
 fn load(session: &mut Session, id: &str) -> Answer {
     call(session, json!({}), id)
 }
 
+/// It serves no other agent: neither one that may use the key elsewhere, nor any if the key is
+/// for all.
 #[test]
-fn it_gives_its_agent_the_file_once_a_ticket_and_without_a_key() {
+fn it_gives_its_agent_the_file_once_a_ticket_and_no_other_agent_and_shows_no_key() {
     for protocol in Protocol::ALL {
         for world in [bound(), user("'~/catalog.md'")] {
             let world = world.speaking(protocol);
             let mut client = world.client();
-            allows(&world, "toolu_1", AGENT);
+            let shown = client.request("tools/list", json!({}));
+            assert!(!shown.message().to_string().contains(MARKER));
+            is_allowed(&world, &question("toolu_1", AGENT));
+            // This uses up no ticket.
+            for arguments in [json!({ "key": KEY }), json!({ "x": 1 })] {
+                let answer = call(&mut client, arguments, "toolu_1");
+                answer.refused_arguments("This tool takes no arguments. Call again without any.");
+            }
             load(&mut client, "toolu_1").is("the catalog\n");
             load(&mut client, "toolu_1").refused("caller-not-verified");
             load(&mut client, "toolu_2").refused("caller-not-verified");
+            for other in ["team:other", "privacy-scanner", "keyhole:privacy-scanner2"] {
+                leave(&world.path("data"), other, other);
+                load(&mut client, other).refused("caller-not-verified");
+            }
             client.end();
         }
     }
-}
-
-#[test]
-fn a_ticket_of_any_other_agent_opens_nothing() {
-    // It serves no other agent: neither one that may use the key elsewhere, nor any if the
-    // key is for all.
-    for world in [bound(), user("'~/catalog.md'")] {
-        let mut client = world.client();
-        let others = [
-            "team:other",
-            "privacy-scanner",
-            "general-purpose",
-            "keyhole:privacy-scanner2",
-        ];
-        for (id, other) in others.into_iter().enumerate() {
-            let id = format!("toolu_{id}");
-            leave(&world.path("data"), &id, other);
-            load(&mut client, &id).refused("caller-not-verified");
-        }
-        client.end();
-    }
-}
-
-#[test]
-fn it_takes_no_argument_and_shows_no_key() {
-    let world = bound();
-    let mut client = world.client();
-    allows(&world, "toolu_2", AGENT);
-    for arguments in [json!({ "key": KEY }), json!({ "x": 1 })] {
-        let answer = call(&mut client, arguments, "toolu_2");
-        answer.refused_arguments("This tool takes no arguments. Call again without any.");
-    }
-    let shown = client
-        .request("tools/list", json!({}))
-        .message()
-        .to_string();
-    assert!(!shown.contains(MARKER), "{shown}");
-    // The refused calls have used up no ticket.
-    load(&mut client, "toolu_2").is("the catalog\n");
-    client.end();
 }
 
 #[test]
