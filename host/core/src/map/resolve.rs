@@ -120,6 +120,3 @@ impl Map {
 fn is_markdown(name: &[u8]) -> bool {
     name.len() > 3 && name.ends_with(b".md")
 }
-
-#[cfg(test)]
-mod tests;
