@@ -1,4 +1,5 @@
-//! Walks over real files: what must be trusted, and where a walk ends.
+//! Walks over real files: what must be trusted, and where a walk ends. Sticky directories, and
+//! whose a link is, the model has, and `hostile::tree` and `hostile::map`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -15,7 +16,7 @@ use crate::{
     FileSystem, Handle, Policy, Stat, System, SystemError, WalkError, Walked, Walker,
 };
 use keyhole_tree::Tree;
-use std::{fs, path::Path};
+use std::path::Path;
 use told::Told;
 
 /// A user who is neither root nor this one, and a group that nobody knows.
@@ -249,30 +250,6 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
     }
 }
 
-/// Others could have moved one of our own files or links into it.
-#[test]
-fn a_sticky_directory_may_be_passed_and_no_file_or_link_in_it_is_used() {
-    let tree = Tree::of(&["s/map.toml", "own/map.toml", "s/root/a.md"]);
-    tree.link("s/link", "root");
-    tree.mode("s", 0o1777);
-    is_trusted(&tree, "s/root", Policy::DIRECTORY);
-    is_trusted(&tree, "s/root/a.md", Policy::NAME);
-    for (name, policy, at) in [
-        ("s/map.toml", Policy::FILE, "s/map.toml"),
-        ("s/link", Policy::DIRECTORY, "s/link"),
-        ("s/link/a.md", Policy::NAME, "s/link"),
-    ] {
-        is_blamed(&tree, name, policy, at, Movable);
-    }
-    // One in which only the user can create files is like any other.
-    tree.mode("own", 0o1755);
-    is_trusted(&tree, "own/map.toml", Policy::FILE);
-    // On macOS, nobody can tell what the ACL of a file with a second name says.
-    fs::hard_link(tree.path("own/map.toml"), tree.path("own/other.toml")).unwrap();
-    let is_trusted = read(&tree, "own/map.toml").is_ok();
-    assert_eq!(is_trusted, cfg!(not(target_os = "macos")));
-}
-
 #[test]
 fn the_links_of_a_trusted_way_are_walked_and_the_way_to_and_from_each_is_judged() {
     let tree = Tree::of(&["store/deep/map.toml", "open/map.toml", "open/sub/x"]);
@@ -296,23 +273,6 @@ fn the_links_of_a_trusted_way_are_walked_and_the_way_to_and_from_each_is_judged(
         is_trusted(&tree, name, policy);
         tree.mode("open", 0o757);
         is_blamed(&tree, name, policy, "open", WritableByOthers);
-    }
-}
-
-#[test]
-fn a_link_that_another_user_made_is_not_followed() {
-    let tree = Tree::of(&["real/a.md"]);
-    tree.link("link", "real");
-    tree.link("link.md", "real/a.md");
-    for (name, link, policy) in [
-        ("link", "link", Policy::DIRECTORY),
-        ("link.md", "link.md", Policy::FILE),
-        ("link.md", "link.md", Policy::NAME),
-        ("link/a.md", "link", Policy::NAME),
-    ] {
-        is_trusted(&tree, name, policy);
-        let stranger = |stat: &mut Stat| stat.owner = STRANGER;
-        is_blamed_if(stranger, &tree, name, policy, link, ForeignOwner);
     }
 }
 
