@@ -75,4 +75,9 @@ fn no_key_is_shown_to_clients() {
         assert!(said.contains("holds a key"), "{said}");
         assert!(!said.contains("9c55aa01beef"), "{said}");
     }
+    // A short key may be any word.
+    let map = "[keys]\nword = '~/a.md'\n[bindings.word]\npath = '~/a.md'\ntitle = 'a word'\n";
+    let world = World::new().file("a.md", "a").map(map);
+    let _ = world.run(["check"]).conceals("holds a key");
+    loaded(world, "word").is("a");
 }

@@ -181,6 +181,3 @@ impl fmt::Debug for Map {
         f.debug_struct("Map").finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

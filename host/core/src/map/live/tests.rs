@@ -4,7 +4,7 @@
 use super::{LiveMap, MapError};
 use crate::{
     limits::MAX_MAP_BYTES,
-    map::{Key, tests::live},
+    map::{Key, Location},
     refusal::Refusal,
 };
 use keyhole_tree::Tree;
@@ -12,6 +12,10 @@ use keyhole_walk::SystemError;
 use std::{path::PathBuf, sync::Arc};
 
 const A: &str = "[keys]\na = 'a.md'\n";
+
+fn live(tree: &Tree) -> LiveMap {
+    LiveMap::new(Location::find(Some(&tree.map()), |_| None).unwrap())
+}
 
 fn has(live: &LiveMap, key: &str) -> bool {
     let key = Key::try_from(key).unwrap();
