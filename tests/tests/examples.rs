@@ -9,36 +9,19 @@ use keyhole_tests::{World, binary, workspace};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
 
-/// Each file, and the field in it that has the servers. The list is complete, with
-/// [`OTHERS`].
-const SERVERS: [(&str, &str); 12] = [
-    ("agent-mcp-gateway.json", "mcpServers"),
-    ("claude-code-agent.md", "mcpServers"),
-    ("claude-desktop.json", "mcpServers"),
-    ("codex-profile.toml", "mcp_servers"),
-    ("codex.toml", "mcp_servers"),
-    ("copilot-agent.md", "mcp-servers"),
-    ("cursor.json", "mcpServers"),
-    ("gemini-cli-agent.md", "mcp_servers"),
-    ("gemini-cli.json", "mcpServers"),
-    ("opencode.json", "mcp"),
-    ("qwen-code-agent.md", "mcpServers"),
-    ("vscode.json", "servers"),
-];
-/// The files without a server in them, and those that nothing here parses.
-const OTHERS: [&str; 9] = [
-    "agent-mcp-gateway-rules.json",
-    // These two are tried in integrations/bernstein/tests.
-    "bernstein-mcp-servers.yaml",
-    "bernstein.yaml",
-    // A program, which tests/clients runs.
-    "claude-agent-sdk.mjs",
-    "codex-permissions.toml",
-    "context-map.toml",
-    "gemini-cli-policy.toml",
-    "opencode-agent.md",
-    "qwen-code-settings.json",
-];
+/// The files with a server in them. The list is complete, with [`OTHERS`].
+const SERVERS: &str = "agent-mcp-gateway.json claude-code-agent.md claude-desktop.json \
+    codex-profile.toml codex.toml copilot-agent.md cursor.json gemini-cli-agent.md gemini-cli.json \
+    opencode.json qwen-code-agent.md vscode.json";
+
+/// The fields that have the servers.
+const FIELDS: [&str; 5] = ["mcpServers", "mcp_servers", "mcp-servers", "mcp", "servers"];
+
+/// The files without a server in them, and those that nothing here parses. Those of bernstein
+/// are tried in integrations/bernstein/tests, and tests/clients runs the program.
+const OTHERS: &str = "agent-mcp-gateway-rules.json bernstein-mcp-servers.yaml bernstein.yaml \
+    claude-agent-sdk.mjs context-map.toml gemini-cli-policy.toml opencode-agent.md \
+    qwen-code-settings.json";
 
 /// Whole agents for Claude Code with a text of their own. Each has its binding's name, and
 /// a document.
@@ -131,7 +114,7 @@ fn data(name: &str) -> Value {
 #[test]
 fn every_example_is_known_here() {
     let files = files();
-    let known = SERVERS.iter().map(|(name, _)| *name).chain(OTHERS);
+    let known = SERVERS.split(' ').chain(OTHERS.split(' '));
     let known = known.map(str::to_owned);
     let agents = AGENTS.map(|name| [format!("{name}-agent.md"), format!("{name}.md")]);
     assert_eq!(files, known.chain(agents.into_iter().flatten()).collect());
@@ -144,9 +127,10 @@ fn every_example_is_known_here() {
 
 #[test]
 fn each_server_in_an_example_starts_and_serves_its_context() {
-    for (name, field) in SERVERS {
+    for name in SERVERS.split(' ') {
         let data = data(name);
-        let servers = data[field].as_object().unwrap();
+        let servers = FIELDS.iter().find_map(|field| data[field].as_object());
+        let servers = servers.unwrap();
         assert_eq!(servers.keys().collect::<Vec<_>>(), ["scanner-catalog"]);
         let server = &servers["scanner-catalog"];
         // Some clients take the command and its arguments in one list.

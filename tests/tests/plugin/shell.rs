@@ -13,25 +13,7 @@ fn keyhole(package: &Package, world: &World, arguments: &[&str]) -> Ran {
 }
 
 /// Also without any arguments.
-const REFUSED: &str = "
-serve
-guard
-inject
-agents
---help
-setup
-setup claude-code
-setup plugin
-setup plugin --file a.md
-setup remove plugin
-check --map m.toml
-check --map=m.toml
-check --brief
-check --plugin=x
-contract --wit
-contract x
---map m.toml check
-";
+const REFUSED: &str = include_str!("shell_refuses.txt");
 
 #[test]
 fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
@@ -50,7 +32,7 @@ fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
         let ran = keyhole(&package, &world, &typed).exits(0);
         let _ = ran.says_nothing_on_stderr();
     }
-    for refused in REFUSED.lines() {
+    for refused in REFUSED.lines().chain([""]) {
         let words: Vec<&str> = refused.split_whitespace().collect();
         let ran = keyhole(&package, &world, &words).exits(2);
         let _ = ran.only_complains("in a session");
