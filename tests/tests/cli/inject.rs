@@ -69,51 +69,29 @@ fn user(entry: &str) -> World {
         ))
 }
 
-#[test]
-fn the_agent_that_one_entry_names_reads_its_document_and_no_other_agent_does() {
-    let world = user(
-        "{ path = '~/hunter2.md', agents = ['acme:reviewer', 'reader', 'good@market:reviewer'] }",
-    );
-    for agent in [AGENT, "reader"] {
-        assert_eq!(read(&world, agent), format!("# {MARKER}\n"));
-    }
-    for other in [
-        "reviewer",
-        "acme:reviewer2",
-        "Reader",
-        "general-purpose",
-        "k-hunter2-7f3a9c55aa01beef",
-    ] {
-        refuses(&world, other, "unknown-key");
-    }
-    // An entry for anyone is nobody's document, and of two entries neither is.
-    refuses(&user("'~/hunter2.md'"), AGENT, "unknown-key");
-    let two = format!("{ENTRY}\nk-other-hunter2-0123456 = {ENTRY}");
-    refuses(&user(&two), AGENT, "unknown-key");
-}
+/// In each section an entry of the map, then an agent's id and type, and what it reads: its
+/// file, or a code.
+const READS: &str = include_str!("inject.txt");
 
 #[test]
-fn who_is_no_subagent_by_its_id_or_type_gets_a_refusal() {
-    let world = user("{ path = '~/hunter2.md', agents = ['reader'] }");
-    let by_id = [
-        "areader-3f29c07b1d4e8560",
-        "a3f29c07b1d4e856",
-        "",
-        "01a20a86-fc8c-7a90-9a39-0261fd42f0b",
-        "01A20a86-fc8c-7a90-9a39-0261fd42f0be",
-        "01a20a86-fc8c-7a90-9a39-0261fd42f0be-",
-        "01a20a86fc8c-7a90-9a39-0261fd42f0be0",
-        "a01a20a8-fc8c-7a90-9a39-0261fd42f0be7a90",
-    ]
-    .map(|id| start(id, "reader"));
-    let by_type = ["fork", "hunter2\n", ""].map(|agent| start(CLAUDE, agent));
-    let without = ["agent_id", "agent_type"].map(|field| {
-        let mut input = start(CLAUDE, "reader");
+fn the_agent_that_one_entry_names_reads_its_document_and_no_other_agent_does() {
+    for section in READS.trim().split("\n\n") {
+        let (entry, rows) = section.split_once('\n').unwrap();
+        let world = user(&entry.replace('¶', "\n"));
+        for row in rows.lines() {
+            let (asked, reads) = row.split_once(" ⇒ ").unwrap();
+            let (id, agent) = asked.split_once(' ').unwrap();
+            let said = read_by(&world, &start(id, &agent.replace('¶', "\n")));
+            match reads {
+                "its file" => assert_eq!(said, format!("# {MARKER}\n"), "{entry}\n{row}"),
+                code => is_refusal(&said, code),
+            }
+        }
+    }
+    for field in ["agent_id", "agent_type"] {
+        let mut input = start(CLAUDE, AGENT);
         input[field].take();
-        input
-    });
-    for input in by_id.iter().chain(&by_type).chain(&without) {
-        is_refusal(&read_by(&world, input), "caller-not-verified");
+        is_refusal(&read_by(&user(ENTRY), &input), "caller-not-verified");
     }
 }
 
@@ -140,23 +118,6 @@ fn copilot_is_answered_in_its_own_form_and_takes_no_id_of_another_form() {
     let refusal = answer(CLAUDE);
     let refusal = refusal["additionalContext"].as_str().unwrap();
     is_refusal(refusal, "caller-not-verified");
-}
-
-/// The client does not tell a hook which marketplace it is.
-#[test]
-fn an_entry_for_a_plugin_of_one_marketplace_is_nobodys_document() {
-    for agents in [
-        "'acme@good:reviewer'",
-        "'acme:reviewer', 'acme@good:reviewer'",
-    ] {
-        let world = user(&format!(
-            "{{ path = '~/hunter2.md', agents = [{agents}, 'reader'] }}"
-        ));
-        for agent in [AGENT, "acme@good:reviewer"] {
-            refuses(&world, agent, "unknown-key");
-        }
-        assert_eq!(read(&world, "reader"), format!("# {MARKER}\n"));
-    }
 }
 
 #[cfg(target_os = "linux")]
@@ -186,13 +147,6 @@ fn what_cannot_start_tells_the_agent_to_stop() {
 
 #[test]
 fn what_a_call_would_refuse_is_refused() {
-    for (old, new, code) in [
-        ("hunter2.md", "hunter2.txt", "not-markdown"),
-        ("hunter2.md", "hunter3.md", "not-found"),
-        (" }", ", max_bytes = 6 }", "too-large"),
-    ] {
-        refuses(&user(&ENTRY.replace(old, new)), AGENT, code);
-    }
     let world = talkative(user(ENTRY));
     world.write("hunter2.md", [0xff]);
     refuses(&world, AGENT, "not-utf8");
