@@ -119,14 +119,3 @@ async fn no_more_is_read_while_the_most_requests_are_in_flight() {
     client.to = sending.await.unwrap();
     client.is_quiet().await;
 }
-
-#[tokio::test(start_paused = true)]
-async fn cancelled_requests_make_room() {
-    let mut client = Client::initialized().await;
-    for id in 0..2 * MAX_IN_FLIGHT {
-        client.call(id, "slow").await;
-        client.cancel(id).await;
-    }
-    client.is_quiet().await;
-    until(|| client.loader.loading() == 0).await;
-}
