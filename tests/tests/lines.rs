@@ -9,56 +9,20 @@ fn world() -> World {
     World::new().with_k1("one")
 }
 
-/// Blank lines, garbage, JSON that is no message, requests without a usable id, notifications, known or not,
-/// and answers to questions that nobody asked.
-const IGNORED: [&[u8]; 46] = [
-    b"",
-    b"\r",
-    b"  \t",
-    b"garbage",
-    b"{",
-    b"[1,2",
-    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
-    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} trailing",
-    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1,\"method\":\"ping\"}",
-    b"{}{}",
-    b"\x00\x01\x02",
-    b"\xff\xfe",
-    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
-    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}",
-    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}",
-    b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-    b"GET / HTTP/1.1",
-    b"Content-Length: 42",
-    b"1",
-    b"null",
-    b"\"ping\"",
-    b"[]",
-    b"{}",
-    br#"[1,"ping",{}]"#,
-    br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
-    br#"{"jsonrpc":"2.0"}"#,
-    br#"{"jsonrpc":"2.0","id":7}"#,
-    br#"{"jsonrpc":"2.0","id":7,"method":8}"#,
-    br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
-    br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
-    br#"{"jsonrpc":"2.0","id":["x"],"method":"ping"}"#,
-    br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
-    br#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}"#,
-    br#"{"jsonrpc":"2.0","method":"notifications/whatever","params":[1]}"#,
-    br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-    br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#,
-    br#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
-    br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":["x"]}"#,
-    br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
-    br#"{"jsonrpc":"2.0","method":"tools/call","params":{}}"#,
-    br#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"load_context","arguments":{"key":"k-1"}}}"#,
-    br#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
-    br#"{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"x"}}"#,
-    br#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}"#,
-    br#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#,
-    br#"{"error":{}}"#,
-];
+/// Blank lines, garbage, JSON that is no message, requests without a usable id, notifications,
+/// known or not, and answers to questions that nobody asked. `\x` and two digits are a byte.
+fn ignored() -> impl Iterator<Item = Vec<u8>> {
+    include_str!("ignored.txt").lines().map(|line| {
+        let mut parts = line.split("\\x").map(str::as_bytes);
+        let mut bytes = parts.next().unwrap().to_vec();
+        for part in parts {
+            let digits = str::from_utf8(&part[..2]).unwrap();
+            bytes.push(u8::from_str_radix(digits, 16).unwrap());
+            bytes.extend(&part[2..]);
+        }
+        bytes
+    })
+}
 
 #[test]
 fn what_is_no_request_is_ignored_and_survived_also_before_the_handshake() {
@@ -66,9 +30,7 @@ fn what_is_no_request_is_ignored_and_survived_also_before_the_handshake() {
         let world = world().speaking(protocol);
         let mut client = world.serve();
         let ignores = |client: &mut keyhole_tests::Session| {
-            for line in IGNORED {
-                client.send_line(line);
-            }
+            ignored().for_each(|line| client.send_line(&line));
         };
         ignores(&mut client);
         let _ = client.handshake();

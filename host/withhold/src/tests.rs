@@ -1,5 +1,4 @@
 //! The table of cases, and values in each form that a report may have.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{MARK, has_few_values, withhold};
 use regex_syntax::hir::{Class, HirKind};

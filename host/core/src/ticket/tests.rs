@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::{
     AgentName, Key, LIFE, RECEIPT_LIFE, Ticket, TicketError, Tickets, folder::is_private_to, name,
     receipt,

@@ -1,7 +1,5 @@
 //! Sessions over in-memory streams: what a client sends, and what it gets.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
-
 mod pending;
 mod random;
 

@@ -1,6 +1,5 @@
 //! One file of one directory, judged and at rest, and nothing else. That no half of a file is
 //! read, the model holds.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{APART, GrantedFile, READINGS, RECENT};
 use crate::{

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::{fuse, fuse_in, lets_others_write};
 use crate::{
     DistrustReason::{ForeignMount, Unchecked},

@@ -1,11 +1,5 @@
 //! Walks over real files: what must be trusted, and where a walk ends. Sticky directories, and
 //! whose a link is, the model has, and `hostile::tree` and `hostile::map`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests"
-)]
 
 mod steps;
 pub(crate) mod told;

@@ -1,5 +1,4 @@
 //! A changed map counts from the next call on, and no call sees half of it.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{LiveMap, MapError};
 use crate::{

@@ -1,5 +1,4 @@
 //! What a map may say, and where each mistake is shown.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::super::{Key, Location, Map, MapMistake};
 use crate::limits::DEFAULT_MAX_BYTES;
