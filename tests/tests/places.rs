@@ -1,9 +1,7 @@
 //! Where the map is, and where its files are.
 
-use keyhole_tests::{MARKER, Protocol, World, skipped};
+use keyhole_tests::{MARKER, World, skipped};
 use std::os::unix::fs::chown;
-
-const MAP: &str = "[keys]\nk-1 = '~/1.md'\n";
 
 fn world() -> World {
     World::new().file("1.md", "one")
@@ -38,21 +36,6 @@ fn a_relative_path_belongs_to_the_maps_directory_and_not_to_the_one_that_a_link_
                 "../../stores/store/map.toml",
             );
         serves(&linked);
-    }
-}
-
-/// As stow and Nix do it: the map and the files are links to a store.
-#[test]
-fn dotfiles_that_are_links_just_work() {
-    for protocol in Protocol::ALL {
-        let world = World::new()
-            .speaking(protocol)
-            .file("dotfiles/keyhole/context-map.toml", MAP)
-            .file("dotfiles/notes/real.md", "one")
-            .link(".config/keyhole", "../dotfiles/keyhole")
-            .link("notes", "dotfiles/notes")
-            .link("1.md", "notes/real.md");
-        serves(&world);
     }
 }
 
@@ -128,7 +111,7 @@ fn a_directory_that_may_be_searched_but_not_listed_will_do() {
 /// Only a file's owner may ask that reading does not change the access time.
 #[test]
 fn a_file_of_another_user_that_may_be_read_is_served() {
-    let world = world().map(MAP).unprivileged();
+    let world = World::new().with_k1("one").unprivileged();
     if !rustix::process::geteuid().is_root() {
         return skipped("only root can give a file away");
     }

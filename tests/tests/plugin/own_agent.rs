@@ -117,23 +117,3 @@ fn a_client_that_does_not_read_why_is_answered_all_the_same() {
     client.hang_up();
     assert_eq!(client.ended().exit, Some(0));
 }
-
-#[test]
-fn the_folder_is_absolute_and_the_guard_takes_all_or_nothing() {
-    let world = World::new();
-    let serve = ["serve", "--require-ticket", "--tickets", "here"];
-    let absolute = "the folder for tickets must be an absolute path";
-    let guard = ["guard", "--bind", "a", "--agent", "a", "--tickets", "here"];
-    for ran in [world.run(serve), world.run(guard)] {
-        let ran = ran.says("").exits(2);
-        assert!(ran.stderr.contains(absolute), "{ran:?}");
-    }
-    let own = OWN.join(" ");
-    for part in ["--bind a", "--agent a", "--tickets /here", &own] {
-        let arguments = format!("guard {part}");
-        // The client denies the call.
-        let _ = world.run(arguments.split(' ')).says("").exits(2);
-    }
-    let alone = ["serve", "--bind", "a", "--tickets", "/here"];
-    let _ = world.run(alone).says("").exits(2);
-}
