@@ -1,5 +1,5 @@
-//! Walks over real files: what must be trusted, and where a walk ends. Sticky directories, and
-//! whose a link is, the model has, and `hostile::tree` and `hostile::map`.
+//! Walks over real files: what must be trusted, and where a walk ends. Links and sticky
+//! directories have the model, `hostile::tree` and `hostile::map`.
 
 mod steps;
 pub(crate) mod told;
@@ -18,13 +18,6 @@ const STRANGER: u32 = 54_321;
 
 fn walk(tree: &Tree, name: &str, policy: Policy) -> Result<Walked<Handle>, WalkError> {
     Walker::new(System).walk(&tree.path(name), policy)
-}
-
-fn read(tree: &Tree, name: &str) -> Result<String, WalkError> {
-    let walker = Walker::new(System);
-    let file = walker.walk(&tree.path(name), Policy::FILE)?;
-    let bytes = walker.read(&file.handle, file.stat.size, 1 << 10)?;
-    Ok(String::from_utf8(bytes.unwrap()).unwrap())
 }
 
 /// What a walk found that others could change, and why. None if it found nothing.
@@ -241,32 +234,6 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
             let judged = Walker::new(told).distrust(&parent, &stat, Some(&around), true);
             assert_eq!(judged, Ok(mount));
         }
-    }
-}
-
-#[test]
-fn the_links_of_a_trusted_way_are_walked_and_the_way_to_and_from_each_is_judged() {
-    let tree = Tree::of(&["store/deep/map.toml", "open/map.toml", "open/sub/x"]);
-    tree.link("map.toml", "store/deep/../deep/./map.toml");
-    tree.link("absolute.toml", tree.path("map.toml"));
-    assert_eq!(read(&tree, "absolute.toml").unwrap(), "store/deep/map.toml");
-    tree.link("led.toml", "open/map.toml");
-    // Through it, and up again.
-    tree.link("through.toml", "open/sub/../../store/deep/map.toml");
-    tree.link("open/link.toml", "../store/deep/map.toml");
-    tree.link("open/root", "../store/deep");
-    let files = ["led.toml", "through.toml", "open/link.toml"];
-    let files = files.map(|name| [(name, Policy::FILE), (name, Policy::NAME)]);
-    let root = ("open/root", Policy::DIRECTORY);
-    for (name, policy) in files
-        .into_iter()
-        .flatten()
-        .chain([root, ("open/root/map.toml", Policy::NAME)])
-    {
-        tree.mode("open", 0o755);
-        is_trusted(&tree, name, policy);
-        tree.mode("open", 0o757);
-        is_blamed(&tree, name, policy, "open", WritableByOthers);
     }
 }
 
