@@ -13,7 +13,7 @@ mod low_resources;
 mod mapped_store;
 mod namespace;
 mod pasted;
-pub(crate) mod saved_in_place;
+mod saved_in_place;
 #[cfg(target_os = "linux")]
 mod ticket_folder;
 mod traces;

@@ -37,53 +37,13 @@ fn longer(round: u32) -> u32 {
 }
 
 /// A rest that is sometimes long enough for the file to settle.
-pub(crate) fn some_rest(round: u32) -> Duration {
+fn some_rest(round: u32) -> Duration {
     APART * (round % 4) / 2 * longer(round)
 }
 
-/// Makes calls while `save` saves version 0 and version 1 in turn, with a rest after each.
-/// Each call gets one of the two, or this refusal; and at least one call gets a version. An
-/// outcome in `half` is allowed only if a save that overlaps the call took [`APART`] or longer.
-pub(crate) fn each_call_gets(
-    whole: [&str; 2],
-    refusal: &str,
-    half: &[&str],
-    mut save: impl FnMut(usize) + Send,
-    rest: fn(u32) -> Duration,
-    mut call: impl FnMut() -> String,
-) {
-    let mut savings = Vec::new();
-    let mut rounds = (1..).zip([1, 0].into_iter().cycle());
-    let write = || {
-        let (round, version) = rounds.next().unwrap();
-        let began = Instant::now();
-        save(version);
-        savings.push((began, Instant::now()));
-        thread::sleep(rest(round));
-    };
-    let mut got = Vec::new();
-    let mut met_a_version = false;
-    while_repeating(write, || {
-        let began = Instant::now();
-        while (got.len() < CALLS || !met_a_version) && began.elapsed() < PATIENCE {
-            let asked = Instant::now();
-            let outcome = call();
-            met_a_version |= whole.contains(&&*outcome);
-            got.push((outcome, asked, Instant::now()));
-        }
-    });
-    assert!(met_a_version, "{got:?}");
-    // The writer may have paused for so long that the file had settled.
-    savings.retain(|(began, ended)| *ended - *began >= APART);
-    for (outcome, asked, answered) in got {
-        let is_right = whole.contains(&&*outcome) || outcome == refusal;
-        let mut savings = savings.iter();
-        let paused = savings.any(|(began, ended)| asked <= *ended && *began <= answered);
-        let is_half = half.contains(&&*outcome);
-        assert!(is_right || is_half && paused, "{outcome}");
-    }
-}
-
+/// Makes calls while `save` saves one version and the other in turn, with a rest after each.
+/// Each call gets one of the two, or is refused; and at least one call gets a version. A mixture
+/// is allowed only if a save that overlaps the call took [`APART`] or longer.
 fn is_served_whole(save: impl Fn(&Path, &Path) + Send + Sync, rest: fn(u32) -> Duration) {
     // They have one length, because some writers do not truncate the file.
     let versions = ["a", "b"].map(|letter| letter.repeat(SIZE));
@@ -93,16 +53,40 @@ fn is_served_whole(save: impl Fn(&Path, &Path) + Send + Sync, rest: fn(u32) -> D
         .file("x.md", &versions[0])
         .map("[keys]\nk = '~/x.md'\n");
     let mut client = world.client();
-    let save = |version: usize| save(&world.path(["a", "b"][version]), &world.path("x.md"));
-    let whole = ["a", "b"];
-    each_call_gets(whole, "changed", &["not whole"], save, rest, || {
-        let answer = client.load_at_last("k");
-        match answer.text() {
-            Some(text) if versions.iter().any(|version| text == version) => text[..1].to_owned(),
-            Some(_) => "not whole".to_owned(),
-            None => answer.code().unwrap().to_owned(),
+    let mut savings = Vec::new();
+    let mut rounds = (1..).zip(["b", "a"].into_iter().cycle());
+    let write = || {
+        let (round, version) = rounds.next().unwrap();
+        let began = Instant::now();
+        save(&world.path(version), &world.path("x.md"));
+        savings.push((began, Instant::now()));
+        thread::sleep(rest(round));
+    };
+    // Whether each call got a mixture, and when.
+    let mut got = Vec::new();
+    let mut met_a_version = false;
+    while_repeating(write, || {
+        let began = Instant::now();
+        while (got.len() < CALLS || !met_a_version) && began.elapsed() < PATIENCE {
+            let asked = Instant::now();
+            let answer = client.load_at_last("k");
+            let is_whole = |text: &str| versions.iter().any(|version| text == version);
+            match answer.text() {
+                Some(text) => met_a_version |= is_whole(text),
+                None => answer.refused("changed"),
+            }
+            let is_mixed = answer.text().is_some_and(|text| !is_whole(text));
+            got.push((is_mixed, asked, Instant::now()));
         }
     });
+    assert!(met_a_version, "{} calls", got.len());
+    // The writer may have paused for so long that the file had settled.
+    savings.retain(|(began, ended)| *ended - *began >= APART);
+    for (_, asked, answered) in got.into_iter().filter(|(is_mixed, ..)| *is_mixed) {
+        let mut savings = savings.iter();
+        let paused = savings.any(|(began, ended)| asked <= *ended && *began <= answered);
+        assert!(paused, "not whole");
+    }
     client.end();
 }
 
