@@ -1,5 +1,5 @@
-//! Walks over real files: what must be trusted, and where a walk ends. Links and sticky
-//! directories have the model, `hostile::tree` and `hostile::map`.
+//! Walks over real files: what must be trusted, and where a walk ends. Links, mounts
+//! and sticky directories have the model; of links, also `hostile::tree` and `hostile::map`.
 
 mod steps;
 pub(crate) mod told;
@@ -205,36 +205,6 @@ fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it
     let (path, why) = ("/".into(), DistrustReason::UnknownGroup("/etc/passwd"));
     let found = distrust_in(told, Path::new("/etc/hosts"), Policy::FILE);
     assert_eq!(found, Some(Distrust { path, why }));
-}
-
-/// Like the mount of most volumes that are plugged into macOS: it tells each user that
-/// everything on it is theirs, and lets them write to it.
-#[test]
-fn where_everybody_owns_everything_nothing_is_trusted() {
-    let tree = Tree::of(&["map.toml"]);
-    tree.link("link", "map.toml");
-    let file = walk(&tree, "map.toml", Policy::FILE).unwrap().stat;
-    let parent = walk(&tree, "", Policy::DIRECTORY).unwrap().handle;
-    let (_, link) = System.hold(&parent, "link".as_ref()).unwrap();
-    let because = [
-        DistrustReason::NoOwners,
-        DistrustReason::Unchecked,
-        DistrustReason::ForeignMount,
-    ];
-    for mount in because.map(Some).into_iter().chain([None]) {
-        for stat in [file, System.stat(&parent).unwrap(), link] {
-            let around = Stat {
-                device: stat.device + 1,
-                ..stat
-            };
-            let told = Told {
-                mount: Some(mount),
-                ..Told::default()
-            };
-            let judged = Walker::new(told).distrust(&parent, &stat, Some(&around), true);
-            assert_eq!(judged, Ok(mount));
-        }
-    }
 }
 
 #[cfg(target_os = "linux")]
