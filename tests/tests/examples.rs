@@ -20,8 +20,8 @@ const FIELDS: [&str; 5] = ["mcpServers", "mcp_servers", "mcp-servers", "mcp", "s
 /// The files without a server in them, and those that nothing here parses. Those of bernstein
 /// are tried in integrations/bernstein/tests, and tests/clients runs the program.
 const OTHERS: &str = "agent-mcp-gateway-rules.json bernstein-mcp-servers.yaml bernstein.yaml \
-    claude-agent-sdk.mjs context-map.toml gemini-cli-policy.toml opencode-agent.md \
-    qwen-code-settings.json";
+    claude-agent-sdk.mjs codex-permissions.toml context-map.toml gemini-cli-policy.toml \
+    opencode-agent.md qwen-code-settings.json";
 
 /// Whole agents for Claude Code with a text of their own. Each has its binding's name, and
 /// a document.

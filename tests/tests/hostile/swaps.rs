@@ -31,8 +31,13 @@ world_attacks! {
         );
     // Each open of it once held a thread for ever.
     fifo: "the file is swapped with a FIFO that nobody writes to, for 80 calls" =>
-        "the file, or `not-a-file`, or `changed`; never a byte from outside" =
-        swap(&["a/b/c/file.md"], 80, &["the file", "not-a-file", "changed"], |_, _, at| ground::fifo(at));
+        "the file, or `not-a-file`, or `changed`, or `restart-needed`; never a byte from outside" =
+        swap(
+            &["a/b/c/file.md"],
+            80,
+            &["the file", "not-a-file", "changed", "restart-needed"],
+            |_, _, at| ground::fifo(at),
+        );
 }
 
 const INSIDE: &str = "inside\n";
