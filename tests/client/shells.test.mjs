@@ -602,7 +602,7 @@ onEachShell('shells-documents: a link and a file that is saved by renaming are h
         fs.writeFileSync(file('stop'), '');
         return [bash('mkdir -p now; cd now; sh ../look'), bash(`cat ${home.mapFile}`)];
       },
-      ...DONE.slice(0, 1),
+      ...DONE,
     ],
   }, BASH);
   const [, looked, map] = session.answers('parent', 'Bash').map(({ text }) => text);

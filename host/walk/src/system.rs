@@ -30,7 +30,7 @@ pub trait FileSystem {
     /// find something else.
     fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind>;
 
-    /// Opens `name` in this directory for reading; [`SystemError::IsLink`] if it is a link.
+    /// Opens `name` in this directory for reading; [`IsLink`](crate::SystemError::IsLink) if it is a link.
     fn open(&self, directory: &Self::Handle, name: &OsStr) -> Result<(Self::Handle, Stat)>;
 
     /// What a handle reports.
@@ -50,7 +50,7 @@ pub trait FileSystem {
 
     /// Why an access control list may let somebody write whom the mode does not cover: not
     /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
-    /// lets nobody. It fails with [`SystemError::OutOfResources`] only.
+    /// lets nobody. It fails with [`OutOfResources`](crate::SystemError::OutOfResources) only.
     fn hidden_writers(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
 
     /// Reads into `bytes`, from `offset`. 0 means the end of the file.
