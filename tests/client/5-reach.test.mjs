@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { noSandbox } from './harness/ordinary.mjs';
-import { CANARY, CATALOG, DONE, KEY, RULES, SCANNER, bash, call, catalog, mark, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, RULES, SANDBOX, SCANNER, bash, call, catalog, mark, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
 
 const read = (file_path) => call('Read', { file_path });
 const grep = (pattern, path) => call('Grep', { pattern, path, output_mode: 'content' });
@@ -312,13 +312,10 @@ onEachClient('26c: /keyhole:check runs the check, and needs no other permission'
   assert.match(session.answer('parent', 'Bash').text, SERVED);
 });
 
-/** The sandbox around a client's shells, which nothing can leave. */
-const SANDBOX = { enabled: true, allowUnsandboxedCommands: false, failIfUnavailable: true };
-
 onEachClient("check-sandboxed: with the client's sandbox around its shells, /keyhole:check tells the same as outside, and no path", async ({ t, home, file }) => {
   const without = noSandbox();
   if (without) return t.skip(without);
-  home.set({ ...RULES, sandbox: SANDBOX });
+  home.set({ ...RULES, sandbox: SANDBOX.sandbox });
   const session = await typeCheck(home);
   const outside = await home.run(home.plugin('bin/keyhole'), ['check']);
   assert.match(outside.stdout, SERVED);

@@ -21,6 +21,11 @@ pub(crate) struct Side<'a> {
 }
 
 impl Side<'_> {
+    /// Whether nothing goes or comes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.goes.is_empty() && *self.comes == json!([])
+    }
+
     /// For the user.
     pub(crate) fn shown(&self) -> Change {
         let lines = |all: &[Value]| {

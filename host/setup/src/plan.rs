@@ -277,7 +277,11 @@ impl Plan {
         let shells = shells.iter().map(|(at, comes)| (&**at, &[][..], comes));
         let sides = lists.into_iter().chain(shells);
         let sides = sides.map(|(at, goes, comes)| Side { at, goes, comes });
-        let sides: Vec<_> = sides.collect();
+        let sides: Vec<_> = sides.filter(|side| !side.is_empty()).collect();
+        // Of settings that stay as they are, it does not matter whether they may be written.
+        if sides.is_empty() {
+            return Ok(());
+        }
         let file = places.settings();
         let found = Found::at(&file)?;
         let edited = json::edit(found.text()?, &sides);
@@ -305,18 +309,17 @@ impl Plan {
         let Some(state) = state.filter(|it| !it.are_managed && !it.lacks.is_empty()) else {
             return Vec::new();
         };
-        let path = (user.variable)("PATH").unwrap_or_default();
-        let weak = state.weak;
-        let why = match shells::works(&path) {
-            _ if !weak.is_empty() => format!(
+        let (path, weak) = ((user.variable)("PATH").unwrap_or_default(), state.weak);
+        let why = if !weak.is_empty() {
+            format!(
                 "It stays as it is, since these settings let a shell past it: {weak}. Take them out, and run setup again."
-            ),
-            Err(why) => why.to_owned(),
-            Ok(()) => {
-                let text = shells::for_the_machine(places, slice::from_ref(file), &path);
-                self.for_the_machine = Some(text);
-                return state.lacks;
-            }
+            )
+        } else if let Err(why) = shells::works(&path) {
+            why.to_owned()
+        } else {
+            let text = shells::for_the_machine(places, slice::from_ref(file), &path);
+            self.for_the_machine = Some(text);
+            return state.lacks;
         };
         self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
         Vec::new()

@@ -333,12 +333,12 @@ impl Plan {
         let comes = &json!([]);
         let sides = [(RULES, &*rules), (HOOKS, &*old)];
         let sides = sides.map(|(at, goes)| Side { at, goes, comes });
+        if sides.iter().all(Side::is_empty) {
+            return Ok(());
+        }
         let found = Found::at(&file)?;
         let taken = json::edit(found.text()?, &sides);
         let (new, changes) = taken.map_err(|why| FileError::new(&file, why))?;
-        if changes.is_empty() {
-            return Ok(());
-        }
         self.edit(&file, found, Some(new), changes);
         Ok(())
     }

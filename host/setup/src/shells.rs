@@ -68,8 +68,7 @@ pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
     .concat();
     let ended = trial.and_then(|mut trial| {
         // If it ends before it reads this, that counts.
-        let written = trial.stdin.take().map(|mut pipe| pipe.write_all(&filter));
-        drop(written);
+        let _ = trial.stdin.take().map(|mut pipe| pipe.write_all(&filter));
         trial.wait()
     });
     let is_done = ended.is_ok_and(|status| status.success());

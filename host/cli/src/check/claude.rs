@@ -129,12 +129,16 @@ impl<'a> Client<'a> {
 
     /// The rules that are missing for these files. No rule is told that names a file, unless
     /// `is_private`.
-    fn missing_rules(&self, map: &Map, is_private: bool) -> Option<String> {
-        let (files, has_tickets) = self.files(map);
+    fn missing_rules(
+        &self,
+        map: &Map,
+        (files, has_tickets): (&[PathBuf], bool),
+        is_private: bool,
+    ) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
         let tickets = state_folder(self.location.home()?, |name| env::var_os(name));
         let tickets = has_tickets.then_some(&*tickets);
-        let (all, unnamed) = places.missing(&denied, &files, tickets);
+        let (all, unnamed) = places.missing(&denied, files, tickets);
         let (others, _) = places.missing(&denied, &[], tickets);
         let secrets = Secrets::of(map);
         let is_shown = |rule: &String| others.contains(rule) || is_private && !secrets.are_in(rule);
@@ -177,10 +181,10 @@ impl<'a> Client<'a> {
             key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents().is_some()
         };
         let is_here = places.is_none_or(Places::are_there);
-        let has_files = |map: &Map| is_here && !self.files(map).0.is_empty();
-        let needs_rules = is_plugin || map.is_some_and(has_files);
-        let rules = map.filter(|_| needs_rules);
-        let rules = rules.and_then(|map| self.missing_rules(map, is_private));
+        let (files, has_tickets) = map.map_or_else(Default::default, |map| self.files(map));
+        let needs_rules = is_plugin || is_here && !files.is_empty();
+        let of = map.filter(|_| needs_rules);
+        let rules = of.and_then(|map| self.missing_rules(map, (&files, has_tickets), is_private));
         // Without a rule that is missing, it does not matter whose rules count.
         let is_told = rules.is_some() || settings.rules_file().is_none();
         let is_used = |way: &Way| match way {
@@ -200,8 +204,7 @@ impl<'a> Client<'a> {
                 report.notes.push(text);
             }
         }
-        let files = map.filter(|_| needs_rules).map(|map| self.files(map).0);
-        let shells = files.and_then(|files| Shells::of(settings, &files));
+        let shells = of.and_then(|_| Shells::of(settings, &files));
         let are_closed = rules.is_none();
         report.notes.extend(rules);
         if let Some(shells) = shells {

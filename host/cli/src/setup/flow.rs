@@ -181,10 +181,10 @@ fn agree(
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
     if !screen.is_asked() {
-        return match plan.for_the_machine {
-            Some(_) => Ok(screen.show(&format!("\n{COSTS}\n"))?),
-            None => Ok(()),
-        };
+        if plan.for_the_machine.is_some() {
+            screen.show(&format!("\n{COSTS}\n"))?;
+        }
+        return Ok(());
     }
     let mut walls = WALLS;
     if plan.has_rules && !screen.agrees("Add these rules?")? {
