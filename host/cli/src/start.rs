@@ -224,7 +224,7 @@ pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option
             let looked = live.location().in_words();
             &format!("map-missing: there is no context map at {looked}; create it.")
         }
-        Err(error) => error.at_start(),
+        Err(error) => error.code().says(),
         Ok(_) if cfg!(not(target_os = "linux")) => return None,
         Ok(_) if !status.is_whole() => &format!("the wall is not whole on this system ({status})"),
         Ok(_) if status.roots => return None,

@@ -42,7 +42,7 @@ pub enum SetupError {
     #[error("nothing is changed: {0}")]
     Places(#[from] PlaceError),
     /// The map cannot be used.
-    #[error("nothing is changed: {}", .0.at_start())]
+    #[error("nothing is changed: {}", .0.code().says())]
     Map(#[from] MapError),
     /// A file cannot be read or edited.
     #[error("nothing is changed: {0}")]

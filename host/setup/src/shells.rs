@@ -154,19 +154,12 @@ impl Shells {
             .any(|(at, _)| at == &["sandbox", "enabled"])
     }
 
-    /// What is missing in the user's settings, in words.
-    pub fn missing(&self) -> Vec<String> {
+    /// What is missing in the user's settings, in words. Empty if nothing is.
+    pub fn missing(&self) -> String {
+        let goes = &[];
         let lacks = self.lacks.iter().filter(|_| !self.are_managed);
-        let lines = lacks.map(|(at, comes)| {
-            Side {
-                at,
-                goes: &[],
-                comes,
-            }
-            .by_hand()
-        });
-        let lines = lines.collect::<String>();
-        lines.lines().map(str::to_owned).collect()
+        let lines = lacks.map(|(at, comes)| Side { at, goes, comes }.by_hand());
+        lines.collect::<String>().trim_end().replace('\n', ", ")
     }
 }
 

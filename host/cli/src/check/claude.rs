@@ -225,7 +225,7 @@ impl<'a> Client<'a> {
 
 /// Whether shells are held, and by whose settings; or why not.
 fn told(shells: &Shells, file: &str) -> Result<String, String> {
-    let (missing, weak) = (shells.missing().join(", "), &shells.weak);
+    let (missing, weak) = (shells.missing(), &shells.weak);
     if !shells.are_in_it() {
         return Err("any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on".to_owned());
     }

@@ -186,13 +186,12 @@ const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its
 /// What is wrong with the map. It does not repeat an argument that names no readable file, and
 /// names no path at all unless `is_private`. `make` are the arguments that make a map.
 pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: &str) -> Unusable {
-    let (_, at_start) = error.at_start().split_once(": ").unwrap_or_default();
     let message = match error {
         MapError::Parse { source, .. } => source.message.clone(),
         MapError::Untrusted(it) if it.why == DistrustReason::UnknownOwner && !is_private => {
             SANDBOXED.to_owned()
         }
-        _ if !is_private => at_start.to_owned(),
+        _ if !is_private => error.code().remedy().to_owned(),
         MapError::Missing { .. } if at.is_named() => NOWHERE.to_owned(),
         MapError::Unreadable { source, .. } if at.is_named() => {
             format!("the map that --map names cannot be read: {source}; {OR_FOLDER}")

@@ -62,11 +62,6 @@ impl MapError {
             _ => Refusal::MapInvalid,
         }
     }
-
-    /// What a server says at its start, and then refuses each call with, without the map's path.
-    pub fn at_start(&self) -> &'static str {
-        self.code().says()
-    }
 }
 
 const fn what_to_do(source: SystemError) -> &'static str {

@@ -60,7 +60,7 @@ fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_ma
     ] {
         let path = PathBuf::from("/hunter2/map.toml");
         let error = MapError::Unreadable { path, source };
-        let said = error.at_start();
+        let said = error.code().says();
         assert_eq!(error.code(), code);
         assert_eq!(said.split(':').next(), Some(code.as_str()));
         assert!(!said.contains("hunter2"), "{said}");
