@@ -60,6 +60,13 @@ class Names(Case):
         self.assertEqual(bundle["repository"]["url"], address)
         self.assertEqual(registry["repository"]["url"], address)
         self.assertEqual(registry["name"], NAMES["REGISTRY"])
+        listed = {one["registryType"]: (one["identifier"], one.get("version")) for one in registry["packages"]}
+        version = project.VERSION
+        bundles = f"{address}/releases/download/v{version}/keyhole.mcpb"
+        self.assertEqual(listed["mcpb"], (bundles, version))
+        self.assertEqual(listed["npm"], (NAMES["NPM"], version))
+        self.assertEqual(listed["pypi"], (NAMES["PYPI"], version))
+        self.assertEqual(listed["oci"], (f"{NAMES['IMAGE']}:{version}", None))
         self.assertEqual(plugin["author"]["name"], NAMES["PUBLISHER"])
         self.assertEqual(bundle["author"]["name"], NAMES["PUBLISHER"])
         market = json.loads(text(".claude-plugin/marketplace.json"))
