@@ -6,12 +6,11 @@
 //! chart. No number makes it fail.
 //!
 //! - `server`: the list of servers, and how to start and call each
-//! - `inside`, `plugin`, `withheld`: what is measured besides servers
+//! - `plugin`, `withheld`: what is measured besides servers
 //! - `measure`: the rounds, and what they give
 //! - `report`, `chart`: the results
 
 mod chart;
-mod inside;
 mod measure;
 mod plugin;
 mod report;

@@ -1,12 +1,11 @@
 //! The rounds: every server in turn, so that a disturbance affects all of them.
 
 use crate::{
-    inside::{Inside, NATIVE, SANDBOX},
     plugin::Plugin,
     server::{self, KEYHOLE, PACKAGED, Programs, Server, Session},
-    withheld::Texts,
+    withheld::{Texts, WITHHOLD},
 };
-use keyhole_benches::files::{Files, KEYS};
+use keyhole_benches::files::Files;
 use std::{collections::BTreeMap, error::Error, fs, io, time::Duration};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -117,11 +116,6 @@ pub(crate) struct Measured {
     pub(crate) results: Results,
 }
 
-/// The name in the results for keyhole with a map of this many keys.
-pub(crate) fn with_keys(keys: usize) -> String {
-    format!("{keys} keys")
-}
-
 pub(crate) fn measure(
     plan: Plan,
     files: &Files,
@@ -148,8 +142,7 @@ pub(crate) fn measure(
         }
     }
     let keyhole = programs.own.join(KEYHOLE);
-    let maps = KEYS.map(|keys| server::keyhole(&with_keys(keys), &keyhole, &files.map(keys)));
-    let (inside, compared) = (Inside::new()?, Texts::new());
+    let compared = Texts::new();
     let plugin = Plugin::new(files, &keyhole)?;
     if plugin.is_none() {
         absent.push("launcher and guard (no C compiler that links statically)".to_owned());
@@ -157,7 +150,7 @@ pub(crate) fn measure(
 
     let mut results = Results::default();
     for round in 0..plan.rounds {
-        let mut turn: Vec<&Server> = servers.iter().chain(&maps).collect();
+        let mut turn: Vec<&Server> = servers.iter().collect();
         // The server that comes first in one round comes last in the next.
         if round % 2 == 1 {
             turn.reverse();
@@ -167,17 +160,12 @@ pub(crate) fn measure(
                 results.add(&server.name, round, one_round(plan, server, &texts[0])?);
             }
         }
-        let [native, sandbox] = inside.round(files, plan.calls)?;
-        results.add(NATIVE, round, native);
-        results.add(SANDBOX, round, sandbox);
         if let Some(plugin) = &plugin {
             for (name, time) in plugin.round(round)? {
                 results.add(name, round, vec![time]);
             }
         }
-        for (name, time) in compared.round()? {
-            results.add(name, round, vec![time]);
-        }
+        results.add(WITHHOLD, round, vec![compared.round()?]);
     }
     Ok(Measured {
         servers,

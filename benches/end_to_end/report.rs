@@ -1,13 +1,11 @@
 //! The tables of docs/performance.md.
 
 use crate::{
-    inside::{NATIVE, SANDBOX},
-    measure::{COLUMNS, Measured, Spread, with_keys},
+    measure::{COLUMNS, Measured, Spread},
     plugin::{EMPTY, GUARD, LAUNCHER},
     server::{HYPER, KEYHOLE, Programs, RUST, TWIN},
-    withheld::{COUNT, KINDS, WITHHOLD, worst},
+    withheld::{KINDS, WITHHOLD, worst},
 };
-use keyhole_benches::files::KEYS;
 use std::{error::Error, fmt::Write as _, fs, process::Command, thread};
 
 /// The program writes the page between these. The rest is written by hand.
@@ -37,12 +35,11 @@ pub(crate) fn tables(
     let profile = programs.own.file_name().unwrap_or_default();
     let mut text = conditions(&profile.to_string_lossy(), rounds);
     let results = &measured.results;
-    let of = |name: &str, title: &str| -> Row { (title.to_owned(), results.of(name)) };
 
     text += "\n## Servers, whole processes over stdio\n\n";
     let servers = measured.servers.iter();
-    let servers = servers.map(|server| of(&server.name, &server.title()));
-    table(&mut text, "server", &COLUMNS, servers)?;
+    let servers = servers.map(|server| (server.title(), results.of(&server.name)));
+    table(&mut text, "server", servers)?;
 
     text += "\n## Against each, round by round\n\n\
         Below 1, keyhole is better; of calls a second, above 1.\n\n";
@@ -50,48 +47,41 @@ pub(crate) fn tables(
         let ratios = results.compare(of, to, |of, to| of / to);
         (format!("{of}, against {to}"), ratios)
     });
-    table(&mut text, RATIOS, &COLUMNS, pairs)?;
-
-    text += "\n## Inside one process, from an open directory to the text\n\n";
-    let inside = [NATIVE, SANDBOX].map(|name| of(name, name));
-    table(&mut text, "guest", &[COLUMNS[2], COLUMNS[4]], inside)?;
-
-    text += "\n## keyhole, by the number of keys in the map\n\n";
-    let maps = KEYS.map(with_keys).map(|name| of(&name, &name));
-    table(&mut text, "map", &COLUMNS, maps)?;
+    table(&mut text, RATIOS, pairs)?;
 
     text += "\n## Besides\n\n";
-    for name in [LAUNCHER, GUARD] {
-        let [over, ..] = results.compare(name, EMPTY, |of, to| of - to);
-        if let Some(over) = over {
-            writeln!(text, "- {name}, over {EMPTY}: {} ms", cell(over))?;
-        }
-    }
-    let [took, ..] = results.of(WITHHOLD);
-    let [ratio, ..] = results.compare(WITHHOLD, COUNT, |of, to| of / to);
-    if let (Some(took), Some(ratio)) = (took, ratio) {
+    let over = |name| results.compare(name, EMPTY, |of, to| of - to)[0];
+    if let (Some(launcher), Some(guard)) = (over(LAUNCHER), over(GUARD)) {
+        let [launcher, guard] = [launcher, guard].map(cell);
         writeln!(
             text,
-            "- {WITHHOLD}, a document of 1 MiB and a report of 100 KiB: {} ms, {} times {COUNT}",
-            cell(took),
-            cell(ratio)
+            "- over {EMPTY}: {LAUNCHER} {launcher} ms, {GUARD} {guard} ms"
         )?;
     }
+    let [took, ..] = results.of(WITHHOLD);
+    let took = took.map_or_else(String::new, cell);
+    write!(
+        text,
+        "- {WITHHOLD}, a file of 1 MiB and a report of 100 KiB: {took} ms"
+    )?;
     // Only this profile strips all.
     if profile == "dist" {
         let (took, kind) = worst();
+        let (took, kinds) = (show(took), KINDS.len());
         writeln!(
             text,
-            "- {WITHHOLD}, the worst of {} kinds of text, 1 MB of each in both: {} ms ({kind:?})",
-            KINDS.len(),
-            show(took)
+            "; 1 MB in each, the worst of {kinds} kinds of text ({kind:?}): {took} ms"
         )?;
         let packaged = programs.packaged.clone();
         let released = packaged.unwrap_or_else(|| programs.own.join(KEYHOLE));
         let size = f64::from(u32::try_from(fs::metadata(released)?.len())?) / 1e6;
-        let size = show(size);
-        writeln!(text, "- the stripped program, as released: {size} MB")?;
+        write!(
+            text,
+            "- the stripped program, as released: {} MB",
+            show(size)
+        )?;
     }
+    text.push('\n');
     for absent in &measured.absent {
         writeln!(text, "- not measured here: {absent}")?;
     }
@@ -99,19 +89,14 @@ pub(crate) fn tables(
 }
 
 /// Of ratios, also how far they lie apart.
-fn table(
-    text: &mut String,
-    first: &str,
-    columns: &[&str],
-    rows: impl IntoIterator<Item = Row>,
-) -> std::fmt::Result {
-    writeln!(text, "| {first} | {} |", columns.join(" | "))?;
-    writeln!(text, "|---|{}", "---|".repeat(columns.len()))?;
+fn table(text: &mut String, first: &str, rows: impl IntoIterator<Item = Row>) -> std::fmt::Result {
+    writeln!(text, "| {first} | {} |", COLUMNS.join(" | "))?;
+    writeln!(text, "|---|{}", "---|".repeat(COLUMNS.len()))?;
     let median = |spread: Spread| show(spread.median);
     let shown = if first == RATIOS { cell } else { median };
     for (title, numbers) in rows {
-        let numbers = numbers.map(|number| number.map_or("–".to_owned(), shown));
-        let cells = numbers[..columns.len()].join(" | ");
+        let cells = numbers.map(|number| number.map_or("–".to_owned(), shown));
+        let cells = cells.join(" | ");
         writeln!(text, "| {title} | {cells} |")?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use keyhole_benches::{
     client::{Client, of_key},
-    files::{Files, LARGE_KEY, LARGE_NAME, SMALL_KEY, SMALL_NAME},
+    files::{Files, LARGE_KEY, LARGE_NAME, MANY, SMALL_KEY, SMALL_NAME},
 };
 use serde_json::{Value, json};
 use std::{
@@ -48,7 +48,10 @@ pub(crate) struct Programs {
 
 pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
     let (map, folder) = (files.map(10), &programs.own);
-    let keyhole = keyhole(KEYHOLE, &folder.join("keyhole"), &map);
+    let program = folder.join(KEYHOLE);
+    let many = files.map(MANY);
+    let many = self::keyhole(&format!("keyhole, {MANY} keys"), &program, &many);
+    let keyhole = keyhole(KEYHOLE, &program, &map);
     let twin = Server::new(TWIN, [folder.join("keyhole-twin"), map.clone()]);
     let constant = folder.join("keyhole-constant");
     let constants = [constant, files.small(), files.large()];
@@ -64,6 +67,7 @@ pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
     ];
     let mut servers = vec![keyhole, twin, constant];
     servers.extend(over_sockets);
+    servers.push(many);
     if let Some(program) = &programs.packaged {
         let twin = program.with_file_name("keyhole-twin");
         servers.push(self::keyhole(PACKAGED, program, &map));

@@ -24,8 +24,8 @@ pub const SMALL_NAME: &str = "small.md";
 /// That of the other one.
 pub const LARGE_NAME: &str = "large.md";
 
-/// How many keys the maps have. The last one is as large as a map may be, nearly.
-pub const KEYS: [usize; 3] = [10, 1_000, 10_000];
+/// How many keys the larger map has: nearly as many as a map may have.
+pub const MANY: usize = 10_000;
 
 /// A folder with all that the servers serve. Drop removes it.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Files {
         let home: PathBuf = tree.path("").components().collect();
         tree.write(SMALL_NAME, text(SMALL));
         tree.write(LARGE_NAME, text(LARGE));
-        for keys in KEYS {
+        for keys in [10, MANY] {
             tree.write(&map_name(keys), map_of(&home, keys));
         }
         Self { _tree: tree, home }
@@ -75,7 +75,7 @@ impl Files {
         self.home.join(LARGE_NAME)
     }
 
-    /// The map of this many keys: one of [`KEYS`].
+    /// The map of this many keys: 10, or [`MANY`].
     #[must_use]
     pub fn map(&self, keys: usize) -> PathBuf {
         self.home.join(map_name(keys))
