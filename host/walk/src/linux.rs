@@ -12,7 +12,7 @@ use crate::{
     trust::{DistrustReason, ROOT},
 };
 use rustix::{
-    fs::{Access, AtFlags, CWD, Mode, OFlags},
+    fs::{Access, AtFlags, CWD, Mode, OFlags, StatxFlags},
     io::{Errno, retry_on_intr},
 };
 use std::{
@@ -190,7 +190,12 @@ impl FileSystem for System {
         }
     }
 
+    /// Asks a file system of the network anew: what it keeps may be older than another machine's
+    /// write. On a local one, that is one system call more.
     fn stat(&self, handle: &Handle) -> Result<Stat> {
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        // The next call meets the same error, if there is one.
+        let _ = rustix::fs::statx(&handle.0, "", flags, StatxFlags::BASIC_STATS);
         Ok(Stat::of(&rustix::fs::fstat(&handle.0)?))
     }
 

@@ -107,9 +107,8 @@ pub struct Handle(pub(crate) OwnedFd);
 impl Handle {
     /// An object that was just opened, and what it reports.
     pub(crate) fn of(fd: OwnedFd) -> Result<(Self, Stat)> {
-        let handle = Self(fd);
-        let stat = System.stat(&handle)?;
-        Ok((handle, stat))
+        let stat = Stat::of(&rustix::fs::fstat(&fd)?);
+        Ok((Self(fd), stat))
     }
 }
 
