@@ -12,15 +12,20 @@ COVERAGE="--cfg fuzzing -Cpasses=sancov-module -Cdebug-assertions \
 # Runs each target for this many seconds, starting from the committed corpus. New inputs
 # go to fuzz/found, and inputs that fail to fuzz/artifacts.
 fuzz() {
-    # For a short run, optimising the target would take longer than the run itself.
-    profile=release
-    [ "$1" -ge 120 ] || profile=dev
+    if [ "$1" -ge 120 ]; then
+        export RUSTFLAGS="$COVERAGE"
+        # With a target that is named, these flags leave build scripts as they are.
+        set -- "$1" --profile release --target "$(rustc --print host-tuple)"
+    else
+        # To build all that a target depends on would take longer than the run itself.
+        export KEYHOLE_COVERAGE="$COVERAGE" RUSTC_WORKSPACE_WRAPPER="$PWD/fuzz/covered.sh"
+    fi
+    seconds=$1
+    shift
     for target in map session; do
         mkdir -p fuzz/found/$target fuzz/artifacts/$target
-        # With a target that is named, these flags leave build scripts as they are.
-        RUSTFLAGS=$COVERAGE cargo run --locked -p keyhole-fuzz --bin $target --profile $profile \
-            --target "$(rustc --print host-tuple)" -- fuzz/found/$target fuzz/corpus/$target \
-            -artifact_prefix=fuzz/artifacts/$target/ -max_total_time="$1" -timeout=20 -max_len=4096 \
+        cargo run --locked -p keyhole-fuzz --bin $target "$@" -- fuzz/found/$target fuzz/corpus/$target \
+            -artifact_prefix=fuzz/artifacts/$target/ -max_total_time="$seconds" -timeout=20 -max_len=4096 \
             -print_final_stats=1
     done
 }
