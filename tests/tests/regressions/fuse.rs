@@ -18,6 +18,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 pub(super) const TEXT: &str = "it did not hang\n";
@@ -27,8 +28,16 @@ const ROOT: u64 = 1;
 /// The numbers of directories begin here.
 const DIRECTORIES: u64 = 1 << 60;
 
+/// The number of a file to which another machine writes all the time.
+const WRITTEN: u64 = DIRECTORIES - 1;
+
 /// How many seconds the kernel may keep answers about attributes and names.
 const VALID: u64 = 3600;
+
+/// Read-only: else the kernel asks for a file's attributes after each read.
+const FLAGS: MountFlags = MountFlags::NOSUID
+    .union(MountFlags::NODEV)
+    .union(MountFlags::RDONLY);
 
 // What the kernel asks for, and what it may be told, as `linux/fuse.h` numbers it.
 const LOOKUP: u32 = 1;
@@ -75,7 +84,7 @@ impl Hanging {
             "fd={},rootmode=40000,user_id={user},group_id=0,allow_other",
             kernel.as_raw_fd()
         );
-        mounted("fuse", at, MountFlags::NOSUID | MountFlags::NODEV, &options)?;
+        mounted("fuse", at, FLAGS, &options)?;
         let channel = Arc::new(Channel {
             kernel,
             hung: Mutex::new(Some(Vec::new())),
@@ -102,7 +111,7 @@ impl Hanging {
 
     /// The kernel forgets each name that nobody has open.
     fn forget(&self) {
-        mount_remount(&self.at, MountFlags::NOSUID | MountFlags::NODEV, c"").unwrap();
+        mount_remount(&self.at, FLAGS, c"").unwrap();
     }
 
     pub(super) fn hung(&self) -> usize {
@@ -173,6 +182,7 @@ impl Channel {
         let (node, rest) = (u64_at(request, 16), &request[40..]);
         let answer = match u32_at(request, 4) {
             INIT => Ok(init(u32_at(rest, 4))),
+            LOOKUP if rest == b"written.md\0" => Ok(entry(WRITTEN)),
             LOOKUP if rest.ends_with(b".md\0") => {
                 // A number for each name.
                 let number = |node, byte: &u8| node * 257 + u64::from(*byte);
@@ -227,15 +237,20 @@ fn entry(node: u64) -> Vec<u8> {
     [about, attributes(node)].concat()
 }
 
-/// `fuse_attr_out`: a directory or a file that belongs to root and has long been at rest.
+/// `fuse_attr_out`: a directory or a file that belongs to root and has long been at rest, unless
+/// it is [`WRITTEN`].
 fn attributes(node: u64) -> Vec<u8> {
     let (mode, size) = match node {
         ROOT | DIRECTORIES.. => (0o040_755, 0),
         _ => (0o100_644, TEXT.len() as u64),
     };
-    let time = 1_000_000_000;
+    let mut changed = Duration::from_secs(1_000_000_000);
+    if node == WRITTEN {
+        changed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    }
+    let (time, part) = (changed.as_secs(), changed.subsec_nanos());
     let long = [VALID, 0, node, size, 1, time, time, time];
-    let short = [0, 0, 0, mode, 1, 0, 0, 0, 4096, 0_u32];
+    let short = [part, part, part, mode, 1, 0, 0, 0, 4096, 0_u32];
     let long = long.map(u64::to_ne_bytes).concat();
     [long, short.map(u32::to_ne_bytes).concat()].concat()
 }
@@ -268,4 +283,19 @@ fn a_root_that_gets_another_inode_when_nobody_has_it_open_is_still_served() {
     let check = || world.run(["check", "--json"]).json();
     let checked = while_repeating(|| mount.forget(), check);
     assert_eq!(checked["entries"][0]["ok"], true, "{checked}");
+}
+
+/// The kernel keeps what the file reported for an hour: a look at that would find it at rest.
+#[test]
+fn a_file_that_another_machine_is_writing_is_not_served_from_what_the_kernel_remembers() {
+    let world = World::new()
+        .directory("mounted")
+        .map("[keys]\nk-1 = '~/mounted/written.md'\n");
+    let Some(mount) = Hanging::mount(&world.path("mounted")) else {
+        return;
+    };
+    mount.let_go();
+    let mut client = world.client();
+    client.load("k-1").refused("changed");
+    client.end();
 }
