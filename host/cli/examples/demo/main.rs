@@ -1,9 +1,9 @@
-//! A whole session, for a person to watch: `./x demo`.
+//! What keyhole does, for a person to watch: `./x demo`.
 //!
-//! It starts the program as `serve` on a map and files in a temporary directory, and
-//! speaks MCP with it through its standard streams, as any client would. Nothing is
-//! simulated: every line that it shows was sent or received. The program is the one that
-//! the argument names, else the one that cargo has built.
+//! It plays Claude Code with the plugin, on a map and files in a temporary directory: it asks the
+//! plugin's hook, speaks MCP with the server, and gives a report to be compared. Nothing is
+//! simulated but the client: each answer is the program's own. The program is the one that the
+//! argument names, else the one that cargo has built.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::disallowed_methods,
@@ -12,7 +12,7 @@
 
 mod session;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use session::Session;
 use std::{
     env,
@@ -21,13 +21,21 @@ use std::{
     io::{self, Write as _},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::{Command, ExitCode, Stdio},
 };
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-const GOOD: &str = "k-3f9c27e1b6a84d05";
+/// The agent's key, and one that is for any caller.
+const KEY: &str = "k-3f9c27e1b6a84d05";
+const OPEN: &str = "k-91d4c07be25f3a68";
 const CATALOG: &str = "# Identifiers to look for\n\n- Jane Q. Example\n- jane@example.org\n";
+const AGENT: &str = "keyhole:privacy-scanner";
+/// The client's names for the agent and its call.
+const IDS: [&str; 2] = ["a3f29c07b1d4e8560", "toolu_1"];
+
+/// What the agent reports: a place, and what it found there.
+const REPORT: &str = "src/list.txt:12 has Jane Q. Example, who is in the list.";
 
 /// What is refused, and why: the key, the code, and the reason.
 const REFUSALS: &str = "\
@@ -78,65 +86,89 @@ fn run(program: &Path) -> Result {
     // The map has to name the real path.
     let place = home.path().canonicalize()?;
     let map = lay_out(&place)?;
+    // As the plugin's start does.
+    let data = place.join("data");
+    fs::create_dir(&data)?;
+    let mut tickets = Command::new(program);
+    tickets.arg("tickets").env("CLAUDE_PLUGIN_DATA", &data);
+    expect(tickets.status()?.success(), "a folder for tickets")?;
 
-    head("1. The map: opaque keys to Markdown files. Only the user writes it.")?;
-    show(&fs::read_to_string(&map)?)?;
+    head("1. You have a private file, and an agent that needs it.")?;
+    show(CATALOG)?;
+    say("a map of your own says who gets it; its other entries come below")?;
+    let text = fs::read_to_string(&map)?;
+    show(text.split_once("\n[keys.\"k-9").ok_or("no map")?.0)?;
 
-    head("2. A client connects and asks what there is: one tool, and not one key.")?;
-    let mut session = Session::start(program, &map)?;
-    session.request(
-        "initialize",
-        json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": { "name": "keyhole-demo", "version": env!("CARGO_PKG_VERSION") },
-        }),
+    head("2. The agent asks for it. Claude Code first asks keyhole's hook who is calling.")?;
+    let ask = |words: &[&str], input: &Value| ask(program, words, &map, &data, input);
+    let [id, call] = IDS;
+    let records = place.join("session/subagents");
+    fs::create_dir_all(&records)?;
+    fs::write(records.join(format!("agent-{id}.meta.json")), "{}")?;
+    let mut question = json!({
+        "hook_event_name": "PreToolUse",
+        "tool_name": "mcp__plugin_keyhole_context__load_context",
+        "tool_input": { "key": KEY },
+        "tool_use_id": call,
+        "transcript_path": place.join("session.jsonl"),
+        "agent_id": id,
+        "agent_type": AGENT,
+    });
+    let mut session = Session::start(program, &map, Some(&data))?;
+    let decision = |answer: &Value| answer["hookSpecificOutput"]["permissionDecision"].clone();
+    expect(decision(&ask(&["guard"], &question)?) == "allow", "allow")?;
+    said("the hook", "allow")?;
+    let answer = session.load(KEY, Some(call))?;
+    expect(answer["content"][0]["text"] == CATALOG, "the file")?;
+    said("the agent gets", CATALOG)?;
+
+    head("3. The main conversation makes the same call.")?;
+    question["agent_id"].take();
+    question["tool_use_id"] = "toolu_2".into();
+    expect(decision(&ask(&["guard"], &question)?) == "deny", "deny")?;
+    said("the hook", "deny")?;
+    say("and if no hook runs, the server knows no caller")?;
+    let code = refused(&session.load(KEY, Some("toolu_2"))?, "caller-not-verified")?;
+    said("the main conversation gets", code)?;
+    session.end()?;
+
+    head("4. The agent reports, and its report quotes the file.")?;
+    said("the agent writes", REPORT)?;
+    let report = json!({ "agent": AGENT, "report": REPORT, "folder": "/src" });
+    let answer = ask(&["withhold"], &report)?;
+    let left = answer["report"].as_str().ok_or("no report")?;
+    expect(
+        left.contains("src/list.txt:12") && !left.contains("Jane"),
+        "no quotation",
     )?;
-    session.notify("notifications/initialized")?;
+    said("the main conversation gets", left)?;
+
+    head("5. In any other client, the key decides. Its messages, and the answers:")?;
+    let mut session = Session::start(program, &map, None)?;
     let tools = session.request("tools/list", json!({}))?;
-    expect(
-        tools["result"]["tools"]
-            .as_array()
-            .is_some_and(|tools| tools.len() == 1),
-        "one tool",
-    )?;
+    let tools = tools["tools"].as_array();
+    expect(tools.is_some_and(|tools| tools.len() == 1), "one tool")?;
+    let answer = session.load(OPEN, None)?;
+    expect(answer["content"][0]["text"] == CATALOG, "the file")?;
+    session.is_shown = false;
 
-    head("3. A subagent that carries the key gets the file, byte for byte.")?;
-    let answer = session.load(GOOD)?;
-    expect(
-        answer["result"]["content"][0]["text"] == CATALOG,
-        "the file",
-    )?;
-
-    head("4. Everything else is refused, with a code that names no file and no key.")?;
+    head("6. Everything else is refused, with a code that names no file and no key.")?;
     for row in REFUSALS.lines() {
         let (key, rest) = row.split_once(' ').ok_or("no code")?;
         let (code, why) = rest.split_once(' ').ok_or("no reason")?;
-        say(why)?;
-        refused(&session.load(key)?, code)?;
+        said(why, refused(&session.load(key, None)?, code)?)?;
     }
-
-    head("5. A call that is not quite right is told what to send, and nothing else.")?;
-    say("a parameter that does not exist")?;
-    let answer = session.request(
-        "tools/call",
-        json!({ "name": "load_context", "arguments": { "key": GOOD, "path": "/etc/passwd" } }),
-    )?;
-    expect(answer["result"]["isError"] == true, "an error of the tool")?;
-
-    head("6. The map is live: what the user changes counts from the next call on.")?;
-    say("the key is taken out of the map")?;
-    fs::write(&map, "")?;
-    refused(&session.load(GOOD)?, "unknown-key")?;
-    say("the map is broken")?;
-    fs::write(&map, "[keys\n")?;
-    refused(&session.load(GOOD)?, "map-invalid")?;
-    say("the map is deleted")?;
-    fs::remove_file(&map)?;
-    refused(&session.load(GOOD)?, "map-missing")?;
+    let changes = [
+        ("the key is taken out of the map", "", "unknown-key"),
+        ("the map is broken", "[keys\n", "map-invalid"),
+    ];
+    for (why, text, code) in changes {
+        fs::write(&map, text)?;
+        said(why, refused(&session.load(OPEN, None)?, code)?)?;
+    }
     session.end()?;
 
-    head("7. What the sandbox was given for each call")?;
+    head("7. What can open a file in a call is a component in a sandbox. All that it may use:")?;
     say("`keyhole contract` reads it from the component's own bytes")?;
     let contract = Command::new(program).args(["contract"]).output()?;
     let contract = String::from_utf8(contract.stdout)?;
@@ -147,6 +179,17 @@ fn run(program: &Path) -> Result {
 
     head("Your own map")?;
     own_map(program)
+}
+
+/// Asks one of the program's hooks, as the client does.
+fn ask(program: &Path, words: &[&str], map: &Path, data: &Path, input: &Value) -> Result<Value> {
+    let mut hook = Command::new(program);
+    hook.args(words).arg("--map").arg(map);
+    hook.env("CLAUDE_PLUGIN_DATA", data);
+    let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let stdin = hook.stdin.take().ok_or("no standard input")?;
+    serde_json::to_writer(stdin, input)?;
+    Ok(serde_json::from_slice(&hook.wait_with_output()?.stdout)?)
 }
 
 /// By its path: nobody has installed it yet.
@@ -172,7 +215,8 @@ fn lay_out(home: &Path) -> Result<PathBuf> {
         &map,
         format!(
             "roots = [{}]\n\n\
-             [keys.\"{GOOD}\"]\npath = \"notes/identifiers.md\"\n\
+             [keys.\"{KEY}\"]\npath = \"notes/identifiers.md\"\nagents = [\"{AGENT}\"]\nwithhold = true\n\n\
+             [keys.\"{OPEN}\"]\npath = \"notes/identifiers.md\"\n\
              [keys.\"k-missing-file\"]\npath = \"notes/deleted.md\"\n\
              [keys.\"k-not-markdown\"]\npath = \"notes/run.sh\"\n\
              [keys.\"k-directory\"]\npath = \"notes/directory.md\"\n\
@@ -185,14 +229,15 @@ fn lay_out(home: &Path) -> Result<PathBuf> {
     Ok(map)
 }
 
-fn refused(answer: &serde_json::Value, code: &'static str) -> Result {
-    let result = &answer["result"];
-    let as_it_should = result["isError"] == true && result["structuredContent"]["code"] == code;
-    expect(as_it_should, code)
+/// The code of an answer that is to be a refusal with this code.
+fn refused<'a>(answer: &Value, code: &'a str) -> Result<&'a str> {
+    let as_it_should = answer["isError"] == true && answer["structuredContent"]["code"] == code;
+    expect(as_it_should, code)?;
+    Ok(code)
 }
 
-fn expect(holds: bool, expected: &'static str) -> Result {
-    let wrong = || format!("expected {expected}, but got the answer above").into();
+fn expect(holds: bool, expected: &str) -> Result {
+    let wrong = || format!("expected {expected}, but got something else").into();
     holds.then_some(()).ok_or_else(wrong)
 }
 
@@ -202,6 +247,15 @@ fn head(text: &str) -> Result {
 
 fn say(text: &str) -> Result {
     shown(&format!("  # {text}\n"))
+}
+
+/// Who says what.
+fn said(who: &str, what: &str) -> Result {
+    if what.contains('\n') {
+        shown(&format!("  {who}:\n"))?;
+        return show(what);
+    }
+    shown(&format!("  {who}: {what}\n"))
 }
 
 fn show(text: &str) -> Result {

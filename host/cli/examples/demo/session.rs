@@ -14,37 +14,56 @@ pub(super) struct Session {
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     last_id: u64,
+    /// Whether its messages are shown.
+    pub(super) is_shown: bool,
 }
 
 impl Session {
-    /// Starts the program as a server for `map`.
-    pub(super) fn start(program: &Path, map: &Path) -> Result<Self> {
-        let mut server = Command::new(program)
-            .arg("serve")
-            .arg("--map")
-            .arg(map)
+    /// Starts the program as a server for `map`, and shakes hands. The plugin's server has a folder
+    /// of tickets; of another, the messages are shown.
+    pub(super) fn start(program: &Path, map: &Path, tickets: Option<&Path>) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.arg("serve").arg("--map").arg(map);
+        if let Some(folder) = tickets {
+            command.arg("--require-ticket");
+            command.env("CLAUDE_PLUGIN_DATA", folder);
+        }
+        let mut server = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         let (Some(requests), Some(answers)) = (server.stdin.take(), server.stdout.take()) else {
             return Err("the server has no streams".into());
         };
-        Ok(Self {
+        let mut session = Self {
             server,
             requests: Some(requests),
             answers: BufReader::new(answers),
             last_id: 0,
-        })
+            is_shown: tickets.is_none(),
+        };
+        session.request(
+            "initialize",
+            json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": { "name": "keyhole-demo", "version": env!("CARGO_PKG_VERSION") },
+            }),
+        )?;
+        session.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(session)
     }
 
-    pub(super) fn load(&mut self, key: &str) -> Result<Value> {
-        self.request(
-            "tools/call",
-            json!({ "name": "load_context", "arguments": { "key": key } }),
-        )
+    /// Calls the tool. `call` is the client's own id of it.
+    pub(super) fn load(&mut self, key: &str, call: Option<&str>) -> Result<Value> {
+        let mut params = json!({ "name": "load_context", "arguments": { "key": key } });
+        if let Some(call) = call {
+            params["_meta"] = json!({ "claudecode/toolUseId": call });
+        }
+        self.request("tools/call", params)
     }
 
-    /// Sends a request, waits for its answer, and shows both.
+    /// Sends a request, and returns what its answer has as its result.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Value> {
         self.last_id += 1;
         self.send(&json!({
@@ -52,14 +71,9 @@ impl Session {
         }))?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
-        let said = format!("  <- {}\n", line.trim_end());
-        super::shown(&said)?;
-        Ok(serde_json::from_str(&line)?)
-    }
-
-    /// Sends a notification, which has no answer.
-    pub(super) fn notify(&mut self, method: &str) -> Result {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method }))
+        self.show("<-", line.trim_end())?;
+        let mut answer: Value = serde_json::from_str(&line)?;
+        Ok(answer["result"].take())
     }
 
     /// Ends the session as a client does, by closing the server's input.
@@ -70,9 +84,17 @@ impl Session {
     }
 
     fn send(&mut self, message: &Value) -> Result {
-        super::shown(&format!("  -> {message}\n"))?;
+        let message = message.to_string();
+        self.show("->", &message)?;
         if let Some(requests) = &mut self.requests {
             writeln!(requests, "{message}").map_err(|error| format!("the server: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn show(&self, way: &str, message: &str) -> Result {
+        if self.is_shown {
+            super::shown(&format!("  {way} {message}\n"))?;
         }
         Ok(())
     }
