@@ -4,7 +4,8 @@
 //! user's home (`umask 002`). Such a group mostly has no other member. Like Debian's
 //! OpenSSH, we check who is in it: a separate walk reads `/etc/passwd` and
 //! `/etc/group`, once in a process. These files do not list members that only a network
-//! directory knows. A group that is not in these files is never the user's own.
+//! directory knows, or `/etc/gshadow`, which no user may read. A group that is not in these files
+//! is never the user's own.
 //!
 //! Any user may have part of their line changed (`chfn`). So both files are read as bytes,
 //! and only the lines that count: those of the group, and of the users who are in it.
@@ -87,9 +88,13 @@ fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<boo
     }
     let mut is_known = false;
     for line in lines(groups).ok_or(GROUPS)? {
-        let [_, _, id, members] = fields(line);
+        let [_, password, id, members] = fields(line);
         if number(id).ok_or(GROUPS)? != Some(group) {
             continue;
+        }
+        // Whoever knows a group's password can join it (`newgrp`).
+        if !matches!(password, b"" | b"x") && !password.starts_with(b"!") && password != b"*" {
+            return Ok(false);
         }
         is_known = true;
         let members = members.split(|byte| *byte == b',');

@@ -4,7 +4,7 @@ const OF_USERS: &[u8] = b"root:x:0:0::/root:/bin/sh\n# a comment\njane:x:1000:10
 
 #[test]
 fn a_group_is_the_users_own_if_nobody_else_is_in_it() {
-    let groups = b"root:x:0:\njane:x:1000:\njoe:x:1001:\nboth:x:50:joe,root\nteam:x:60:joe,jane\nempty:x:70:\nops:x:80:root\n\n# a comment\nodd:x:90:j\xffe,joe\n";
+    let groups = b"root:x:0:\njane:x:1000:\njoe:x:1001:\nboth:x:50:joe,root\nteam:x:60:joe,jane\nempty:x:70:\nops:x:80:root\n\n# a comment\nodd:x:90:j\xffe,joe\nshut:!:91:joe\nopen:$6$salt$hash:92:joe\n";
     for (group, user, alone) in [
         (1001, 1001, true),
         (50, 1001, true),
@@ -19,6 +19,9 @@ fn a_group_is_the_users_own_if_nobody_else_is_in_it() {
         (0, 1001, true),
         // A name that is not UTF-8 is a name like any other.
         (90, 1001, false),
+        // No password, and one.
+        (91, 1001, true),
+        (92, 1001, false),
         // Not known here: a network directory's.
         (5000, 1001, false),
     ] {
