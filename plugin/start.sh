@@ -63,13 +63,21 @@ find_program() {
 
 sum() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
+# The manifest's line for the program.
+own_sum() {
+    while read -r line; do case $line in *"server/$name") echo "$line" ;; esac done <manifest.sha256
+}
+
 install() {
-    cmp -s "$root/manifest.sha256" "$CLAUDE_PLUGIN_DATA/manifest.sha256" 2>/dev/null && is_same=yes || is_same=
+    is_same=
+    # A FIFO in another user's folder would hang; that it is not theirs is judged below.
+    [ -f "$CLAUDE_PLUGIN_DATA/manifest.sha256" ] &&
+        cmp -s "$root/manifest.sha256" "$CLAUDE_PLUGIN_DATA/manifest.sha256" 2>/dev/null && is_same=yes
     [ "$is_same" ] || { command -v sha256sum || command -v shasum; } >/dev/null ||
         fail "the program cannot be verified: install sha256sum or shasum, and start a new session"
     # Whoever could have written that copy gains nothing: the program is the plugin's own.
     # Apple's sha256sum needs the operand.
-    [ "$is_same" ] || (cd "$root" && grep "[ *]server/$name\$" manifest.sha256 | sum -c -) >/dev/null 2>&1 ||
+    [ "$is_same" ] || (cd "$root" && own_sum | sum -c -) >/dev/null 2>&1 ||
         fail "the program in this copy of the plugin is damaged; reinstall the plugin"
     umask 077
     [ -d "$CLAUDE_PLUGIN_DATA" ] || mkdir -p "$CLAUDE_PLUGIN_DATA" 2>/dev/null ||

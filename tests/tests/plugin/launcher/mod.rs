@@ -20,7 +20,7 @@ use std::{
 };
 
 /// Every command that the launcher runs in an installation.
-const COMMANDS: [&str; 7] = ["cmp", "grep", "sha256sum", "mkdir", "cp", "mv", "rm"];
+const COMMANDS: [&str; 6] = ["cmp", "sha256sum", "mkdir", "cp", "mv", "rm"];
 
 const DAMAGED: &str = "the program in this copy of the plugin is damaged; reinstall the plugin";
 
