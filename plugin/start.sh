@@ -5,8 +5,8 @@
 #   start.sh DATA install          the SessionStart hook
 #   start.sh DATA guard            the hook before a call; with --after, the one after it
 #   start.sh DATA serve ARGUMENTS  the MCP server
-#   start.sh DATA agents           the module: whom does the map name?
-#   start.sh DATA withhold         the module: what quotes a document in a report? With --stop,
+#   start.sh DATA agents           the mod: whom does the map name?
+#   start.sh DATA withhold         the mod: what quotes a file in a report? With --stop,
 #                                  the hook at an agent's end asks it
 #
 # `install` compares the plugin's manifest with the copy in the data folder, never a

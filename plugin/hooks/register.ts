@@ -1,14 +1,14 @@
 // The first way: only the agent has the server. The client starts it with the
 // agent and ends it with the agent, and no prompt holds a key.
 //
-// For that, the client must load modules. An older client ignores this file, and
+// For that, the client must load mods. An older client ignores this file, and
 // a policy can switch it off. Then there is the second way, which is complete
 // without this file: the server of .mcp.json, for all, behind the guard and its
 // tickets. If anything fails here, the second way must still work.
 //
 // The client's interface may change: tests/client tries everything that we use
 // of it. `$` must stay in the function that gets it; the client
-// refuses a module that passes it on.
+// refuses a mod that passes it on.
 
 import type { Register } from 'claude-code'
 
@@ -31,7 +31,7 @@ function read(text: string) {
   const [description, tools] = [field('description'), field('tools')?.split(', ')]
   const key = CALL.exec(body ?? '')?.[1]
   if (!body || !description || !tools?.includes(SHARED_TOOL) || !key) {
-    throw new Error(`agents/${AGENT}.md is not as this module expects it`)
+    throw new Error(`agents/${AGENT}.md is not as this mod expects it`)
   }
   const prompt = body.replace(CALL, 'once, without arguments.\n').replaceAll(SHARED_TOOL, OWN_TOOL).trim()
   const own = tools.map((tool) => (tool === SHARED_TOOL ? OWN_TOOL : tool))
@@ -46,7 +46,7 @@ const run = (root: string, data: string | undefined, command: string, question?:
   ] as const
 /**
  * What the program says of an agent: whom the map names (agents, and * for any), whether the
- * agent's reports are withheld, a report without what quotes its document, and why that does
+ * agent's reports are withheld, a report without what quotes its file, and why that does
  * not load.
  */
 type Answer = { agents?: string[]; withhold?: boolean; report?: string; refused?: string }
@@ -54,7 +54,7 @@ type Answer = { agents?: string[]; withhold?: boolean; report?: string; refused?
 const withheld = (why = "The plugin could not compare it with the agent's private file; run /keyhole:check.") =>
   `[withheld] The whole report was withheld. ${why}`
 
-/** How long the module waits for the program, which waits for a file system that hangs. */
+/** How long the mod waits for the program, which waits for a file system that hangs. */
 const PATIENCE = 12_000
 
 /** Without the marketplace that the map may name: `acme@market:reviewer` is `acme:reviewer`. */
@@ -74,7 +74,7 @@ export const register: Register = (on) => {
   let shared = false
   // Whom the map named when it was last read.
   let known: string[] | undefined
-  // Whose document the report of an agent may quote, by the agent's id: its own, if the map withholds
+  // Whose file the report of an agent may quote, by the agent's id: its own, if the map withholds
   // that, or the one of the withheld agent that started it. That stays, whatever becomes of the map.
   const held = new Map<string, string>()
   // The same of those that start now, by their types.
@@ -110,7 +110,7 @@ export const register: Register = (on) => {
       try {
         await $.mcp.connect(SHARED)
       } catch {
-        // The module tries it again when the agent starts.
+        // The mod tries it again when the agent starts.
       }
     }
     return next(e)
@@ -135,7 +135,7 @@ export const register: Register = (on) => {
   // An agent's definition may take the name of a plugin's agent, as one of
   // `--agents` can, and so may a plugin of that name from another marketplace. It is
   // not the agent that the map means. And the map may have changed: an agent that it
-  // names only now gets the server, too. An agent whose document would not load is not
+  // names only now gets the server, too. An agent whose file would not load is not
   // started. Neither is one from a workflow if its report is withheld, since the client
   // asks no hook about that report, or if it needs the shared server, whose tool it would not
   // be shown.
@@ -195,13 +195,13 @@ export const register: Register = (on) => {
     return { deny: `${why}. Run /keyhole:check, which says why; to go on without Keyhole, disable the plugin.` }
   })
 
-  // What quotes the agent's document is taken out of its report before the parent reads it. Of
+  // What quotes the agent's file is taken out of its report before the parent reads it. Of
   // an agent that is not known to be withheld, the map as it is now decides: the agent may have
-  // started before this module was loaded, or before the map named it. It is known then, also if
+  // started before this mod was loaded, or before the map named it. It is known then, also if
   // `next` fails, or the map later.
   on('agent.report', async ($, e, next) => {
     const its = whose(e.agentId, e.subagentType)
-    // A withheld agent that waits for one that it started may read about its own document. One that
+    // A withheld agent that waits for one that it started may read about its own file. One that
     // does not wait may be gone; then this goes to the main conversation.
     const waits = async () =>
       (await $.agent.list()).some(({ id, status }) => id === e.parentAgentId && status === 'waiting')
@@ -238,7 +238,7 @@ export const register: Register = (on) => {
   }).catch(($, e, next) => (e.agentId === undefined ? next(e) : { deny: withheld() }))
 
   // The client shows the shared server's tool only to agents that the map names.
-  // The module asks the client for the type: for a teammate, a hook gets only a
+  // The mod asks the client for the type: for a teammate, a hook gets only a
   // name, which the main conversation chose.
   on('tool.offer', { tool: SHARED_TOOL }, async ($, e, next) => {
     const caller = (await $.agent.list()).find(({ id }) => id === e.agentId)
