@@ -224,11 +224,8 @@ fn each_agent_with_a_text_of_its_own_is_what_setup_prints_and_gets_its_document(
 }
 
 #[test]
-fn the_page_shows_the_map_of_the_examples() {
+fn the_map_of_the_examples_names_the_schema() {
     let map = read("context-map.toml");
-    let text = map.find("roots = ").unwrap();
-    let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
-    assert!(page.contains(&format!("```toml\n{}```", &map[text..])));
     let first = map.lines().next().unwrap();
     let schema = first.strip_prefix("#:schema ").unwrap();
     assert!(workspace().join("docs/examples").join(schema).exists());

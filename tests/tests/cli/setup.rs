@@ -1,32 +1,15 @@
 //! `keyhole setup` without a terminal: what it lists, prints and refuses. `cases` has the rest.
 
 use crate::docs::fenced;
-use keyhole_tests::{Ran, World, copy_program, workspace};
+use keyhole_setup::clients::{self, Client};
+use keyhole_tests::{Ran, World, copy_program};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 const KEY: &str = "k-7f3a9c55aa01beef";
 
-/// The rows of the table in docs/use-from.md.
-pub(super) fn rows() -> Vec<Vec<String>> {
-    let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
-    let (_, table) = page.split_once("\n| client |").unwrap();
-    let rows = table
-        .lines()
-        .skip(2)
-        .take_while(|line| line.starts_with('|'));
-    let cells = |row: &str| row.split('|').map(|cell| cell.trim().to_owned()).collect();
-    rows.map(cells).collect()
-}
-
-/// Each client of that table, and its examples.
-pub(super) fn clients() -> Vec<(String, Vec<String>)> {
-    let client = |row: &Vec<String>| {
-        let examples = row[3].split("(examples/").skip(1);
-        let examples = examples.map(|rest| rest.split(')').next().unwrap().to_owned());
-        let name = row[1].split('`').nth(1).unwrap().to_owned();
-        (name, examples.collect())
-    };
-    rows().iter().map(client).collect()
+/// Each client that needs a server of its own.
+pub(super) fn clients() -> impl Iterator<Item = Client> {
+    clients::all().filter(|client| !client.is_plugin())
 }
 
 /// The output for a client with these names.
@@ -71,10 +54,10 @@ fn the_list_says_by_what_it_knows_that_a_client_is_here() {
         ("gemini-cli", "yes, ~/.gemini"),
         ("opencode", "yes, ~/.config/opencode"),
     ];
-    for (client, _) in clients() {
+    for Client { name, .. } in clients() {
         let mut lines = ran.stdout.lines();
-        let line = lines.find(|line| line.starts_with(&format!("{client} ")));
-        let sign = signs.iter().find(|(here, _)| *here == client);
+        let line = lines.find(|line| line.starts_with(&format!("{name} ")));
+        let sign = signs.iter().find(|(here, _)| *here == name);
         let says = sign.map_or("  -", |(_, sign)| sign);
         assert!(line.unwrap().ends_with(says), "{ran:#?}");
     }

@@ -2,6 +2,7 @@
 
 use super::setup::{clients, pastes, program_at, run_at};
 use crate::examples::{self, parse};
+use keyhole_setup::clients::Client;
 use keyhole_tests::World;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, path::PathBuf};
@@ -49,12 +50,12 @@ fn program(world: &World) -> PathBuf {
 
 #[test]
 fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
-    let printed: Vec<String> = clients().into_iter().flat_map(|(_, files)| files).collect();
+    let printed = clients().flat_map(|client| client.parts);
     // The map itself, examples for ways that the output does not describe, and agents with a
     // text of their own.
     let others = "context-map.toml bernstein.yaml codex.toml gemini-cli.json \
         client-names-agent.md client-names.md house-rules-agent.md house-rules.md";
-    let printed = printed.iter().map(String::as_str);
+    let printed = printed.map(|part| part.example);
     let all: BTreeSet<&str> = printed.chain(others.split(' ')).collect();
     let files = examples::files();
     assert_eq!(all, files.iter().map(String::as_str).collect());
@@ -66,8 +67,14 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
     let world = World::new();
     let program = program(&world);
     program_at(&program);
-    for (client, files) in clients() {
-        let ran = World::new().run(["setup", &client]);
+    for Client {
+        name: client,
+        parts,
+        ..
+    } in clients()
+    {
+        let files = parts.iter().map(|part| part.example);
+        let ran = World::new().run(["setup", client]);
         let whole_client = ran.stdout.starts_with("The whole client ");
         // YAML does not read these as texts. Elsewhere they would become names of agents.
         let odd = [
@@ -82,7 +89,7 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
             ("other-names-2", Some("reviewer")),
         ];
         for (bind, agent) in usual.into_iter().chain(odd) {
-            let mut arguments = vec!["setup", &client, "--bind", bind];
+            let mut arguments = vec!["setup", client, "--bind", bind];
             arguments.extend(agent.iter().flat_map(|agent| ["--agent", agent]));
             let ran = run_at(&program, &world, &arguments)
                 .exits(0)
@@ -98,7 +105,7 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
             };
             let pastes = pastes(&ran.stdout);
             assert_eq!(pastes.len(), files.len(), "{ran:#?}");
-            for (file, paste) in files.iter().zip(&pastes) {
+            for (file, paste) in files.clone().zip(&pastes) {
                 let example = examples::read(file);
                 if let (Some(example), Some(paste)) = (parse(file, &example), parse(file, paste)) {
                     let expected = expected(&example, &world, bind, agent, name);

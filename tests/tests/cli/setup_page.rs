@@ -1,42 +1,17 @@
-//! The table of docs/use-from.md says what `keyhole setup` says, and which versions the
-//! tests run.
+//! The table of docs/use-from.md is made from the rows of `clients.txt` and the versions that the
+//! tests run, and `keyhole setup` says the same.
 
-use super::setup::{clients, pastes, rows, setup};
-use keyhole_tests::{World, workspace};
-use std::fs;
+use super::setup::{clients, pastes, setup};
+use crate::docs::{headings, is_committed, read, slug};
+use keyhole_core::limits::MAX_CLAUDE_CHARS;
+use keyhole_setup::clients::{Audience, Client, Part};
+use keyhole_tests::World;
 
-/// Who gets the document: in the list, and in the first words of the output.
-const WHO: [(&str, &str); 4] = [
-    ("only one agent", "Only the agent "),
-    ("one agent, by rules", "Only the agent "),
-    ("one session", "The whole session "),
-    ("the whole client", "The whole client "),
-];
-
-#[test]
-fn the_pages_table_and_the_list_say_of_each_client_what_setup_says() {
-    let list = World::new().run(["setup"]).stdout;
-    let listed = list.lines().skip(1).take_while(|line| !line.is_empty());
-    let listed: Vec<_> = listed.filter(|line| !line.starts_with("plugin ")).collect();
-    assert_eq!(listed.len(), rows().len(), "{listed:#?}");
-    for (((client, files), row), listed) in clients().iter().zip(rows()).zip(listed) {
-        let [_, name, who, _, longest, version, _] = &row[..] else {
-            panic!("{row:?}")
-        };
-        assert!(name.ends_with(&format!("), `{client}`")), "{row:?}");
-        assert!(listed.starts_with(&format!("{client} ")), "{listed}");
-        assert!(listed.contains(&format!("  {who}  ")), "{row:?} {listed}");
-        let ran = setup(&World::new(), client, &["--bind", "a"]);
-        assert_eq!(pastes(&ran.stdout).len(), files.len(), "{ran:#?}");
-        let (_, first) = WHO.iter().find(|(listed, _)| listed == who).unwrap();
-        assert!(ran.stdout.starts_with(first), "{ran:#?}");
-        let _ = match longest.strip_suffix(" bytes") {
-            Some(bytes) => ran.mentions(&format!(" --max-bytes {}\n", bytes.replace(',', ""))),
-            None => ran.conceals("--max-bytes"),
-        };
-        assert!(version.starts_with(|c: char| c.is_ascii_digit()) || *version == "not run");
-    }
-}
+const PAGE: &str = "docs/use-from.md";
+const HEAD: &str = "
+| client | who gets the file | files | longest file | version seen |
+|---|---|---|---|---|
+";
 
 /// Each client, the file in `tests` that pins the version that the tests run, and the
 /// words before it.
@@ -52,28 +27,83 @@ agent-mcp-gateway | interop/requirements-gateway.txt | agent-mcp-gateway==
 bernstein | interop/requirements-bernstein.txt | bernstein==
 "#;
 
-#[test]
-fn the_pages_table_names_the_versions_that_the_tests_run() {
-    for row in PINS.trim().lines() {
-        let [client, file, before] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else {
-            panic!("{row}")
-        };
-        let pins = fs::read_to_string(workspace().join("tests").join(file)).unwrap();
-        let is_version = |c: &char| c.is_ascii_digit() || *c == '.';
-        let mut pinned: Vec<String> = pins
-            .split(before)
-            .skip(1)
-            .map(|pin| pin.chars().take_while(is_version).collect())
-            .collect();
-        let own = format!(", `{client}`");
-        let row = rows().into_iter().find(|row| row[1].ends_with(&own));
-        let versions = row.unwrap()[5].clone();
-        let mut named: Vec<_> = versions.split(", ").map(str::to_owned).collect();
-        named.sort();
-        pinned.sort();
-        assert_eq!(named, pinned, "{client}");
+/// The versions that the tests run, the newest first.
+fn versions(client: &Client) -> String {
+    let start = format!("{} | ", client.name);
+    let Some(pin) = PINS.lines().find_map(|line| line.strip_prefix(&start)) else {
+        return "not run".to_owned();
+    };
+    let (file, before) = pin.split_once(" | ").unwrap();
+    let pins = read(&format!("tests/{file}"));
+    let is_version = |c: &char| c.is_ascii_digit() || *c == '.';
+    let found = pins.split(before).skip(1);
+    let mut found: Vec<String> = found
+        .map(|text| text.chars().take_while(is_version).collect())
+        .collect();
+    assert!(!found.is_empty(), "{}", client.name);
+    found.sort_by(|one, other| other.cmp(one));
+    found.join(", ")
+}
+
+/// The longest file that arrives whole, in thousands.
+fn longest(client: &Client) -> String {
+    let grouped = |size: u64| format!("{},{:03}", size / 1000, size % 1000);
+    match client.max_bytes {
+        Some(bytes) => grouped(bytes) + " bytes",
+        None if ["claude-code", "agent-sdk"].contains(&client.name) => {
+            grouped(MAX_CLAUDE_CHARS as u64) + " characters"
+        }
+        None => "unknown".to_owned(),
     }
-    // And no other row names one.
-    let not_run = rows().into_iter().filter(|row| row[5] == "not run");
-    assert_eq!(not_run.count() + PINS.trim().lines().count(), rows().len());
+}
+
+#[test]
+fn the_pages_table_is_made_from_what_setup_knows() {
+    let page = read(PAGE);
+    let (before, rest) = page.split_once("\n| client |").unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    let mut table = HEAD.to_owned();
+    for client in clients() {
+        let (name, title) = (client.name, client.title);
+        let is_its = |heading: &str| {
+            let text = heading.trim_start_matches(['#', ' ']);
+            text.split(", ").any(|one| one == title)
+        };
+        let heading = headings(&page).into_iter().find(|one| is_its(one)).unwrap();
+        let link = |part: &Part| format!("[{0}](examples/{0})", part.example);
+        let files: Vec<_> = client.parts.iter().map(link).collect();
+        table += &format!(
+            "| [{title}](#{}), `{name}` | {} | {} | {} | {} |\n",
+            slug(heading),
+            client.audience.in_words(),
+            files.join(", "),
+            longest(&client),
+            versions(&client),
+        );
+    }
+    is_committed(PAGE, &format!("{before}{table}\n{after}"));
+}
+
+#[test]
+fn setup_says_of_each_client_what_the_table_says() {
+    let list = World::new().run(["setup"]).stdout;
+    for client in clients() {
+        let start = format!("{} ", client.name);
+        let line = list.lines().find(|line| line.starts_with(&start)).unwrap();
+        assert!(line.contains(client.audience.in_words()), "{list}");
+
+        let ran = setup(&World::new(), client.name, &["--bind", "a"]);
+        assert_eq!(pastes(&ran.stdout).len(), client.parts.len(), "{ran:#?}");
+        let first = match client.audience {
+            Audience::Plugin => unreachable!(),
+            Audience::Agent | Audience::Ruled => "Only the agent ",
+            Audience::Session => "The whole session ",
+            Audience::Client => "The whole client ",
+        };
+        assert!(ran.stdout.starts_with(first), "{ran:#?}");
+        let _ = match client.max_bytes {
+            Some(bytes) => ran.mentions(&format!(" --max-bytes {bytes}\n")),
+            None => ran.conceals("--max-bytes"),
+        };
+    }
 }

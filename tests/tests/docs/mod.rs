@@ -31,7 +31,7 @@ const DOCUMENTS: [&str; 15] = [
     "plugin/README.md",
 ];
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap()
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn is_committed(path: &str, text: &str) {
 }
 
 /// The name by which a link finds this heading, as GitHub makes it.
-fn slug(heading: &str) -> String {
+pub(crate) fn slug(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let is_kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
     let kept: String = text.chars().filter(is_kept).collect();
@@ -58,7 +58,7 @@ fn slug(heading: &str) -> String {
 }
 
 /// The lines of `text` that are headings.
-fn headings(text: &str) -> Vec<&str> {
+pub(crate) fn headings(text: &str) -> Vec<&str> {
     let mut in_block = false;
     let lines = text.lines().filter(move |line| {
         in_block ^= line.trim_start().starts_with("```");
