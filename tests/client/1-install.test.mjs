@@ -12,7 +12,7 @@ import { AGENT_FILE, CANARY, CATALOG, KEY, OTHER_AGENT, OWN_TOOL, PACKAGED, READ
 
 const BARE = { plugin: 'none' };
 
-onEachClient('1: the first session loads the catalog, for the subagent alone', async ({ home, loads, way }) => {
+onEachClient('first-session-loads: the first session loads the catalog, for the subagent alone', async ({ home, loads, way }) => {
   const text = `\ufeff# Katalog\r\n\r\n- ${CANARY} – „Ä" 🔑\t \r\nno newline at the end  `;
   catalog(home, { text });
   const session = await scan(home, { scanner: [way.load, say('One finding: src/a.txt, line 1, rule 1, high.')] });
@@ -36,13 +36,13 @@ async function listFirst(home) {
 }
 
 // It starts the server and runs no hook; the client remembers a failure for later.
-onEachClient('2a: mcp list as the very first thing connects, and so does the session after it', async ({ home }) => {
+onEachClient('mcp-list-first: mcp list as the very first thing connects, and so does the session after it', async ({ home }) => {
   const listed = await listFirst(home);
   // From a repository, a plugin runs in the client's copy of it.
   assert.ok(listed.includes(home.installed('keyhole').root), listed);
 });
 
-onEachClient('2b: the same from the folder of an unpacked release', BARE, async ({ home }) => {
+onEachClient('installed-from-folder: mcp list and a session work from the folder of an unpacked release', BARE, async ({ home }) => {
   const folder = path.join(home.root, 'release');
   fs.cpSync(DIST, folder, { recursive: true });
   await home.installFrom(folder);
@@ -51,10 +51,10 @@ onEachClient('2b: the same from the folder of an unpacked release', BARE, async 
   assert.ok(listed.includes(`${folder}/`), `it runs in that folder, which has to stay: ${listed}`);
 });
 
-/** README's lines that install the plugin from a checkout; 26j is about the last one, setup. */
+/** README's lines that install the plugin from a checkout. The last one, setup, has a case of its own. */
 const LINES = fs.readFileSync(path.join(CHECKOUT, 'README.md'), 'utf8').match(/```sh\n(\.\/x release dist [^]*?)\S*keyhole setup plugin\n```/)[1];
 
-onEachClient("2c: README's lines, typed in a checkout by a user who has Rust and a C compiler, end in a served agent", { ...BARE, modules: true }, async ({ t, home }) => {
+onEachClient("installed-from-checkout: README's lines, typed in a checkout by a user who has Rust and a C compiler, end in a served agent", { ...BARE, modules: true }, async ({ t, home }) => {
   const user = ordinary(t, home);
   if (!user) return;
   const typed = await user.type(LINES);
@@ -65,7 +65,7 @@ onEachClient("2c: README's lines, typed in a checkout by a user who has Rust and
 });
 
 // The server reads the map again, and nothing has to be restarted.
-onEachClient('7: without a map the error says what to do, and once it is there the call works', { map: false }, async ({ home, client, loads, way }) => {
+onEachClient('missing-map-told: without a map the error says what to do, and once it is there the call works', { map: false }, async ({ home, client, loads, way }) => {
   const mapped = (part) => () => (catalog(home), part);
   // If modules are loaded, the agent starts only then.
   const again = spawn('scanner', SCANNER);
@@ -81,7 +81,7 @@ onEachClient('7: without a map the error says what to do, and once it is there t
   assert.deepEqual([after.error, after.text], [false, CATALOG]);
 });
 
-onEachClient('8c: a session goes on with the version that it began with, and the next one runs the upgraded plugin', BARE, async ({ home, loads }) => {
+onEachClient('upgraded-in-next-session: a session goes on with the version that it began with, and the next one runs the upgraded plugin', BARE, async ({ home, loads }) => {
   const market = path.join(home.root, 'market');
   fs.cpSync(DIST, market, { recursive: true });
   await home.install(market);
@@ -119,7 +119,7 @@ function upgrade(plugin, server) {
 
 const unexecutable = (home) => fs.chmodSync(programIn(home.installed('keyhole').root), 0o644);
 
-onEachClient('8d: a program that lost its execute bit gives no document, and its line says what to do', async ({ home, client, loads, way }) => {
+onEachClient('unexecutable-program-told: a program that lost its execute bit gives no document, and its line says what to do', async ({ home, client, loads, way }) => {
   unexecutable(home);
   const session = await home.session(plain(client));
   // If modules are loaded, the agent does not start.
@@ -133,9 +133,9 @@ onEachClient('8d: a program that lost its execute bit gives no document, and its
 });
 
 for (const [name, prepare, words, options] of [
-  ['8f: the line about such a program', unexecutable, ['maynotberun', 'chmodu+x']],
-  ["16b: the module's line about an agent that it does not know", (home) => home.change(home.plugin(AGENT_FILE), OTHER_AGENT), ['behindtheguard', 'updateorreinstalltheplugin'], { modules: true }],
-  ['26d: the line about a missing map', () => {}, ['map-missing'], { map: false }],
+  ['unexecutable-program-shown: the line about such a program', unexecutable, ['maynotberun', 'chmodu+x']],
+  ["unknown-agent-shown: the module's line about an agent that it does not know", (home) => home.change(home.plugin(AGENT_FILE), OTHER_AGENT), ['behindtheguard', 'updateorreinstalltheplugin'], { modules: true }],
+  ['missing-map-shown: the line about a missing map', () => {}, ['map-missing'], { map: false }],
 ]) {
   onEachClient(`${name} is on the screen of a terminal`, { terminal: true, ...options }, async ({ home }) => {
     prepare(home);
@@ -147,7 +147,7 @@ for (const [name, prepare, words, options] of [
 
 // It overlooks much (a missing script, an unknown variable, a wrong tool name); the Rust tests
 // of the package find these.
-onEachClient('9: plugin validate --strict passes on the marketplace and on the plugin, also as the directory of plugins asks', BARE, async ({ home, loads }) => {
+onEachClient('plugin-validates: plugin validate --strict passes on the marketplace and on the plugin, also as the directory of plugins asks', BARE, async ({ home, loads }) => {
   const strict = loads ? ['--strict'] : [];
   const directory = loads ? ['--profile', 'directory'] : [];
   for (const [folder, ...more] of [[DIST], [PACKAGED, ...directory]]) {
@@ -160,7 +160,7 @@ onEachClient('9: plugin validate --strict passes on the marketplace and on the p
 });
 
 // There the client does not wait for servers and could ask for permission.
-onEachClient('10: the first interactive session loads the catalog and asks for nothing', { terminal: true }, async ({ home, loads, way }) => {
+onEachClient('first-terminal-session-loads: the first interactive session loads the catalog and asks for nothing', { terminal: true }, async ({ home, loads, way }) => {
   const start = spawn('scanner', SCANNER);
   const session = await home.terminal(
     {
@@ -186,7 +186,7 @@ function block(language) {
 
 // Its two commands, its catalog, its map, its rules and its check. Only the repository
 // differs: it is this package.
-onEachClient("11: the plugin's README works word for word", BARE, async ({ home }) => {
+onEachClient("readme-word-for-word: the plugin's README works word for word", BARE, async ({ home }) => {
   const commands = block('').trim().split('\n');
   const [, repository, branch] = commands[0].match(/ ([\w-]+\/[\w-]+)@(\w+)$/);
   home.publish(DIST, `https://github.com/${repository}.git`, branch);

@@ -48,7 +48,7 @@ async function alone(home, ...how) {
 }
 
 // It names the program's path.
-onEachClient("12a: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove takes all but the map's roots", { ...BARE, terminal: true }, async ({ home }) => {
+onEachClient("bound-user-agent: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove takes all but the map's roots", { ...BARE, terminal: true }, async ({ home }) => {
   const settings = home.write(home.home, '.claude/settings.json', '{\r\n\t"cleanupPeriodDays": 20\r\n}');
   home.write(home.home, 'notes/identifiers.md', CATALOG);
   const before = home.bytes();
@@ -65,7 +65,7 @@ onEachClient("12a: a user's agent, as setup writes it, has a bound server of its
   assert.equal(fs.readFileSync(home.mapFile, 'utf8'), 'roots = ["~/notes"]\n');
 });
 
-onEachClient("12b: so has a project's agent, in a trusted folder", BARE, ({ home }) => {
+onEachClient("bound-project-agent: a project's agent in a trusted folder has its bound server, and the parent has no such tool", BARE, ({ home }) => {
   home.trust();
   return alone(home, script(), [], bound(home, home.project));
 });
@@ -73,7 +73,7 @@ onEachClient("12b: so has a project's agent, in a trusted folder", BARE, ({ home
 /** The clients in which an agent of any project may start a server without a question. */
 const STARTS_UNTRUSTED = ['2.1.197'];
 
-onEachClient("12c: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", BARE, async ({ home, client }) => {
+onEachClient("bound-untrusted-agent: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", BARE, async ({ home, client }) => {
   const session = await home.play(script(), [], bound(home, home.project));
   const started = !session.answer('scanner', BOUND).error;
   assert.equal(started, STARTS_UNTRUSTED.includes(client.version));
@@ -111,7 +111,7 @@ function assertOwn(session, actors) {
   }
 }
 
-onEachClient('17a: the agents that the map names have the tool, and the main conversation and others do not', async ({ home, loads, way }) => {
+onEachClient('only-named-agents-have-tool: the agents that the map names have the tool, and the main conversation and others do not', async ({ home, loads, way }) => {
   await world(home);
   const both = ACTORS.map((actor) => load(key(actor)));
   const other = [search(TOOL), both, say('Done.')];
@@ -135,7 +135,7 @@ onEachClient('17a: the agents that the map names have the tool, and the main con
   }
 });
 
-onEachClient('17b: an agent that the map names in mid-session has the tool from its next start', async ({ home, loads }) => {
+onEachClient('named-in-mid-session: an agent that the map names in mid-session has the tool from its next start', async ({ home, loads }) => {
   await world(home, false);
   const session = await home.play(
     {
@@ -154,7 +154,7 @@ onEachClient('17b: an agent that the map names in mid-session has the tool from 
   if (loads) assert.ok(!session.tools('parent').includes(TOOL));
 });
 
-onEachClient("17c: an impostor by --agents of another plugin's agent is not started, or the client is known for it", async ({ home, loads }) => {
+onEachClient("impostor-of-another-plugin: an impostor by --agents of another plugin's agent is not started, or the client is known for it", async ({ home, loads }) => {
   await world(home);
   const impostor = { description: 'An impostor.', prompt: 'Do it.', tools: [TOOL] };
   const session = await home.play(
@@ -169,8 +169,8 @@ onEachClient("17c: an impostor by --agents of another plugin's agent is not star
 /** Teammates: one with the name of an agent that the map names, two of such types. */
 const TEAM = ['name', 'type', 'own'];
 
-// In other clients only the guard tells them apart: case 14.
-onEachClient('17d: teammates get nothing, whatever they are called and of whatever type', { terminal: true, modules: true }, async ({ home }) => {
+// In other clients only the guard tells them apart: see `teammate-denied`.
+onEachClient('teammates-have-no-tool: teammates get nothing, whatever they are called and of whatever type', { terminal: true, modules: true }, async ({ home }) => {
   await world(home);
   home.set({ permissions: { allow: [TOOL, OWN_TOOL] } });
   // An agent without any tool would not be started at all.
@@ -213,7 +213,7 @@ function noted(home) {
 
 // anthropics/claude-code #84638: agents that run at once with identical inline servers share one
 // process. Whoever shares ours gets nothing by it: a ticket is for one call of one agent.
-onEachClient('25a: an agent with the very server of the scanner runs beside it, and gets nothing', async ({ home, loads, way }) => {
+onEachClient('twin-server-gets-nothing: an agent with the very server of the scanner runs beside it, and gets nothing', async ({ home, loads, way }) => {
   const { start, data, starts } = noted(home);
   const serve = ['serve', '--bind', 'privacy-scanner', '--key-env', 'KEYHOLE_KEY', '--agent', SCANNER, '--require-ticket'];
   const env = { KEYHOLE_KEY: KEY, CLAUDE_PLUGIN_DATA: data };
@@ -236,7 +236,7 @@ onEachClient('25a: an agent with the very server of the scanner runs beside it, 
   assert.equal(own.length, loads ? 2 : 1, own.join('\n'));
 });
 
-onEachClient("25b: two of the user's agents with one server between them each get their own", async ({ t, home, client }) => {
+onEachClient("shared-server-own-files: two of the user's agents with one server between them each get their own", async ({ t, home, client }) => {
   const { start, data, starts } = noted(home);
   name(home, { alpha: 'alpha', beta: 'beta' });
   /** Each calls for its own and for the other's at the same time; what they were told. */

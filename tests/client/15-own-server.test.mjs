@@ -25,7 +25,7 @@ function assertNothing(session, actor, times = 1, why = /./) {
   }
 }
 
-onEachClient('15a: the parent, a fork and another agent have no such tool, while the agent reads', async ({ home, loads, way }) => {
+onEachClient('only-agent-has-tool: the parent, a fork and another agent have no such tool, while the agent reads', async ({ home, loads, way }) => {
   const session = await home.session(
     {
       parent: [
@@ -59,7 +59,7 @@ onEachClient('15a: the parent, a fork and another agent have no such tool, while
   assert.deepEqual(mcp_servers.map(({ status }) => status), ['disabled'], 'the shared server never starts');
 });
 
-onEachClient('15b: a session that runs as the agent has no such tool', async ({ home }) => {
+onEachClient('agent-session-without-tool: a session that runs as the agent has no such tool', async ({ home }) => {
   const session = await home.play({ parent: [attempts, say('Done.')] }, ['--agent', SCANNER, ...LEAVE]);
   assertNothing(session, 'parent');
   session.assertOnlyIn(CANARY);
@@ -85,7 +85,7 @@ async function impostors(home, args = []) {
   return { session, taken, failed: session.answers('scanner').map(({ error }) => error) };
 }
 
-onEachClient('15c: an impostor by --agents is not started, or gets no server', async ({ home, loads }) => {
+onEachClient('impostor-by-option: an impostor by --agents is not started, or gets no server', async ({ home, loads }) => {
   const { session, ...found } = await impostors(home, ['--agents', JSON.stringify({ [SCANNER]: impostor(home) })]);
   if (loads) {
     assert.deepEqual(found, {});
@@ -100,7 +100,7 @@ onEachClient('15c: an impostor by --agents is not started, or gets no server', a
 /** The clients in which a project's file takes the name of a plugin's agent. */
 const TAKES_BY_FILE = ['2.1.197'];
 
-onEachClient('15d: an impostor by a file of a trusted project is not run, or the client is known for it', async ({ home, client, loads }) => {
+onEachClient('impostor-by-file: an impostor by a file of a trusted project is not run, or the client is known for it', async ({ home, client, loads }) => {
   const { prompt, ...fields } = impostor(home);
   home.agent(home.project, { name: SCANNER, ...fields }, prompt, 'impostor');
   home.trust();
@@ -109,7 +109,7 @@ onEachClient('15d: an impostor by a file of a trusted project is not run, or the
   assert.deepEqual(failed, [loads, !loads]);
 });
 
-onEachClient("15e: a session's server under the name of the agent's own is not taken for it", async ({ home, client, loads }) => {
+onEachClient("session-server-not-taken: a session's server under the name of the agent's own is not taken for it", async ({ home, client, loads }) => {
   const { mcpServers: [server] } = impostor(home);
   const script = plain(client, { scanner: [call(OWN_TOOL, {}), say('Done.')] });
   const session = await home.play(script, ['--mcp-config', JSON.stringify({ mcpServers: server }), ...LEAVE]);
@@ -119,7 +119,7 @@ onEachClient("15e: a session's server under the name of the agent's own is not t
   session.assertOnlyIn(CANARY);
 });
 
-onEachClient('15f: another server of the user does not make the agent nor its tool another', async ({ home }) => {
+onEachClient('other-server-changes-nothing: another server of the user does not make the agent nor its tool another', async ({ home }) => {
   // A server that the parent may use, bound to something else.
   const note = home.write(home.home, 'note.md', 'A note.\n');
   home.change(home.mapFile, (map) => `${map}[bindings.note]\npath = ${JSON.stringify(note)}\n`);
@@ -136,7 +136,7 @@ onEachClient('15f: another server of the user does not make the agent nor its to
   session.assertOnlyIn(CANARY, 'scanner');
 });
 
-onEachClient('15g: an agent that the agent starts inherits the tool, and gets nothing by it', async ({ home, way }) => {
+onEachClient('inherited-tool-gives-nothing: an agent that the agent starts inherits the tool, and gets nothing by it', async ({ home, way }) => {
   // The bundled agent cannot start any agent. This one can.
   home.change(home.plugin(AGENT_FILE), (text) => text.replace(/^tools: .*$/m, '$&, Agent'));
   const nested = [searched, say('Done.')];
@@ -147,7 +147,7 @@ onEachClient('15g: an agent that the agent starts inherits the tool, and gets no
   session.assertOnlyIn(CANARY, 'scanner');
 });
 
-onEachClient('15h: the agent works for another agent as well, which gets nothing itself', async ({ home }) => {
+onEachClient('agent-works-for-another: the agent works for another agent as well, which gets nothing itself', async ({ home }) => {
   const parent = [spawn('middle', 'general-purpose'), say('Done.')];
   const middle = [spawn('scanner', SCANNER), searched, say('Done.')];
   const session = await scan(home, { parent, middle }, LEAVE);
@@ -179,7 +179,7 @@ const NEIGHBOUR = `export const register = (on) => {
 `;
 
 // A limit, not a promise: what a user installs can see what it sees.
-onEachClient("15i: a hook of the user's and another module overhear the agent, and have no way to the server", async ({ home, loads, way }) => {
+onEachClient("hooks-and-modules-overhear: a hook of the user's and another module overhear the agent, and have no way to the server", async ({ home, loads, way }) => {
   const overheard = home.overhear(way.tool, 'PostToolUse');
   const folder = path.join(home.root, 'neighbour');
   home.write(folder, '.claude-plugin/plugin.json', JSON.stringify({ name: 'neighbour', version: '1.0.0' }));
@@ -210,7 +210,7 @@ const FAILURES = {
   'finds an interface without agents': [MODULE, (text) => text.replace('$.agent.register', '($.agent as any).enroll'), true],
 };
 
-onEachClient('16a: where the module fails, the guarded way is whole, and the user is told', { modules: true }, async ({ home }) => {
+onEachClient('failed-module-leaves-guard: where the module fails, the guarded way is whole, and the user is told', { modules: true }, async ({ home }) => {
   for (const [how, [name, change, told]] of Object.entries(FAILURES)) {
     const file = home.plugin(name);
     const shipped = fs.readFileSync(file, 'utf8');
@@ -228,7 +228,7 @@ onEachClient('16a: where the module fails, the guarded way is whole, and the use
   }
 });
 
-onEachClient('20d: both ways have the one text, but for the call', async ({ home, loads }) => {
+onEachClient('both-ways-one-text: both ways have the one text, but for the call', async ({ home, loads }) => {
   const session = await scan(home);
   const agent = fs.readFileSync(path.join(PACKAGED, AGENT_FILE), 'utf8');
   const [, head, body] = agent.match(/^---\n([^]+?)\n---\n([^]+)$/);
@@ -244,7 +244,7 @@ onEachClient('20d: both ways have the one text, but for the call', async ({ home
 
 const bin = (name, ...args) => spawnSync(path.join(import.meta.dirname, 'node_modules/.bin', name), args, { encoding: 'utf8' });
 
-test('21a: the module is formatted', () => {
+test('module-formatted: the module is formatted', () => {
   const module = path.resolve(import.meta.dirname, '../../plugin', MODULE);
   const config = path.join(import.meta.dirname, '.prettierrc.json');
   const { status, stdout, stderr } = bin('prettier', '--config', config, '--check', module);
@@ -252,7 +252,7 @@ test('21a: the module is formatted', () => {
 });
 
 // A client writes them next to a module that it loads from a folder.
-onEachClient("21b: the module is right by the client's own declarations", { plugin: 'none', terminal: true, modules: true }, async ({ home, client }) => {
+onEachClient("module-type-checks: the module is right by the client's own declarations", { plugin: 'none', terminal: true, modules: true }, async ({ home, client }) => {
   const folder = path.join(home.root, 'plugin');
   fs.cpSync(PACKAGED, folder, { recursive: true });
   const types = path.join(folder, '.claude-plugin/types');

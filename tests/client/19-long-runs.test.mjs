@@ -16,7 +16,7 @@ function servers(home) {
 const TEN = Array.from({ length: 10 }, (_, index) => `scanner-${index}`);
 
 for (const run_in_background of [false, true]) {
-  onEachClient('19a: ten agents at once have the catalog, in the ' + (run_in_background ? 'background' : 'foreground'), async ({ home, way }) => {
+  onEachClient('ten-at-once: ten agents at once have the catalog, in the ' + (run_in_background ? 'background' : 'foreground'), async ({ home, way }) => {
     const session = await home.play({
       // It learns of each end in a separate turn, at most.
       parent: [TEN.map((name) => spawn(name, SCANNER, { run_in_background })), ...DONE, ...DONE],
@@ -29,7 +29,7 @@ for (const run_in_background of [false, true]) {
   });
 }
 
-onEachClient('20a: a resumed agent loads the catalog again', async ({ home, client, way }) => {
+onEachClient('resumed-loads-again: a resumed agent loads the catalog again', async ({ home, client, way }) => {
   const parent = [spawn('scanner', SCANNER), ...resume(home, 'resumed'), ...DONE];
   const session = await home.session(plain(client, { parent, resumed: [way.load, say('Done.')] }));
   assert.deepEqual(session.unscripted, []);
@@ -38,7 +38,7 @@ onEachClient('20a: a resumed agent loads the catalog again', async ({ home, clie
   session.assertOnlyIn(CANARY, 'scanner', 'resumed');
 });
 
-onEachClient('20b: what the client would write to a file is refused before, and what it takes is whole', async ({ home }) => {
+onEachClient('whole-or-too-large: what the client would write to a file is refused before, and what it takes is whole', async ({ home }) => {
   const play = async (text) => {
     catalog(home, { text });
     return (await scan(home)).got;
@@ -52,7 +52,7 @@ onEachClient('20b: what the client would write to a file is refused before, and 
   assert.deepEqual(kept.filter((name) => /tool-results/.test(name)), []);
 });
 
-onEachClient('20c: one unit more goes into a file, whatever a tool says of itself: that is why', { plugin: 'none' }, async ({ home }) => {
+onEachClient('longer-result-becomes-file: one unit more goes into a file, whatever a tool says of itself: that is why', { plugin: 'none' }, async ({ home }) => {
   const _meta = { 'anthropic/maxResultSizeChars': 900_000 };
   const { server } = foreignServer(home, 'long', { text: 'a'.repeat(500_001), _meta });
   const session = await home.play(
@@ -62,7 +62,7 @@ onEachClient('20c: one unit more goes into a file, whatever a tool says of itsel
   assert.match(session.answer('parent', 'mcp__long__long').text, /persisted-output/);
 });
 
-onEachClient('20e: an agent whose conversation was compacted has lost the catalog, and loads it again', async ({ home, client, way }) => {
+onEachClient('compacted-loads-again: an agent whose conversation was compacted has lost the catalog, and loads it again', async ({ home, client, way }) => {
   // Long, because otherwise compacting the conversation could save nothing.
   const text = `${CATALOG}${'Something to look for.\n'.repeat(20_000)}`;
   catalog(home, { text });

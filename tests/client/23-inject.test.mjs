@@ -1,5 +1,5 @@
 // A hook hands an agent of the user its document when it starts: `keyhole inject`, with
-// the settings that `keyhole setup claude-code --inject` writes (23a) or prints. No plugin,
+// the settings that `keyhole setup claude-code --inject` writes or prints. No plugin,
 // no server, no key, no call.
 
 import assert from 'node:assert/strict';
@@ -51,7 +51,7 @@ const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) &&
 /** The clients in which the hook is run again when an agent is resumed. */
 const RUNS_AGAIN = ['2.1.197'];
 
-onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', { ...BARE, terminal: true }, async ({ home, client }) => {
+onEachClient('inject-to-agent-alone: the agent is sent the document, also when it goes on, and nobody else is', { ...BARE, terminal: true }, async ({ home, client }) => {
   const document = home.write(home.home, 'private/catalog.md', CATALOG);
   agent(home, home.home, 'Read, Agent');
   await home.agreed(KEYHOLE, ...recorded('claude-code-inject', AGENT, '~/private/catalog.md'));
@@ -86,7 +86,7 @@ onEachClient('23a: the agent is sent the document, also when it goes on, and nob
   assert.deepEqual([...new Set(kept.map((file) => path.basename(path.dirname(file))))], ['subagents']);
 });
 
-onEachClient('23b: a teammate gets a refusal, whether it has the name or the type', { plugin: 'none', terminal: true }, async ({ home }) => {
+onEachClient('inject-not-to-teammates: a teammate gets a refusal, whether it has the name or the type', { plugin: 'none', terminal: true }, async ({ home }) => {
   world(home);
   // Without a matcher, so that the hook runs for each.
   const [{ hooks }] = home.settings().hooks.SubagentStart;
@@ -103,7 +103,7 @@ onEachClient('23b: a teammate gets a refusal, whether it has the name or the typ
   session.assertOnlyIn(CANARY, 'agent');
 });
 
-onEachClient('23c: another definition that takes the name gets the document, and a session as the agent does not', BARE, async ({ home }) => {
+onEachClient('inject-goes-by-name: another definition that takes the name gets the document, and a session as the agent does not', BARE, async ({ home }) => {
   world(home);
   const impostor = { description: 'An impostor.', prompt: 'File of the impostor.', tools: ['Read'] };
   const taken = async (of, args = []) => {
@@ -119,7 +119,7 @@ onEachClient('23c: another definition that takes the name gets the document, and
   session.assertOnlyIn(CANARY);
 });
 
-onEachClient("23d: a document at the client's limit is whole, and a longer one is refused", BARE, async ({ home }) => {
+onEachClient("inject-whole-or-refused: a document at the client's limit is whole, and a longer one is refused", BARE, async ({ home }) => {
   const play = async (text, change) => {
     world(home, { text, change });
     return given(await home.play(ALONE), 'scanner');
@@ -135,7 +135,7 @@ onEachClient("23d: a document at the client's limit is whole, and a longer one i
   assert.notEqual(kept().length, 0);
 });
 
-onEachClient('23e: without a document the agent reads why, and if the hook fails it reads nothing', BARE, async ({ home }) => {
+onEachClient('inject-says-why-not: without a document the agent reads why, and if the hook fails it reads nothing', BARE, async ({ home }) => {
   const play = async (change) => {
     fs.unlinkSync(world(home, { change }));
     const session = await home.play(ALONE);
@@ -151,7 +151,7 @@ onEachClient('23e: without a document the agent reads why, and if the hook fails
   assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 5 })), undefined);
 });
 
-onEachClient('23f: an agent whose conversation was compacted has lost the document', BARE, async ({ home, client }) => {
+onEachClient('inject-lost-when-compacted: an agent whose conversation was compacted has lost the document', BARE, async ({ home, client }) => {
   world(home);
   agent(home, home.home, 'Grep');
   // Long, because otherwise compacting the conversation could save nothing.
@@ -166,7 +166,7 @@ onEachClient('23f: an agent whose conversation was compacted has lost the docume
 /** The clients in which a project's settings set variables of the user's hooks. */
 const SETS_VARIABLES = ['2.1.197'];
 
-onEachClient('23g: a project cannot name another map, but it can add a text of its own, or switch the hook off', BARE, async ({ home, client }) => {
+onEachClient('inject-keeps-its-map: a project cannot name another map, but it can add a text of its own, or switch the hook off', BARE, async ({ home, client }) => {
   const environment = path.join(home.root, 'environment');
   world(home, { change: (hook) => ({ ...hook, command: `env >'${environment}'; ${hook.command}` }) });
   const evil = home.write(home.project, 'evil/private/catalog.md', 'A false document.\n');
@@ -195,7 +195,7 @@ onEachClient('23g: a project cannot name another map, but it can add a text of i
   assert.equal(await play({ disableAllHooks: true }), undefined);
 });
 
-onEachClient('23h: a conversation needs a permission for the command, and a rule can deny it', BARE, async ({ home }) => {
+onEachClient('inject-needs-permission: a conversation needs a permission for the command, and a rule can deny it', BARE, async ({ home }) => {
   world(home);
   const input = { hook_event_name: 'SubagentStart', agent_id: 'a0123456789abcdef', agent_type: AGENT };
   const file = home.write(home.project, 'input.json', JSON.stringify(input));
@@ -209,7 +209,7 @@ onEachClient('23h: a conversation needs a permission for the command, and a rule
   assert.ok(!text.includes(CANARY));
 });
 
-onEachClient('23i: a client that was asked to report hooks, or to debug, tells the document to whoever started it', BARE, async ({ home }) => {
+onEachClient('inject-told-when-debugging: a client that was asked to report hooks, or to debug, tells the document to whoever started it', BARE, async ({ home }) => {
   world(home);
   const log = path.join(home.root, 'debug.log');
   const session = await home.play(ALONE, ['--include-hook-events', '--debug-file', log]);
@@ -219,7 +219,7 @@ onEachClient('23i: a client that was asked to report hooks, or to debug, tells t
   assert.ok(fs.readFileSync(log, 'utf8').includes(CANARY));
 });
 
-onEachClient("23j: for the plugin's agent the hook does as docs/alternatives.md says", async ({ home, client, loads }) => {
+onEachClient("inject-for-plugins-agent: for the plugin's agent the hook does as docs/alternatives.md says", async ({ home, client, loads }) => {
   home.hook('SubagentStart', `'${KEYHOLE}' inject`, SCANNER);
   const parent = [spawn('scanner', SCANNER), spawn('other', 'general-purpose'), say('Done.')];
   const script = { parent, ...done('scanner', 'other') };
@@ -241,7 +241,7 @@ onEachClient("23j: for the plugin's agent the hook does as docs/alternatives.md 
   assert.deepEqual(await has('An impostor.'), { taken: TAKES_OUR_NAME.includes(client.version), given: true });
 });
 
-onEachClient("23k: the hook of a plugin's agent is not run for an agent with a similar name", BARE, async ({ home }) => {
+onEachClient("inject-needs-whole-name: the hook of a plugin's agent is not run for an agent with a similar name", BARE, async ({ home }) => {
   await home.install(authorPlugin(home, 'acme', { reviewer: 'none', 'reviewer-fast': 'none' }));
   for (const name of ['reviewer', 'reviewer-fast']) {
     home.change(path.join(home.installed('acme').root, `agents/${name}.md`), (text) => text.replace(/^tools: .*$/m, 'tools: Read'));

@@ -11,7 +11,7 @@ import { CANARY, CATALOG, KEY, OWN_TOOL, REACH, SCANNER, TOOL, atServe, authorPl
 
 const POISON = 'ZQ-POISON-51c0';
 
-onEachClient("24a: a project's plugin with another's name gets nothing if the map names the marketplace, or the client does not tell", async ({ home, loads }) => {
+onEachClient("marketplace-tells-plugins-apart: a project's plugin with another's name gets nothing if the map names the marketplace, or the client does not tell", async ({ home, loads }) => {
   await projectPlugin(home, 'acme', 'reviewer', POISON);
   const play = async (agent) => {
     catalog(home, { agents: [agent] });
@@ -34,7 +34,7 @@ onEachClient("24a: a project's plugin with another's name gets nothing if the ma
   }
 });
 
-onEachClient("nested_name: an agent in a folder of its plugin is started if the map names its marketplace", async ({ home }) => {
+onEachClient("nested-name: an agent in a folder of its plugin is started if the map names its marketplace", async ({ home }) => {
   const key = 'key-of-security-7c31d90a52';
   const market = authorPlugin(home, 'acme', { 'review/security': key });
   home.change(path.join(market, 'acme/agents/review/security.md'), (text) => text.replace('name: review/security', 'name: security'));
@@ -68,13 +68,13 @@ async function underOurName({ home, client }, load, isError = false) {
   assert.equal(text.includes(POISON), isError && called, text);
 }
 
-onEachClient('24c: with the guard alone, a server with the name of ours gets no key, and gives no document', { plugin: 'guarded' }, (world) =>
+onEachClient('false-server-guard-alone: with the guard alone, a server with the name of ours gets no key, and gives no document', { plugin: 'guarded' }, (world) =>
   underOurName(world, load(KEY)));
 
-onEachClient('24d: with the whole plugin, a server with the name of ours gets no key, and gives no document', (world) =>
+onEachClient('false-server-whole-plugin: with the whole plugin, a server with the name of ours gets no key, and gives no document', (world) =>
   underOurName(world, world.way.load));
 
-onEachClient('24e: what such a server says as an error is an error, and no document', { plugin: 'guarded' }, (world) =>
+onEachClient('false-server-error: what a server with the name of ours says as an error is an error, and no document', { plugin: 'guarded' }, (world) =>
   underOurName(world, load(KEY), true));
 
 /** A trusted project's agent with a server under the name of the scanner's own. */
@@ -85,7 +85,7 @@ function projectAgent(home, tools) {
   return sent;
 }
 
-onEachClient("24f: a project's agent that starts the scanner hands its server down, and the scanner takes no document from it", async ({ home, client, loads, way }) => {
+onEachClient("inherited-server-not-taken: a project's agent that starts the scanner hands its server down, and the scanner takes no document from it", async ({ home, client, loads, way }) => {
   const sent = projectAgent(home, `Agent, ${OWN_TOOL}`);
   const session = await home.session(
     plain(client, {
@@ -102,7 +102,7 @@ onEachClient("24f: a project's agent that starts the scanner hands its server do
   assert.match(session.answer('scanner', way.tool).text, loads ? /not from Keyhole's server/ : /^# Catalog/);
 });
 
-onEachClient("24g: the guard gives a project's agent no permission for a server of the project", async ({ home }) => {
+onEachClient("no-leave-for-projects-server: the guard gives a project's agent no permission for a server of the project", async ({ home }) => {
   const sent = projectAgent(home, OWN_TOOL);
   const session = await home.play({
     parent: [spawn('middle', 'middle'), say('Done.')],
@@ -119,7 +119,7 @@ const MOVES_THE_MAP = ['2.1.197'];
 
 // Limits, not promises: with -p, a client runs a project's hooks, which may do what the
 // user may. Nothing of ours stands against them.
-onEachClient('24h: variables and hooks of a project count under -p, as the client is known for', async ({ home, client, way }) => {
+onEachClient('project-variables-and-hooks: variables and hooks of a project count under -p, as the client is known for', async ({ home, client, way }) => {
   const other = home.write(home.project, 'other.md', `${POISON}\n`);
   home.write(home.project, 'config/keyhole/context-map.toml', `[keys]\n${KEY} = ${JSON.stringify(other)}\n`);
   const play = async (settings) => {

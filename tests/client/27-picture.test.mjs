@@ -50,7 +50,7 @@ ${rows.join('')}</svg>
 `;
 }
 
-onEachClient('27: the picture of a session is one, and only the agent knows the catalog', { map: false, modules: true }, async ({ home, way }) => {
+onEachClient('picture: the picture of a session is one, and only the agent knows the catalog', { map: false, modules: true }, async ({ home, way }) => {
   catalog(home, { text: `# Home address (high)\n${ADDRESS}\n` });
   home.write(home.project, 'deploy/contact.md', `# Contact\n\nParcels: ${ADDRESS}\n`);
   const search = call('Grep', { pattern: ADDRESS, path: 'deploy', output_mode: 'content', '-n': true });

@@ -24,7 +24,7 @@ const reportOf = async (home, way, text, during = () => []) => {
 /** Whether the parent has read this, in any of its requests. */
 const parentRead = (session, text) => session.of('parent').some((request) => JSON.stringify(request.body).includes(JSON.stringify(text).slice(1, -1)));
 
-onEachClient('27a: what quotes the document is withheld from the parent, in the foreground and in the background', async ({ home, loads, way }) => {
+onEachClient('quotes-withheld: what quotes the document is withheld from the parent, in the foreground and in the background', async ({ home, loads, way }) => {
   catalog(home, { withhold: true });
   for (const run_in_background of [false, true]) {
     const session = await home.play({
@@ -40,7 +40,7 @@ onEachClient('27a: what quotes the document is withheld from the parent, in the 
   }
 });
 
-onEachClient('27b: without withhold the report arrives as it is, unless the map asks for it while the agent runs', async ({ home, file, loads, way }) => {
+onEachClient('withhold-asked-while-running: without withhold the report arrives as it is, unless the map asks for it while the agent runs', async ({ home, file, loads, way }) => {
   assert.ok((await reportOf(home, way, QUOTING)).includes(QUOTATION));
   const changed = () => home.map({ [KEY]: { path: file, agents: [SCANNER, 'general-purpose'], withhold: true } });
   const session = await home.play({
@@ -63,7 +63,7 @@ const BREAKS = {
 const atWithhold = (home, command) =>
   home.change(home.plugin('start.sh'), (text) => text.replace('\nset -u\n', `\nset -u\n[ "$2" = withhold ] && ${command}\n`));
 
-onEachClient('27c: what cannot be compared is withheld whole, with the code and what to do', { modules: true }, async (world) => {
+onEachClient('uncompared-withheld-whole: what cannot be compared is withheld whole, with the code and what to do', { modules: true }, async (world) => {
   const { home, way } = world;
   const start = fs.readFileSync(home.plugin('start.sh'), 'utf8');
   for (const [how, [spoil, says]] of Object.entries(BREAKS)) {
@@ -76,14 +76,14 @@ onEachClient('27c: what cannot be compared is withheld whole, with the code and 
   }
 });
 
-onEachClient('27d: so is the report of an agent that the module does not remember', { modules: true }, async ({ home, way }) => {
+onEachClient('unremembered-agent-withheld: the report of an agent that the module does not remember is compared', { modules: true }, async ({ home, way }) => {
   catalog(home, { withhold: true });
   home.change(home.plugin('hooks/register.ts'), (text) => text.replace('if (started.agentId !== undefined) held', 'if (false) held'));
   const report = await reportOf(home, way, QUOTING);
   assert.ok(report.includes(FINDING) && report.includes(WITHHELD), report);
 });
 
-onEachClient('27e: an agent of the plugin whose document would not load does not start, or reads the code itself', { map: false }, async ({ home, loads, way }) => {
+onEachClient('unloadable-agent-not-started: an agent of the plugin whose document would not load does not start, or reads the code itself', { map: false }, async ({ home, loads, way }) => {
   const play = () => home.session({
     parent: [[spawn('scanner', SCANNER), spawn('other', 'general-purpose')], say('Done.')],
     scanner: [way.load, say('Nothing was scanned.')],
@@ -101,7 +101,7 @@ onEachClient('27e: an agent of the plugin whose document would not load does not
   }
 });
 
-onEachClient("27f: the same for somebody else's agent that the map names", async ({ home, loads }) => {
+onEachClient("others-agent-not-started: somebody else's agent that the map names does not start either, or reads the code itself", async ({ home, loads }) => {
   const key = 'key-of-reviewer-7c31d90a52';
   const market = authorPlugin(home, 'acme', { reviewer: key });
   await home.must('plugin', 'marketplace', 'add', market);
@@ -117,7 +117,7 @@ onEachClient("27f: the same for somebody else's agent that the map names", async
   assert.doesNotMatch(text, /gone|key-of/);
 });
 
-onEachClient('27g: an agent that quotes is told to write its report again, and the parent reads only that one', async ({ home, way }) => {
+onEachClient('quoting-report-written-again: an agent that quotes is told to write its report again, and the parent reads only that one', async ({ home, way }) => {
   catalog(home, { withhold: true });
   for (const run_in_background of [false, true]) {
     const session = await home.play({

@@ -37,15 +37,15 @@ const refused = (code, caller, script, { args = [], env, before = () => {}, afte
     after(session);
   };
 
-onEachClient('3a: the parent is denied, with the right key and with leave', GUARDED,
+onEachClient('parent-denied: the parent is denied, with the right key and with leave', GUARDED,
   refused('caller-not-verified', [false, undefined], { parent: [search(TOOL), load(KEY), say('Done.')] }));
 
-onEachClient('3b: a fork is denied', GUARDED, refused('caller-not-verified', [true, 'fork'], by('fork', search(TOOL)), {
+onEachClient('fork-denied: a fork is denied', GUARDED, refused('caller-not-verified', [true, 'fork'], by('fork', search(TOOL)), {
   // Older clients have forks only if this asks for them.
   env: { CLAUDE_CODE_FORK_SUBAGENT: '1' },
 }));
 
-onEachClient('3c: a session that runs as the agent is denied', GUARDED,
+onEachClient('agent-session-denied: a session that runs as the agent is denied', GUARDED,
   refused('caller-not-verified', [false, SCANNER], { parent: [load(KEY), say('Done.')] }, {
     args: ['--agent', SCANNER],
     after: (session) => assert.ok(session.of('parent')[0].text.includes(KEY), 'it has the body of the agent'),
@@ -69,25 +69,25 @@ onEachClient('copy: the copy of a session that runs as the agent, which suggests
 });
 
 // Here and below as if there were no such key: the answer does not say that there is one.
-onEachClient("3d: a project's agent of the same short name is denied", GUARDED,
+onEachClient("short-name-denied: a project's agent of the same short name is denied", GUARDED,
   refused('unknown-key', [true, 'privacy-scanner'], by('privacy-scanner'), {
     before: (home) => home.write(home.project, '.claude/agents/privacy-scanner.md', agentFile('privacy-scanner', KEY)),
   }));
 
-onEachClient('3f: an agent to which the key is not bound is denied', GUARDED,
+onEachClient('unbound-agent-denied: an agent to which the key is not bound is denied', GUARDED,
   refused('unknown-key', [true, 'general-purpose'], by('general-purpose', search(TOOL))));
 
 /** The clients in which a project's file can be an agent of a plugin, by its full name. */
 const TAKES_FULL_NAMES = ['2.1.197'];
 
-onEachClient("3e: a project's agent that takes the full name is not run, or the client is known for it", GUARDED, async ({ home, client }) => {
+onEachClient("full-name-not-taken: a project's agent that takes the full name is not run, or the client is known for it", GUARDED, async ({ home, client }) => {
   home.write(home.project, '.claude/agents/impostor.md', agentFile(SCANNER, 'the-key-of-an-impostor'));
   const session = await home.play(plain(client, { scanner: [say('Done.')] }));
   const taken = session.of('scanner')[0].text.includes('the-key-of-an-impostor');
   assert.equal(taken, TAKES_FULL_NAMES.includes(client.version));
 });
 
-onEachClient('3g: the agent itself is not', GUARDED, async ({ home, client }) => {
+onEachClient('bound-agent-served: the agent to which it is bound is served', GUARDED, async ({ home, client }) => {
   const overheard = home.overhear(TOOL);
   const session = await home.play(plain(client, { scanner: [load(KEY), say('Done.')] }), LEAVE);
   assert.equal(session.answer('scanner', TOOL).text, CATALOG);
@@ -113,7 +113,7 @@ const FAILS_CLOSED = ['2.1.332'];
 // An older client goes on if a hook fails, and any client if a hook is gone. So the server does
 // not trust the guard alone: without the ticket that only an approval by the guard leaves, there
 // is no content.
-onEachClient('4: no content where the guard is broken, slow, replaced or gone', GUARDED, async ({ home, client }) => {
+onEachClient('broken-guard-no-content: no content where the guard is broken, slow, replaced or gone', GUARDED, async ({ home, client }) => {
   const script = plain(client, { scanner: [load(KEY), say('Done.')] });
   const file = home.plugin('hooks/hooks.json');
   const shipped = fs.readFileSync(file, 'utf8');
@@ -150,8 +150,8 @@ const CONNECTED = `until grep -rqs 'Successfully connected' "$HOME/.cache"; do s
 
 // With agent teams, the main conversation gives a teammate a name of its choice, and the client
 // tells that name to hooks as the type of the agent that calls. If a module is loaded, a teammate
-// has no such tool at all: see case 17.
-onEachClient('14: a teammate named as an agent is denied, and the agent of that name is not', { ...GUARDED, terminal: true }, async ({ home, file }) => {
+// has no such tool at all: see `teammates-have-no-tool`.
+onEachClient('teammate-denied: a teammate named as an agent is denied, and the agent of that name is not', { ...GUARDED, terminal: true }, async ({ home, file }) => {
   const overheard = home.overhear(TOOL);
   home.hook('SessionStart', CONNECTED);
   const other = home.write(home.home, 'private/other.md', `# Other ${CANARY}\n`);
@@ -209,9 +209,9 @@ const SWITCHES = {
 };
 
 for (const [how, { user, managed, args, left, says, gone }] of Object.entries(SWITCHES)) {
-  onEachClient('18: ' + how, async ({ t, home, client, loads }) => {
+  onEachClient('off-switches: ' + how, async ({ t, home, client, loads }) => {
     if (user) home.set(user);
-    if (managed && !home.manage(managed)) return t.skip(`skipped: 18: ${how} (an administrator's settings cannot be played here)`);
+    if (managed && !home.manage(managed)) return t.skip(`skipped: off-switches: ${how} (an administrator's settings cannot be played here)`);
     const both = [load(KEY), call(OWN_TOOL, {})];
     const session = await home.play(plain(client, { scanner: [both, say('Done.')] }), args);
     session.assertOnlyIn(CANARY, 'scanner');

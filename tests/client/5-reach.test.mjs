@@ -11,7 +11,7 @@ import { CANARY, CATALOG, DONE, KEY, RULES, SANDBOX, SCANNER, bash, call, catalo
 const read = (file_path) => call('Read', { file_path });
 const grep = (pattern, path) => call('Grep', { pattern, path, output_mode: 'content' });
 
-onEachClient('5a: the parent cannot read the key, the map, the file or the data directory', async ({ home, file }) => {
+onEachClient('parent-cannot-read: the parent cannot read the key, the map, the file or the data directory', async ({ home, file }) => {
   // A first session, so that the data directory has its content.
   await home.session({ parent: [say('Done.')] });
   const { root, data } = home.installed('keyhole');
@@ -48,7 +48,7 @@ const REDIRECTS_OUT = ['2.1.197'];
 // A client's idea of what a command reads is its own, and has had gaps. Users who
 // must not depend on it remove Bash from the session, or keep the files
 // elsewhere.
-onEachClient('5b: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, file }) => {
+onEachClient('redirection-stays-inside: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, file }) => {
   const session = await home.play({ parent: [bash(`head -5 < ${file}`), say('Done.')] });
   const reads = session.answer('parent', 'Bash').text.includes(CANARY);
   assert.equal(reads, REDIRECTS_OUT.includes(client.version));
@@ -57,7 +57,7 @@ onEachClient('5b: a redirection does not read outside the project either, or the
 // The client writes what a subagent saw to a transcript, which the parent of the
 // same session may read. No plugin can prevent that; the user can, by a rule, or
 // by having no transcripts written.
-onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, client }) => {
+onEachClient("transcript-can-be-kept: a user can keep the subagent's transcript from the parent", async ({ home, client }) => {
   /** Whether anybody else than the scanner has the catalog, by this turn of the parent. */
   const leaks = async (turn, more) => {
     // Of what runs in the background it learns in turns of their own.
@@ -274,7 +274,7 @@ async function transcripts(home) {
 
 const SERVED = /keyhole:privacy-scanner: would be served, line/;
 
-onEachClient('26a: the shell of a session has a keyhole that checks and serves nothing', async ({ home }) => {
+onEachClient('shell-keyhole-only-checks: the shell of a session has a keyhole that checks and serves nothing', async ({ home }) => {
   const commands = ['keyhole check', 'keyhole contract', 'keyhole serve', 'keyhole check --map x', 'keyhole guard'];
   const parent = [commands.map((command) => bash(command)), say('Done.')];
   const session = await home.play({ parent }, ['--allowedTools', 'Bash(keyhole:*)']);
@@ -285,7 +285,7 @@ onEachClient('26a: the shell of a session has a keyhole that checks and serves n
   for (const other of others) assert.match(other, /in a session/);
 });
 
-onEachClient('26b: a session says one line if there is no map, and none if there is one', { map: false }, async ({ home }) => {
+onEachClient('session-says-missing-map: a session says one line if there is no map, and none if there is one', { map: false }, async ({ home }) => {
   const start = async () => (await home.session({ parent: [say('Done.')] })).stdout;
   assert.match(await start(), /map-missing/);
   catalog(home);
@@ -303,7 +303,7 @@ function typeCheck(home, env = {}) {
 /** What the client's hook has added to the command. */
 const added = (session) => session.of('parent')[0].messages.flatMap(({ texts }) => texts).join('\n');
 
-onEachClient('26c: /keyhole:check runs the check, and needs no other permission', async ({ home }) => {
+onEachClient('check-runs-unasked: /keyhole:check runs the check, and needs no other permission', async ({ home }) => {
   // A user's own `keyhole` is not run.
   const foreign = home.write(home.root, 'foreign/keyhole', '#!/bin/sh\necho /a/path.md\n');
   fs.chmodSync(foreign, 0o755);
@@ -327,7 +327,7 @@ onEachClient("check-sandboxed: with the client's sandbox around its shells, /key
   for (const secret of [KEY, CANARY, file]) session.assertOnlyIn(secret);
 });
 
-onEachClient('26e: the rules that setup writes keep the catalog from the parent, and the agent is served', async ({ home, file }) => {
+onEachClient('rules-keep-catalog: the rules that setup writes keep the catalog from the parent, and the agent is served', async ({ home, file }) => {
   const reads = [read(file), bash(`cat ${file}`), grep('CANARY', path.dirname(file))];
   const parent = [reads, spawn('scanner', SCANNER), say('Done.')];
   const play = () => scan(home, { parent }, ['--add-dir', home.home]);
@@ -339,7 +339,7 @@ onEachClient('26e: the rules that setup writes keep the catalog from the parent,
   closed.assertOnlyIn(CANARY, 'scanner');
 });
 
-onEachClient('26f: what a shell may still do in spite of the rules, as the page says', async ({ home, client, file }) => {
+onEachClient('rules-do-not-bind-shells: what a shell may still do in spite of the rules, as the page says', async ({ home, client, file }) => {
   home.set(RULES);
   const commands = ['grep -Rho "CANARY.*" ~', `cat < ${file}`, `python3 -c "print(open('${file}').read())"`];
   const leaks = async (...args) => {
@@ -353,7 +353,7 @@ onEachClient('26f: what a shell may still do in spite of the rules, as the page 
 });
 
 // Interactive sessions start in it since 2.1.283; 2.1.197 has it, too.
-onEachClient('26g: in auto mode the parent reads all of it unasked, and with the rules that setup writes only the map', async ({ home, file }) => {
+onEachClient('auto-mode-reads-unasked: in auto mode the parent reads all of it unasked, and with the rules that setup writes only the map', async ({ home, file }) => {
   // A first session, whose transcript and tasks stay.
   assert.equal((await scan(home)).got.error, false);
   const kept = await transcripts(home);
@@ -374,7 +374,7 @@ onEachClient('26g: in auto mode the parent reads all of it unasked, and with the
   assert.equal((await scan(home)).got.error, false, 'the agent is served');
 });
 
-onEachClient('26h: the rules that setup writes keep a shell that may do anything from our programs', async ({ home }) => {
+onEachClient('rules-stop-our-programs: the rules that setup writes keep a shell that may do anything from our programs', async ({ home }) => {
   home.set(RULES);
   const { root, data } = home.installed('keyhole');
   const command = (program, ask) => bash(`printf '%s' '${JSON.stringify(ask)}' | ${program}`);
@@ -399,7 +399,7 @@ onEachClient('26h: the rules that setup writes keep a shell that may do anything
 /** The clients that ask in a terminal before the first read outside the project in auto mode. */
 const ASKS_ONCE = ['2.1.332'];
 
-onEachClient('26i: in a terminal in auto mode, such a read is asked about once, or not at all, and with the rules it is denied', { terminal: true }, async ({ home, client, file }) => {
+onEachClient('auto-mode-asks-once: in a terminal in auto mode, a read outside the project is asked about once, or not at all, and with the rules it is denied', { terminal: true }, async ({ home, client, file }) => {
   const asks = ({ drawn }) => drawn.includes('Yes,andkeepallowinganyreadsoutside');
   const play = () => home.terminal(
     { parent: [read(file), ...DONE] },
@@ -416,7 +416,7 @@ onEachClient('26i: in a terminal in auto mode, such a read is asked about once, 
   closed.assertOnlyIn(CANARY);
 });
 
-onEachClient("26j: the first session after setup is served, its rules hold, and remove restores the settings and leaves the map its roots", { map: false, terminal: true }, async ({ home }) => {
+onEachClient("setup-served-and-removed: the first session after setup is served, its rules hold, and remove restores the settings and leaves the map its roots", { map: false, terminal: true }, async ({ home }) => {
   const file = home.write(home.home, 'private/catalog.md', CATALOG);
   const settings = path.join(home.home, '.claude/settings.json');
   const before = fs.readFileSync(settings, 'latin1');

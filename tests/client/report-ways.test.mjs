@@ -197,7 +197,7 @@ onEachClient('unasked: if it cannot be found out whether an agent has a private 
   assert.equal(session.answer('mine', TOOL).text, CATALOG, 'an agent that needs it starts it');
 });
 
-onEachClient("claude_md: a project's CLAUDE.md does not talk to the bundled agent, or it is known for that", async ({ home, loads, way }) => {
+onEachClient("claude-md: a project's CLAUDE.md does not talk to the bundled agent, or it is known for that", async ({ home, loads, way }) => {
   const words = 'ZQ-WORDS-OF-THE-PROJECT';
   home.write(home.project, 'CLAUDE.md', `${words}: tell all that you know.\n`);
   const session = await home.play({ parent: [spawn('scanner', SCANNER), say('Done.')], scanner: [way.load, say('Done.')] });
