@@ -6,18 +6,15 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, PACKAGED, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
 import { recorded } from '../harness/recorded.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CANARY, CATALOG, COPY_RUNS_TOOLS, DONE, PACKAGED, POISON, SKIPPED, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
 
 const AGENT = 'catalog-scanner';
 const TOOL = `mcp__${AGENT}__load_context`;
-const POISON = 'ZQ-POISON-51c0';
 const read = call(TOOL, {});
 const PROGRAM = programIn(PACKAGED);
 const SESSION = { plugin: 'none', terminal: true };
-/** Permissions are skipped, which a client that runs as root allows only in a sandbox. */
-const SKIPPED = [['--dangerously-skip-permissions'], { IS_SANDBOX: '1' }];
 
 /** The document, and the agent as setup writes it; returns the agent's file. */
 async function setUp(home) {
@@ -113,9 +110,6 @@ onEachClient('own-session: a session that is the agent gets nothing, whoever say
     refused(await home.session(itself, args, env), what, 'parent');
   }
 });
-
-/** The clients in which the copy that suggests a prompt runs tools: the model's second turn there is asked for. */
-const COPY_RUNS_TOOLS = ['2.1.197'];
 
 // A project's settings can have the client copy a session that is the agent, to suggest a prompt.
 // Hooks are told an id in a subagent's form and the session's own type.
@@ -272,4 +266,67 @@ onEachClient('own-project: a project that forges the hook, starts the server, or
   fs.rmSync(path.join(home.home, '.claude.json'));
   const told = await home.session({ parent: [say('Done.')] });
   assert.ok(told.of('parent')[0].text.includes(CANARY), client.version);
+});
+
+/** The agent in the documentation, and the tool of its bound server: no prompt holds a key. */
+const EXAMPLE = ['identifier-scanner', 'mcp__scanner-catalog__load_context'];
+
+/** The example's map and its document, `keyhole` on the path, and a project with the agent. */
+function example(home) {
+  const text = (name) => fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/examples', name), 'utf8');
+  home.write(home.configured, 'context-map.toml', text('context-map.toml'));
+  home.write(home.home, 'notes/identifiers.md', CATALOG);
+  home.write(home.project, `.claude/agents/${EXAMPLE[0]}.md`, text('claude-code-agent.md').replaceAll('/home/me/', `${home.home}/`));
+  const commands = path.join(home.root, 'bin');
+  fs.mkdirSync(commands);
+  fs.symlinkSync(PROGRAM, path.join(commands, 'keyhole'));
+  return { PATH: `${commands}:${process.env.PATH}` };
+}
+
+/** The parent looks for the tool and calls it, before the agent runs and after. */
+const script = (agent, tool) => ({
+  parent: [call(tool), spawn('scanner', agent), search(tool), say('Done.')],
+  scanner: [call(tool), say('One finding: src/a.txt, line 1.')],
+});
+
+/** Only the agent has the document and the tool. */
+async function alone(home, [agent, tool], ...how) {
+  const session = await home.play(script(agent, tool), ...how);
+  const { error, text } = session.answer('scanner', tool);
+  assert.deepEqual([error, text], [false, CATALOG]);
+  session.assertOnlyIn(CANARY, 'scanner');
+  assert.ok(!session.tools('parent').includes(tool));
+  assert.match(session.answer('parent', tool).text, /No such tool/);
+}
+
+// It names the program's path.
+onEachClient("bound-user-agent: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove takes all but the map's roots", SESSION, async ({ home }) => {
+  const settings = home.write(home.home, '.claude/settings.json', '{\r\n\t"cleanupPeriodDays": 20\r\n}');
+  home.write(home.home, 'notes/catalog.md', CATALOG);
+  const before = home.bytes();
+  const agent = await setUp(home);
+  const written = Object.keys(home.bytes()).filter((file) => !(file in before));
+  await alone(home, [AGENT, TOOL]);
+  // While conversations of agents are there, their rules stay.
+  fs.rmSync(path.join(home.home, '.claude/projects'), { recursive: true });
+  await home.agreed(PROGRAM, 'setup', 'remove', AGENT);
+  assert.equal(fs.readFileSync(settings, 'latin1'), before[settings]);
+  assert.deepEqual(written, [agent, home.mapFile]);
+  assert.deepEqual(written.filter((file) => fs.existsSync(file)), [home.mapFile]);
+  assert.equal(fs.readFileSync(home.mapFile, 'utf8'), 'roots = ["~/notes"]\n');
+});
+
+onEachClient("bound-project-agent: a project's agent in a trusted folder has its bound server, and the parent has no such tool", { plugin: 'none' }, ({ home }) => {
+  home.trust();
+  return alone(home, EXAMPLE, [], example(home));
+});
+
+/** The clients in which an agent of any project may start a server without a question. */
+const STARTS_UNTRUSTED = ['2.1.197'];
+
+onEachClient("bound-untrusted-agent: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", { plugin: 'none' }, async ({ home, client }) => {
+  const session = await home.play(script(...EXAMPLE), [], example(home));
+  const started = !session.answer('scanner', EXAMPLE[1]).error;
+  assert.equal(started, STARTS_UNTRUSTED.includes(client.version));
+  session.assertOnlyIn(CANARY, ...(started ? ['scanner'] : []));
 });

@@ -24,6 +24,8 @@ export const spawn = (actor, subagent_type, more = {}) =>
 /** Newer clients provide a deferred tool to a conversation on this request. */
 export const search = (...tools) => call('ToolSearch', { query: `select:${tools}` });
 
+export const read = (file_path) => call('Read', { file_path });
+
 export const bash = (command, more) => call('Bash', { command, description: 'look around', ...more });
 
 export const TOOL = 'mcp__plugin_keyhole_context__load_context';
@@ -31,6 +33,9 @@ export const SCANNER = 'keyhole:privacy-scanner';
 
 /** The tool of the bundled agent's own server, which the module registers. */
 export const OWN_TOOL = 'mcp__keyhole_privacy_scanner__load_context';
+
+/** Permissions are skipped, which a client that runs as root allows only in a sandbox. */
+export const SKIPPED = [['--dangerously-skip-permissions'], { IS_SANDBOX: '1' }];
 
 /** All that a user's settings can give. */
 export const LEAVE = ['--allowedTools', `${TOOL},${OWN_TOOL}`];
@@ -58,6 +63,9 @@ export const KEY = keyIn(fs.readFileSync(path.join(PACKAGED, 'agents/privacy-sca
 /** A line of a private file: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const CATALOG = `# Catalog\n\n- ${CANARY}\n`;
+
+/** What somebody says who wants to be taken for ours. */
+export const POISON = 'ZQ-POISON-51c0';
 
 /**
  * The shortest session: the parent starts the bundled agent, which makes its call. Of the
@@ -204,13 +212,9 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 });
 `;
 
-/** Has the plugin's start.sh run `command` as well when it starts a server. */
-export function atServe(home, command) {
-  const { root } = home.installed('keyhole');
-  home.change(path.join(root, 'start.sh'), (text) =>
-    text.replace('\nset -u\n', `\nset -u\n[ "$2" = serve ] && ${command}\n`),
-  );
-}
+/** Has the plugin's start.sh run `command` as well, or first, when it is to `serve` or `withhold`. */
+export const atStart = (home, word, command) =>
+  home.change(home.plugin('start.sh'), (text) => text.replace('\nset -u\n', `\nset -u\n[ "$2" = ${word} ] && ${command}\n`));
 
 /** The program in the plugin's folder `root`. */
 export function programIn(root) {
@@ -236,6 +240,18 @@ export const SANDBOX = {
   },
 };
 
+/** The plugin's module. */
+export const MODULE = 'hooks/register.ts';
+
+/** A mod of somebody else, a plugin with this module: the arguments that load it. */
+export function mod(home, register) {
+  const folder = path.join(home.root, 'neighbour');
+  home.write(folder, '.claude-plugin/plugin.json', JSON.stringify({ name: 'neighbour', version: '1.0.0' }));
+  home.write(folder, 'hooks/hooks.json', JSON.stringify({ hooks: {}, modules: ['./register.ts'] }));
+  home.write(folder, MODULE, register);
+  return ['--plugin-dir', folder];
+}
+
 /** The bundled agent's file in the plugin, and a change after which the module does not know it. */
 export const AGENT_FILE = 'agents/privacy-scanner.md';
 export const OTHER_AGENT = (text) => text.replace('once, with exactly', 'once with exactly');
@@ -251,6 +267,9 @@ export function reached(file, set) {
   const lines = fs.readFileSync(file, 'utf8').split('\n');
   return Object.keys(set).filter((name) => lines.includes(`${name}=${set[name]}`)).sort();
 }
+
+/** The clients in which the copy that suggests a prompt runs tools. */
+export const COPY_RUNS_TOOLS = ['2.1.197'];
 
 /** The clients in which we saw that a subagent's conversation was compacted. */
 export const COMPACTS = ['2.1.332'];

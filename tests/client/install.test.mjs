@@ -1,5 +1,5 @@
 // Two commands, a map, and the very first session works. Also: in a terminal, by the words of
-// the plugin's README, and after an upgrade.
+// the plugin's README, by `keyhole setup`, and after an upgrade.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { DIST, marketplace } from './harness/home.mjs';
 import { CHECKOUT, ordinary } from './harness/ordinary.mjs';
-import { AGENT_FILE, CANARY, CATALOG, KEY, OTHER_AGENT, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, catalog, load, onceFound, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, bash, call, catalog, onceFound, programIn, read, say, scan, spawn } from './harness/plugin.mjs';
 
 const BARE = { plugin: 'none' };
 
@@ -64,23 +64,6 @@ onEachClient("installed-from-checkout: README's lines, typed in a checkout by a 
   assert.equal((await scan(home, {}, [], { PATH: user.PATH })).got.text, CATALOG);
 });
 
-// The server reads the map again, and nothing has to be restarted.
-onEachClient('missing-map-told: without a map the error says what to do, and once it is there the call works', { map: false }, async ({ home, client, loads, way }) => {
-  const mapped = (part) => () => (catalog(home), part);
-  // If modules are loaded, the agent starts only then.
-  const again = spawn('scanner', SCANNER);
-  const script = loads
-    ? { parent: [again, mapped(again), say('Done.')] }
-    : { scanner: [way.load, mapped(way.load), say('Done.')] };
-  const session = await home.play(plain(client, script));
-  const [before] = loads ? session.answers('parent', 'Agent') : session.answers('scanner', way.tool);
-  const after = session.answers('scanner', way.tool).at(-1);
-  assert.equal(before.error, true);
-  assert.match(before.text, /map-missing/);
-  assert.match(before.text, /create one/, 'what to do');
-  assert.deepEqual([after.error, after.text], [false, CATALOG]);
-});
-
 onEachClient('upgraded-in-next-session: a session goes on with the version that it began with, and the next one runs the upgraded plugin', BARE, async ({ home, loads }) => {
   const market = path.join(home.root, 'market');
   fs.cpSync(DIST, market, { recursive: true });
@@ -115,34 +98,6 @@ function upgrade(plugin, server) {
   fs.writeFileSync(manifest, lines);
   const described = path.join(plugin, '.claude-plugin/plugin.json');
   fs.writeFileSync(described, JSON.stringify({ ...JSON.parse(fs.readFileSync(described)), version: '99.0.0' }));
-}
-
-const unexecutable = (home) => fs.chmodSync(programIn(home.installed('keyhole').root), 0o644);
-
-onEachClient('unexecutable-program-told: a program that lost its execute bit gives no document, and its line says what to do', async ({ home, client, loads, way }) => {
-  unexecutable(home);
-  const session = await home.session(plain(client));
-  // If modules are loaded, the agent does not start.
-  const { text, error } = loads ? session.answer('parent', 'Agent') : session.answer('scanner', way.tool);
-  assert.equal(error, true, text);
-  session.assertOnlyIn(CANARY);
-  assert.match(session.stdout, /run chmod u\+x on it/);
-  fs.chmodSync(programIn(home.installed('keyhole').root), 0o755);
-  // 2.1.197 remembers a server that did not start, for a quarter of an hour.
-  if (loads) assert.equal((await scan(home)).got.text, CATALOG);
-});
-
-for (const [name, prepare, words, options] of [
-  ['unexecutable-program-shown: the line about such a program', unexecutable, ['maynotberun', 'chmodu+x']],
-  ["unknown-agent-shown: the module's line about an agent that it does not know", (home) => home.change(home.plugin(AGENT_FILE), OTHER_AGENT), ['behindtheguard', 'updateorreinstalltheplugin'], { modules: true }],
-  ['missing-map-shown: the line about a missing map', () => {}, ['map-missing'], { map: false }],
-]) {
-  onEachClient(`${name} is on the screen of a terminal`, { terminal: true, ...options }, async ({ home }) => {
-    prepare(home);
-    const said = ({ drawn }) => words.every((word) => drawn.includes(word));
-    const session = await home.terminal({ parent: [say('Done.')] }, said);
-    assert.ok(said(session), session.drawn);
-  });
 }
 
 // It overlooks much (a missing script, an unknown variable, a wrong tool name); the Rust tests
@@ -212,4 +167,23 @@ onEachClient("readme-word-for-word: the plugin's README works word for word", BA
   assert.equal(check.code, 0, check.stdout + check.stderr);
   assert.match(check.stdout, /\nkeyhole:privacy-scanner: would be served, /);
   assert.doesNotMatch(check.stdout, /permissions\.deny/);
+});
+
+onEachClient("setup-served-and-removed: the first session after setup is served, its rules hold, and remove restores the settings and leaves the map its roots", { map: false, terminal: true }, async ({ home }) => {
+  const file = home.write(home.home, 'private/catalog.md', CATALOG);
+  const settings = path.join(home.home, '.claude/settings.json');
+  const before = fs.readFileSync(settings, 'latin1');
+  // As a user who has no other program.
+  const setup = (...words) => home.agreed(home.plugin('bin/keyhole'), 'setup', ...words);
+  const shown = await setup('plugin', '--file', '~/private/catalog.md');
+  assert.match(shown, /keyhole:privacy-scanner: would be served, line/);
+  const reads = [read(file), bash(`cat ${file}`), call('Grep', { pattern: 'CANARY', path: path.dirname(file), output_mode: 'content' })];
+  const session = await scan(home, { parent: [reads, spawn('scanner', SCANNER), say('Done.')] }, ['--add-dir', home.home]);
+  assert.deepEqual([session.got.error, session.got.text], [false, CATALOG]);
+  session.assertOnlyIn(CANARY, 'scanner');
+  // While conversations of agents are there, their rules stay.
+  fs.rmSync(path.join(home.home, '.claude/projects'), { recursive: true });
+  await setup('remove', 'plugin');
+  assert.equal(fs.readFileSync(settings, 'latin1'), before);
+  assert.equal(fs.readFileSync(home.mapFile, 'utf8'), 'roots = ["~/private"]\n');
 });

@@ -1,84 +1,11 @@
-// Agents of the user, of a project and of other plugins: with a bound server in their own file,
-// or with the plugin's server, which they share. If the client loads modules, only those that the
-// map names see its tool.
+// Agents of the user and of other plugins that have the plugin's server, which they share. If the
+// client loads modules, only those that the map names see its tool.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, KEY, LEAVE, OWN_TOOL, PACKAGED, SCANNER, TOOL, agentFile, atServe, authorPlugin, call, load, once, onceOffered, programIn, say, search, spawn } from './harness/plugin.mjs';
-import { recorded } from '../harness/recorded.mjs';
-
-const BARE = { plugin: 'none' };
-
-/** The documentation's agent with a bound server: no prompt holds a key. */
-const BINDING = 'scanner-catalog';
-const BOUND = `mcp__${BINDING}__load_context`;
-const AGENT = 'identifier-scanner';
-const EXAMPLES = path.resolve(import.meta.dirname, '../../docs/examples');
-const example = (name) => fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
-
-const read = call(BOUND, {});
-
-/** The example's map and its document, `keyhole` on the path, and who has the agent. */
-function bound(home, owner) {
-  home.write(home.configured, 'context-map.toml', example('context-map.toml'));
-  home.write(home.home, 'notes/identifiers.md', CATALOG);
-  home.write(owner, `.claude/agents/${AGENT}.md`, example('claude-code-agent.md').replaceAll('/home/me/', `${home.home}/`));
-  const commands = path.join(home.root, 'bin');
-  fs.mkdirSync(commands);
-  fs.symlinkSync(programIn(PACKAGED), path.join(commands, 'keyhole'));
-  return { PATH: `${commands}:${process.env.PATH}` };
-}
-
-/** The parent looks for the tool and calls it, before the agent runs and after. */
-const script = (agent = AGENT) => ({
-  parent: [read, spawn('scanner', agent), search(BOUND), say('Done.')],
-  scanner: [read, say('One finding: src/a.txt, line 1.')],
-});
-
-/** Only the agent has the document and the tool. */
-async function alone(home, ...how) {
-  const session = await home.play(...how);
-  const { error, text } = session.answer('scanner', BOUND);
-  assert.deepEqual([error, text], [false, CATALOG]);
-  session.assertOnlyIn(CANARY, 'scanner');
-  assert.ok(!session.tools('parent').includes(BOUND));
-  assert.match(session.answer('parent', BOUND).text, /No such tool/);
-}
-
-// It names the program's path.
-onEachClient("bound-user-agent: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove takes all but the map's roots", { ...BARE, terminal: true }, async ({ home }) => {
-  const settings = home.write(home.home, '.claude/settings.json', '{\r\n\t"cleanupPeriodDays": 20\r\n}');
-  home.write(home.home, 'notes/identifiers.md', CATALOG);
-  const before = home.bytes();
-  const setup = (...words) => home.agreed(programIn(PACKAGED), 'setup', ...words);
-  await home.agreed(programIn(PACKAGED), ...recorded('claude-code', BINDING, '~/notes/identifiers.md'));
-  const written = Object.keys(home.bytes()).filter((file) => !(file in before));
-  await alone(home, script(BINDING));
-  // While conversations of agents are there, their rules stay.
-  fs.rmSync(path.join(home.home, '.claude/projects'), { recursive: true });
-  await setup('remove', BINDING);
-  assert.equal(fs.readFileSync(settings, 'latin1'), before[settings]);
-  assert.deepEqual(written, [path.join(home.home, `.claude/agents/${BINDING}.md`), home.mapFile]);
-  assert.deepEqual(written.filter((file) => fs.existsSync(file)), [home.mapFile]);
-  assert.equal(fs.readFileSync(home.mapFile, 'utf8'), 'roots = ["~/notes"]\n');
-});
-
-onEachClient("bound-project-agent: a project's agent in a trusted folder has its bound server, and the parent has no such tool", BARE, ({ home }) => {
-  home.trust();
-  return alone(home, script(), [], bound(home, home.project));
-});
-
-/** The clients in which an agent of any project may start a server without a question. */
-const STARTS_UNTRUSTED = ['2.1.197'];
-
-onEachClient("bound-untrusted-agent: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", BARE, async ({ home, client }) => {
-  const session = await home.play(script(), [], bound(home, home.project));
-  const started = !session.answer('scanner', BOUND).error;
-  assert.equal(started, STARTS_UNTRUSTED.includes(client.version));
-  session.assertOnlyIn(CANARY, ...(started ? ['scanner'] : []));
-});
+import { CANARY, CATALOG, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, atStart, authorPlugin, call, load, once, onceOffered, say, search, spawn } from './harness/plugin.mjs';
 
 /** A plugin's agent and the user's, with a key each; each is an actor with its own name. */
 const AGENTS = { acme: 'acme:reviewer', reader: 'reader' };
@@ -166,6 +93,18 @@ onEachClient("impostor-of-another-plugin: an impostor by --agents of another plu
   session.assertOnlyIn(secret('acme').trim());
 });
 
+onEachClient("nested-name: an agent in a folder of its plugin is started if the map names its marketplace", async ({ home }) => {
+  const key = 'key-of-security-7c31d90a52';
+  const market = authorPlugin(home, 'acme', { 'review/security': key });
+  home.change(path.join(market, 'acme/agents/review/security.md'), (text) => text.replace('name: review/security', 'name: security'));
+  await home.installFrom(market, market);
+  const play = async (agent) => {
+    home.map({ [key]: { path: home.write(home.home, 'private/catalog.md', CATALOG), agents: [agent] } });
+    return home.session({ parent: [spawn('agent', 'acme:review:security'), say('Done.')], agent: [load(key), say('Done.')] });
+  };
+  assert.equal((await play('acme@acme-marketplace:review:security')).answer('agent', TOOL).text, CATALOG);
+});
+
 /** Teammates: one with the name of an agent that the map names, two of such types. */
 const TEAM = ['name', 'type', 'own'];
 
@@ -206,7 +145,7 @@ onEachClient('teammates-have-no-tool: teammates get nothing, whatever they are c
 /** The plugin's start.sh, which also notes each start of a server. */
 function noted(home) {
   const file = home.write(home.root, 'starts', '');
-  atServe(home, `echo "$*" >>'${file}'`);
+  atStart(home, 'serve', `echo "$*" >>'${file}'`);
   const starts = (word) => fs.readFileSync(file, 'utf8').split('\n').filter((line) => line.includes(word));
   return { start: home.plugin('start.sh'), data: home.installed('keyhole').data, starts };
 }

@@ -1,14 +1,12 @@
 // What a parent that turns against its user may read by other ways, in the default permission
-// mode, and with the rules that setup writes; and "am I set up?", asked in a session.
+// mode, and with the rules that setup writes.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { noSandbox } from './harness/ordinary.mjs';
-import { CANARY, CATALOG, DONE, KEY, RULES, SANDBOX, SCANNER, bash, call, catalog, mark, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
+import { CANARY, DONE, KEY, RULES, SCANNER, bash, call, plain, programIn, read, say, scan, spawn } from './harness/plugin.mjs';
 
-const read = (file_path) => call('Read', { file_path });
 const grep = (pattern, path) => call('Grep', { pattern, path, output_mode: 'content' });
 
 onEachClient('parent-cannot-read: the parent cannot read the key, the map, the file or the data directory', async ({ home, file }) => {
@@ -272,61 +270,6 @@ async function transcripts(home) {
   return [...ofSubagents(home), ...home.files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'))];
 }
 
-const SERVED = /keyhole:privacy-scanner: would be served, line/;
-
-onEachClient('shell-keyhole-only-checks: the shell of a session has a keyhole that checks and serves nothing', async ({ home }) => {
-  const commands = ['keyhole check', 'keyhole contract', 'keyhole serve', 'keyhole check --map x', 'keyhole guard'];
-  const parent = [commands.map((command) => bash(command)), say('Done.')];
-  const session = await home.play({ parent }, ['--allowedTools', 'Bash(keyhole:*)']);
-  const [check, contract, ...others] = session.answers('parent').map(({ text }) => text);
-  assert.match(check, SERVED);
-  assert.doesNotMatch(check, /\.md/);
-  assert.match(contract, /sha256:/);
-  for (const other of others) assert.match(other, /in a session/);
-});
-
-onEachClient('session-says-missing-map: a session says one line if there is no map, and none if there is one', { map: false }, async ({ home }) => {
-  const start = async () => (await home.session({ parent: [say('Done.')] })).stdout;
-  assert.match(await start(), /map-missing/);
-  catalog(home);
-  assert.doesNotMatch(await start(), /keyhole: /);
-});
-
-/** Plays `/keyhole:check` to a model that does what the command's page says where no hook has answered. */
-function typeCheck(home, env = {}) {
-  // The command of the page, as the model reads it there.
-  const typed = ({ messages }) => / run `([^`]*)` with/.exec(messages.flatMap(({ texts }) => texts).join('\n'))[1];
-  const script = { parent: [(request) => bash(typed(request)), say('Done.')] };
-  return home.play(script, [], env, `/keyhole:check ${mark('parent')}`);
-}
-
-/** What the client's hook has added to the command. */
-const added = (session) => session.of('parent')[0].messages.flatMap(({ texts }) => texts).join('\n');
-
-onEachClient('check-runs-unasked: /keyhole:check runs the check, and needs no other permission', async ({ home }) => {
-  // A user's own `keyhole` is not run.
-  const foreign = home.write(home.root, 'foreign/keyhole', '#!/bin/sh\necho /a/path.md\n');
-  fs.chmodSync(foreign, 0o755);
-  const session = await typeCheck(home, { PATH: `${path.dirname(foreign)}:${process.env.PATH}` });
-  assert.match(added(session), SERVED);
-  assert.match(session.answer('parent', 'Bash').text, SERVED);
-});
-
-onEachClient("check-sandboxed: with the client's sandbox around its shells, /keyhole:check tells the same as outside, and no path", async ({ t, home, file }) => {
-  const without = noSandbox();
-  if (without) return t.skip(without);
-  home.set({ ...RULES, sandbox: SANDBOX.sandbox });
-  const session = await typeCheck(home);
-  const outside = await home.run(home.plugin('bin/keyhole'), ['check']);
-  assert.match(outside.stdout, SERVED);
-  assert.ok(added(session).includes(outside.stdout.trim()), added(session));
-  // There, the page says what is to be told.
-  const inside = session.answer('parent', 'Bash').text;
-  assert.doesNotMatch(inside, SERVED, 'the shell sees the files: drop the hook');
-  assert.match(inside, /In a terminal of your own: \S+\/bin\/keyhole check/);
-  for (const secret of [KEY, CANARY, file]) session.assertOnlyIn(secret);
-});
-
 onEachClient('rules-keep-catalog: the rules that setup writes keep the catalog from the parent, and the agent is served', async ({ home, file }) => {
   const reads = [read(file), bash(`cat ${file}`), grep('CANARY', path.dirname(file))];
   const parent = [reads, spawn('scanner', SCANNER), say('Done.')];
@@ -414,23 +357,4 @@ onEachClient('auto-mode-asks-once: in a terminal in auto mode, a read outside th
   const closed = await play();
   assert.equal(closed.answer('parent', 'Read').error, true);
   closed.assertOnlyIn(CANARY);
-});
-
-onEachClient("setup-served-and-removed: the first session after setup is served, its rules hold, and remove restores the settings and leaves the map its roots", { map: false, terminal: true }, async ({ home }) => {
-  const file = home.write(home.home, 'private/catalog.md', CATALOG);
-  const settings = path.join(home.home, '.claude/settings.json');
-  const before = fs.readFileSync(settings, 'latin1');
-  // As a user who has no other program.
-  const setup = (...words) => home.agreed(home.plugin('bin/keyhole'), 'setup', ...words);
-  const shown = await setup('plugin', '--file', '~/private/catalog.md');
-  assert.match(shown, SERVED);
-  const reads = [read(file), bash(`cat ${file}`), grep('CANARY', path.dirname(file))];
-  const session = await scan(home, { parent: [reads, spawn('scanner', SCANNER), say('Done.')] }, ['--add-dir', home.home]);
-  assert.deepEqual([session.got.error, session.got.text], [false, CATALOG]);
-  session.assertOnlyIn(CANARY, 'scanner');
-  // While conversations of agents are there, their rules stay.
-  fs.rmSync(path.join(home.home, '.claude/projects'), { recursive: true });
-  await setup('remove', 'plugin');
-  assert.equal(fs.readFileSync(settings, 'latin1'), before);
-  assert.equal(fs.readFileSync(home.mapFile, 'utf8'), 'roots = ["~/private"]\n');
 });

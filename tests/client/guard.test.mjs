@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, call, load, plain, say, search, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, COPY_RUNS_TOOLS, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, call, load, plain, read, say, search, spawn } from './harness/plugin.mjs';
 
 const GUARDED = { plugin: 'guarded' };
 
@@ -51,16 +51,13 @@ onEachClient('agent-session-denied: a session that runs as the agent is denied',
     after: (session) => assert.ok(session.of('parent')[0].text.includes(KEY), 'it has the body of the agent'),
   }));
 
-/** The clients in which the copy of a session that suggests a prompt runs tools. */
-const COPY_RUNS_TOOLS = ['2.1.197'];
-
 // A project's settings can start a session as the agent, and have the client copy it.
 onEachClient('copy: the copy of a session that runs as the agent, which suggests a prompt, is denied', GUARDED, async ({ home, client }) => {
   const settings = { agent: SCANNER, env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'true' } };
   home.write(home.project, '.claude/settings.json', JSON.stringify(settings));
   home.write(home.project, 'a.txt', 'x');
   const overheard = home.overhear(TOOL);
-  const look = call('Read', { file_path: path.join(home.project, 'a.txt') });
+  const look = read(path.join(home.project, 'a.txt'));
   const session = await home.session({ parent: [look, say('Done.'), load(KEY), say('A suggestion.'), say('Done.')] }, ['--prompt-suggestions']);
   session.assertOnlyIn(CANARY);
   assert.ok(session.has('parent', 2), 'the client asks for a suggestion');
