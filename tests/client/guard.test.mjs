@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, COPY_RUNS_TOOLS, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, call, load, plain, read, say, search, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, assertCopyGetsNothing, assertServed, call, load, plain, say, search, spawn } from './harness/plugin.mjs';
 
 const GUARDED = { plugin: 'guarded' };
 
@@ -52,17 +52,8 @@ onEachClient('agent-session-denied: a session that runs as the agent is denied',
   }));
 
 // A project's settings can start a session as the agent, and have the client copy it.
-onEachClient('copy: the copy of a session that runs as the agent, which suggests a prompt, is denied', GUARDED, async ({ home, client }) => {
-  const settings = { agent: SCANNER, env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'true' } };
-  home.write(home.project, '.claude/settings.json', JSON.stringify(settings));
-  home.write(home.project, 'a.txt', 'x');
-  const overheard = home.overhear(TOOL);
-  const look = read(path.join(home.project, 'a.txt'));
-  const session = await home.session({ parent: [look, say('Done.'), load(KEY), say('A suggestion.'), say('Done.')] }, ['--prompt-suggestions']);
-  session.assertOnlyIn(CANARY);
-  assert.ok(session.has('parent', 2), 'the client asks for a suggestion');
-  // The hook is told what it is told of a subagent.
-  assert.deepEqual(callers(overheard), COPY_RUNS_TOOLS.includes(client.version) ? [[true, SCANNER]] : []);
+onEachClient('copy: the copy of a session that runs as the agent, which suggests a prompt, is denied', GUARDED, async ({ home }) => {
+  await assertCopyGetsNothing(home, SCANNER, load(KEY));
 });
 
 // Here and below as if there were no such key: the answer does not say that there is one.
@@ -176,8 +167,7 @@ onEachClient('teammate-denied: a teammate named as an agent is denied, and the a
     session = await play();
   }
 
-  assert.equal(session.answer('agent', TOOL).text, CATALOG);
-  session.assertOnlyIn(CANARY, 'agent');
+  assertServed(session, TOOL, 'agent');
   const answers = session.answers('teammate', TOOL);
   assert.equal(answers.length, 2);
   for (const { text, error } of answers) {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { recorded } from '../harness/recorded.mjs';
+import { recorded } from '../harness/pages.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, COMPACTS, DONE, PACKAGED, REACH, SCANNER, TAKES_OUR_NAME, authorPlugin, bash, call, compacted, done, once, programIn, projectPlugin, reached, resume, say, spawn, used } from './harness/plugin.mjs';
 

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { DIST, marketplace } from './harness/home.mjs';
 import { CHECKOUT, ordinary } from './harness/ordinary.mjs';
-import { CANARY, CATALOG, KEY, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, bash, call, catalog, onceFound, programIn, read, say, scan, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, assertServed, bash, call, catalog, onceFound, programIn, read, say, scan, spawn } from './harness/plugin.mjs';
 
 const BARE = { plugin: 'none' };
 
@@ -127,8 +127,7 @@ onEachClient('first-terminal-session-loads: the first interactive session loads 
     // Sent to a parent that has nothing more to do: the scanner's own last words.
     ({ requests }) => requests.some(({ actor, text }) => actor === 'parent' && text.includes('One finding.')),
   );
-  assert.equal(session.answer('scanner', way.tool).text, CATALOG);
-  session.assertOnlyIn(CANARY, 'scanner');
+  assertServed(session, way.tool, 'scanner');
   session.assertOnlyIn(KEY, ...(loads ? [] : ['scanner']));
 });
 
@@ -149,12 +148,9 @@ onEachClient("readme-word-for-word: the plugin's README works word for word", BA
   fs.chmodSync(home.write(home.root, 'shims/ssh', '#!/bin/sh\nexit 1\n'), 0o755);
   fs.symlinkSync(home.client.program, path.join(home.root, 'shims/claude'));
   const PATH = `${path.join(home.root, 'shims')}:${process.env.PATH}`;
-  for (const command of commands) {
-    const { code, stdout, stderr } = await home.run('/bin/sh', ['-c', command], { PATH });
-    assert.equal(code, 0, `${command}\n${stdout}\n${stderr}`);
-  }
+  for (const command of commands) await home.succeed('/bin/sh', ['-c', command], { PATH });
   const text = block('markdown');
-  home.write(home.configured, 'context-map.toml', block('toml'));
+  home.writeMap(block('toml'));
   home.write(home.home, block('toml').match(/path = "~\/(.*?)"/)[1], text);
   assert.equal((await scan(home)).got.text, text);
 
@@ -163,13 +159,12 @@ onEachClient("readme-word-for-word: the plugin's README works word for word", BA
   const { deny } = JSON.parse(block('json')).permissions;
   const more = deny.map((rule) => rule.replace('//tmp/claude-', `/${path.join(home.root, 'tmp')}/claude-`));
   home.set({ permissions: { deny: [...new Set([...deny, ...more])] } });
-  const check = await home.run('/bin/sh', ['-c', `'${home.plugin('bin/keyhole')}' check`]);
-  assert.equal(check.code, 0, check.stdout + check.stderr);
+  const check = await home.succeed('/bin/sh', ['-c', `'${home.plugin('bin/keyhole')}' check`]);
   assert.match(check.stdout, /\nkeyhole:privacy-scanner: would be served, /);
   assert.doesNotMatch(check.stdout, /permissions\.deny/);
 });
 
-onEachClient("setup-served-and-removed: the first session after setup is served, its rules hold, and remove restores the settings and leaves the map its roots", { map: false, terminal: true }, async ({ home }) => {
+onEachClient("setup-served-and-removed: the first session after setup is served, its rules hold, and remove restores the settings and leaves the map its roots", { map: false, terminal: true }, async ({ home, way }) => {
   const file = home.write(home.home, 'private/catalog.md', CATALOG);
   const settings = path.join(home.home, '.claude/settings.json');
   const before = fs.readFileSync(settings, 'latin1');
@@ -179,8 +174,7 @@ onEachClient("setup-served-and-removed: the first session after setup is served,
   assert.match(shown, /keyhole:privacy-scanner: would be served, line/);
   const reads = [read(file), bash(`cat ${file}`), call('Grep', { pattern: 'CANARY', path: path.dirname(file), output_mode: 'content' })];
   const session = await scan(home, { parent: [reads, spawn('scanner', SCANNER), say('Done.')] }, ['--add-dir', home.home]);
-  assert.deepEqual([session.got.error, session.got.text], [false, CATALOG]);
-  session.assertOnlyIn(CANARY, 'scanner');
+  assertServed(session, way.tool, 'scanner');
   // While conversations of agents are there, their rules stay.
   fs.rmSync(path.join(home.home, '.claude/projects'), { recursive: true });
   await setup('remove', 'plugin');

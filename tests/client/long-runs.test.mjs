@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { processes } from '../harness/world.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, COMPACTS, DONE, SCANNER, call, catalog, compacted, foreignServer, plain, resume, say, scan, search, spawn, used } from './harness/plugin.mjs';
+import { CANARY, CATALOG, COMPACTS, DONE, SCANNER, assertServed, call, catalog, compacted, foreignServer, plain, resume, say, scan, search, spawn, used } from './harness/plugin.mjs';
 
 /** The servers that run from this home's copy of the plugin. */
 function servers(home) {
@@ -22,8 +22,7 @@ for (const run_in_background of [false, true]) {
       parent: [TEN.map((name) => spawn(name, SCANNER, { run_in_background })), ...DONE, ...DONE],
       ...Object.fromEntries(TEN.map((name) => [name, [way.load, say('Done.')]])),
     });
-    for (const name of TEN) assert.equal(session.answer(name, way.tool).text, CATALOG);
-    session.assertOnlyIn(CANARY, ...TEN);
+    assertServed(session, way.tool, ...TEN);
     // The client has just been killed.
     await home.until('the end of the servers', () => servers(home).length === 0);
   });
@@ -34,8 +33,7 @@ onEachClient('resumed-loads-again: a resumed agent loads the catalog again', asy
   const session = await home.session(plain(client, { parent, resumed: [way.load, say('Done.')] }));
   assert.deepEqual(session.unscripted, []);
   session.assertResumed();
-  for (const actor of ['scanner', 'resumed']) assert.equal(session.answer(actor, way.tool).text, CATALOG);
-  session.assertOnlyIn(CANARY, 'scanner', 'resumed');
+  assertServed(session, way.tool, 'scanner', 'resumed');
 });
 
 onEachClient('whole-or-too-large: what the client would write to a file is refused before, and what it takes is whole', async ({ home }) => {

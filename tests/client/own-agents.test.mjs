@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { recorded } from '../harness/recorded.mjs';
+import { example, recorded } from '../harness/pages.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, COPY_RUNS_TOOLS, DONE, PACKAGED, POISON, SKIPPED, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, PACKAGED, POISON, SKIPPED, assertCopyGetsNothing, assertServed, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
 
 const AGENT = 'catalog-scanner';
 const TOOL = `mcp__${AGENT}__load_context`;
@@ -26,14 +26,7 @@ async function setUp(home) {
 /** Writes the project's settings. */
 const project = (home, settings) => home.write(home.project, '.claude/settings.json', JSON.stringify(settings));
 
-/** These actors got the document, by their own calls, and nobody else did. */
-function served(session, ...actors) {
-  for (const actor of actors) {
-    const { text, error } = session.answer(actor, TOOL);
-    assert.deepEqual([error, text], [false, CATALOG], actor);
-  }
-  session.assertOnlyIn(CANARY, ...actors);
-}
+const served = (session, ...actors) => assertServed(session, TOOL, ...actors);
 
 /** The calls of these actors failed, and nobody got the document. */
 function refused(session, what, ...actors) {
@@ -111,22 +104,9 @@ onEachClient('own-session: a session that is the agent gets nothing, whoever say
   }
 });
 
-// A project's settings can have the client copy a session that is the agent, to suggest a prompt.
-// Hooks are told an id in a subagent's form and the session's own type.
-onEachClient('own-copy: the copy of a session that is the agent, which suggests a prompt, gets nothing', SESSION, async ({ home, client }) => {
+onEachClient('own-copy: the copy of a session that is the agent, which suggests a prompt, gets nothing', SESSION, async ({ home }) => {
   await setUp(home);
-  home.write(home.project, 'a.txt', 'x');
-  project(home, { agent: AGENT, env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'true' } });
-  const overheard = home.overhear(TOOL);
-  const session = await home.session(
-    { parent: [call('Read', { file_path: path.join(home.project, 'a.txt') }), say('Done.'), read, say('A suggestion.'), say('Done.')] },
-    ['--prompt-suggestions'],
-  );
-  session.assertOnlyIn(CANARY);
-  assert.ok(session.has('parent', 2), 'the client asks for a suggestion');
-  assert.equal(session.has('parent', 3), COPY_RUNS_TOOLS.includes(client.version));
-  const told = overheard().map(({ agent_id, agent_type }) => [/^a[0-9a-f]{16}$/.test(agent_id), agent_type]);
-  assert.deepEqual(told, COPY_RUNS_TOOLS.includes(client.version) ? [[true, AGENT]] : []);
+  await assertCopyGetsNothing(home, AGENT, read);
 });
 
 onEachClient('own-others: a fork, an inner agent, and an agent whose hook is off or gone get nothing', SESSION, async ({ home }) => {
@@ -272,11 +252,10 @@ onEachClient('own-project: a project that forges the hook, starts the server, or
 const EXAMPLE = ['identifier-scanner', 'mcp__scanner-catalog__load_context'];
 
 /** The example's map and its document, `keyhole` on the path, and a project with the agent. */
-function example(home) {
-  const text = (name) => fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/examples', name), 'utf8');
-  home.write(home.configured, 'context-map.toml', text('context-map.toml'));
+function bound(home) {
+  home.writeMap(example('context-map.toml'));
   home.write(home.home, 'notes/identifiers.md', CATALOG);
-  home.write(home.project, `.claude/agents/${EXAMPLE[0]}.md`, text('claude-code-agent.md').replaceAll('/home/me/', `${home.home}/`));
+  home.write(home.project, `.claude/agents/${EXAMPLE[0]}.md`, example('claude-code-agent.md').replaceAll('/home/me/', `${home.home}/`));
   const commands = path.join(home.root, 'bin');
   fs.mkdirSync(commands);
   fs.symlinkSync(PROGRAM, path.join(commands, 'keyhole'));
@@ -292,9 +271,7 @@ const script = (agent, tool) => ({
 /** Only the agent has the document and the tool. */
 async function alone(home, [agent, tool], ...how) {
   const session = await home.play(script(agent, tool), ...how);
-  const { error, text } = session.answer('scanner', tool);
-  assert.deepEqual([error, text], [false, CATALOG]);
-  session.assertOnlyIn(CANARY, 'scanner');
+  assertServed(session, tool, 'scanner');
   assert.ok(!session.tools('parent').includes(tool));
   assert.match(session.answer('parent', tool).text, /No such tool/);
 }
@@ -318,14 +295,14 @@ onEachClient("bound-user-agent: a user's agent, as setup writes it, has a bound 
 
 onEachClient("bound-project-agent: a project's agent in a trusted folder has its bound server, and the parent has no such tool", { plugin: 'none' }, ({ home }) => {
   home.trust();
-  return alone(home, EXAMPLE, [], example(home));
+  return alone(home, EXAMPLE, [], bound(home));
 });
 
 /** The clients in which an agent of any project may start a server without a question. */
 const STARTS_UNTRUSTED = ['2.1.197'];
 
 onEachClient("bound-untrusted-agent: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", { plugin: 'none' }, async ({ home, client }) => {
-  const session = await home.play(script(...EXAMPLE), [], example(home));
+  const session = await home.play(script(...EXAMPLE), [], bound(home));
   const started = !session.answer('scanner', EXAMPLE[1]).error;
   assert.equal(started, STARTS_UNTRUSTED.includes(client.version));
   session.assertOnlyIn(CANARY, ...(started ? ['scanner'] : []));

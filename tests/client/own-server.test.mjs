@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { AGENT_FILE, CANARY, CATALOG, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, call, load, mod, plain, say, scan, search, spawn } from './harness/plugin.mjs';
+import { AGENT_FILE, CANARY, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, assertServed, call, load, mod, plain, say, scan, search, spawn } from './harness/plugin.mjs';
 
 /** Both tools, called by somebody who is not the agent. */
 const attempts = [load(KEY), call(OWN_TOOL, {})];
@@ -39,8 +39,7 @@ onEachClient('only-agent-has-tool: the parent, a fork and another agent have no 
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
   assert.deepEqual(session.unscripted, []);
-  assert.equal(session.answer('scanner', way.tool).text, CATALOG);
-  session.assertOnlyIn(CANARY, 'scanner');
+  assertServed(session, way.tool, 'scanner');
   for (const [actor, times] of [['parent', 2], ['fork', 1], ['other', 1]]) {
     assertNothing(session, actor, times, loads ? /No such tool/ : /./);
     if (loads) assert.deepEqual(session.tools(actor).filter((name) => /load_context/.test(name)), [], actor);
@@ -115,7 +114,7 @@ onEachClient("session-server-not-taken: a session's server under the name of the
   session.assertOnlyIn(CANARY);
 });
 
-onEachClient('other-server-changes-nothing: another server of the user does not make the agent nor its tool another', async ({ home }) => {
+onEachClient('other-server-changes-nothing: another server of the user does not make the agent nor its tool another', async ({ home, way }) => {
   // A server that the parent may use, bound to something else.
   const note = home.write(home.home, 'note.md', 'A note.\n');
   home.change(home.mapFile, (map) => `${map}[bindings.note]\npath = ${JSON.stringify(note)}\n`);
@@ -128,8 +127,7 @@ onEachClient('other-server-changes-nothing: another server of the user does not 
     ['--mcp-config', JSON.stringify({ mcpServers: { note: server } }), '--allowedTools', tool],
   );
   assert.equal(session.answer('parent', tool).text, 'A note.\n');
-  assert.equal(session.got.text, CATALOG);
-  session.assertOnlyIn(CANARY, 'scanner');
+  assertServed(session, way.tool, 'scanner');
 });
 
 onEachClient('inherited-tool-gives-nothing: an agent that the agent starts inherits the tool, and gets nothing by it', async ({ home, way }) => {
@@ -138,18 +136,16 @@ onEachClient('inherited-tool-gives-nothing: an agent that the agent starts inher
   const nested = [searched, say('Done.')];
   const scanner = [way.load, spawn('nested', 'general-purpose'), say('Done.')];
   const session = await scan(home, { scanner, nested }, LEAVE);
-  assert.equal(session.got.text, CATALOG);
+  assertServed(session, way.tool, 'scanner');
   assertNothing(session, 'nested');
-  session.assertOnlyIn(CANARY, 'scanner');
 });
 
-onEachClient('agent-works-for-another: the agent works for another agent as well, which gets nothing itself', async ({ home }) => {
+onEachClient('agent-works-for-another: the agent works for another agent as well, which gets nothing itself', async ({ home, way }) => {
   const parent = [spawn('middle', 'general-purpose'), say('Done.')];
   const middle = [spawn('scanner', SCANNER), searched, say('Done.')];
   const session = await scan(home, { parent, middle }, LEAVE);
-  assert.equal(session.got.text, CATALOG);
+  assertServed(session, way.tool, 'scanner');
   assertNothing(session, 'middle');
-  session.assertOnlyIn(CANARY, 'scanner');
 });
 
 /** Another plugin's module: it listens to results, and helps itself to the servers. */

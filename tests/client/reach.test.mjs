@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
+import { lacking, transcript, transcripts } from './harness/kept.mjs';
 import { CANARY, DONE, KEY, RULES, SCANNER, bash, call, plain, programIn, read, say, scan, spawn } from './harness/plugin.mjs';
 
 const grep = (pattern, path) => call('Grep', { pattern, path, output_mode: 'content' });
@@ -62,17 +63,17 @@ onEachClient("transcript-can-be-kept: a user can keep the subagent's transcript 
     const session = await home.play(plain(client, { parent: [spawn('scanner', SCANNER, more), turn, ...DONE] }));
     return session.requests.some(({ actor, text }) => actor !== 'scanner' && text.includes(CANARY));
   };
-  const byName = async () => (await transcripts(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]);
+  const byName = async () => (await written(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]);
 
   const unwritten = await scan(home, {}, ['--no-session-persistence']);
   assert.equal(unwritten.got.error, false);
-  assert.deepEqual(written(home), []);
+  assert.deepEqual(home.holding(CANARY, path.join(home.home, '.claude')), []);
 
   assert.ok(await leaks(byName), 'this client keeps transcripts from the parent by itself: drop the rule from the advice');
   home.set({ permissions: { deny: ['Read(~/.claude/projects/**/subagents/**)'] } });
   assert.ok(!(await leaks(byName)));
   const byLinks = async () => {
-    await transcripts(home);
+    await transcript(home);
     const { all, grep } = ways(home);
     return [all, grep];
   };
@@ -111,7 +112,7 @@ const bounded = (command, more) => bash(`${command} | head -c 29000`, more);
  * passes in some version of the client if no rule is in its way.
  */
 function ways(home) {
-  const [transcript] = ofSubagents(home);
+  const [transcript] = transcripts(home);
   // A shell gets further among the tasks of its own session.
   const tasksNow = path.dirname(outputs(home).at(-1));
   const link = path.join(tasksNow, path.basename(outputs(home).findLast((name) => fs.lstatSync(name).isSymbolicLink())));
@@ -193,7 +194,7 @@ onEachClient('rules-keep: the rules that setup writes keep what a subagent read 
   const passes = async (mode, rules, begins = []) => {
     home.set(rules);
     const turn = async () => {
-      await home.until('a transcript', () => ofSubagents(home).length > 0);
+      await transcript(home);
       tried = ways(home);
       return Object.values(tried);
     };
@@ -225,49 +226,20 @@ onEachClient('rules-keep: the rules that setup writes keep what a subagent read 
 });
 
 onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under the wide ones it has not', { terminal: true }, async ({ home }) => {
-  const play = (script, mode, ...more) => home.session(script, ['--permission-mode', mode, ...more]);
-  const inTerminal = (script, mode, ...more) =>
-    home.terminal(script, (session) => session.has('parent', 4), {}, [...more, '--permission-mode', mode]);
-  /** Which of these it can read. */
-  const has = async (mode, rules, how = play) => {
-    home.set(rules);
-    const memory = path.join(home.home, '.claude/projects', home.project.replace(/[^a-zA-Z0-9]/g, '-'), 'memory/MEMORY.md');
-    const begin = [bash('echo ZQ-BEHIND', { run_in_background: true }), bash('seq 1 60000')];
-    const look = async ({ messages }) => {
-      const said = messages.flatMap(({ results }) => results).map(({ text }) => text);
-      const [behind, long] = [/\S+\/tasks\/\w+\.output/, /\S+\/tool-results\/[\w-]+\.\w+/].map((one) => said.join('\n').match(one)?.[0]);
-      assert.ok(behind && long, said.join('\n').slice(0, 3000));
-      await home.until('the output', () => home.holding('ZQ-BEHIND', path.dirname(behind)).includes(behind));
-      return [read(behind), call('Read', { file_path: long, offset: 50000, limit: 9 }), bash(`tail -3 ${behind}`)];
-    };
-    const write = call('Write', { file_path: memory, content: 'ZQ-MEMORY\n' });
-    const script = { parent: [begin, look, write, read(memory), ...DONE] };
-    const session = await how(script, mode, '--allowedTools', 'Bash(seq:*)');
-    assert.deepEqual(session.unscripted, []);
-    fs.rmSync(memory, { force: true });
-    const [behind, long, tail, , remembered] = session.answers('parent').slice(begin.length).map(({ text }) => text);
-    return {
-      behind: behind.includes('ZQ-BEHIND'),
-      tail: tail.includes('ZQ-BEHIND'),
-      long: long.includes('50003'),
-      memory: remembered.includes('ZQ-MEMORY'),
-    };
-  };
-  const all = { behind: true, tail: true, long: true, memory: true };
-  for (const mode of ['default', 'auto']) assert.deepEqual(await has(mode, narrow(home)), all, mode);
-  assert.deepEqual(await has('default', narrow(home), inTerminal), all, 'in a terminal');
-  const none = Object.fromEntries(Object.keys(all).map((name) => [name, false]));
-  assert.deepEqual(await has('default', wide(home)), none);
+  const play = (mode) => (script, ...more) => home.session(script, ['--permission-mode', mode, ...more]);
+  const inTerminal = (script, ...more) =>
+    home.terminal(script, (session) => session.has('parent', 4), {}, [...more, '--permission-mode', 'default']);
+  home.set(narrow(home));
+  for (const mode of ['default', 'auto']) assert.deepEqual(await lacking(home, 1, play(mode)), [], mode);
+  assert.deepEqual(await lacking(home, 1, inTerminal), [], 'in a terminal');
+  home.set(wide(home));
+  assert.deepEqual(await lacking(home, 1, play('default')), ['behind', 'long', 'behind, by the shell', 'memory']);
 });
 
-/** What the client wrote that contains the catalog: transcripts of subagents. */
-const written = (home) => home.holding(CANARY, path.join(home.home, '.claude'));
-const ofSubagents = (home) => written(home).filter((name) => name.includes('/subagents/'));
-
-/** These files, and their other names, once the client has written them. */
-async function transcripts(home) {
-  await home.until('a transcript', () => ofSubagents(home).length > 0);
-  return [...ofSubagents(home), ...home.files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'))];
+/** The transcripts, and their other names, once the client has written them. */
+async function written(home) {
+  await transcript(home);
+  return [...transcripts(home), ...home.files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'))];
 }
 
 onEachClient('rules-keep-catalog: the rules that setup writes keep the catalog from the parent, and the agent is served', async ({ home, file }) => {
@@ -299,7 +271,7 @@ onEachClient('rules-do-not-bind-shells: what a shell may still do in spite of th
 onEachClient('auto-mode-reads-unasked: in auto mode the parent reads all of it unasked, and with the rules that setup writes only the map', async ({ home, file }) => {
   // A first session, whose transcript and tasks stay.
   assert.equal((await scan(home)).got.error, false);
-  const kept = await transcripts(home);
+  const kept = await written(home);
   const places = { catalog: [file], map: [home.mapFile], transcript: kept.filter((name) => name.endsWith('.jsonl')), task: kept.filter((name) => name.endsWith('.output')) };
   const script = { parent: [Object.values(places).flat().map(read), ...DONE] };
   const isTold = ({ text }) => text.includes(CANARY) || text.includes(KEY);

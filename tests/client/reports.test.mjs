@@ -8,11 +8,11 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, KEY, SCANNER, atStart, call, catalog, mark, say, scan, spawn } from './harness/plugin.mjs';
-import { WHOLE, assertWithheld, forgets, neighbour, parentRead, quoting, without } from './harness/reports.mjs';
+import { CATALOG, DONE, KEY, SCANNER, atStart, call, catalog, mark, say, scan, spawn } from './harness/plugin.mjs';
+import { QUOTED, WHOLE, assertWithheld, forgets, neighbour, parentRead, quoting, without } from './harness/reports.mjs';
 
 const FINDING = 'src/a.txt:12:3  high  Catalog';
-const QUOTATION = `It says: "${CANARY.toLowerCase().replaceAll('-', ' ')}".`;
+const QUOTATION = `It says: "${QUOTED}".`;
 const QUOTING = `${FINDING}\n${QUOTATION}`;
 const WITHHELD = 'It says: "[withheld]".';
 

@@ -7,7 +7,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { CANARY, CATALOG, DONE, KEY, SANDBOX, SCANNER, SKIPPED, bash, call, catalog, plain, say, spawn } from './harness/plugin.mjs';
+import { lacking, transcript } from './harness/kept.mjs';
+import { CANARY, CATALOG, DONE, KEY, SANDBOX, SCANNER, SKIPPED, assertServed, bash, call, catalog, plain, say, spawn, way } from './harness/plugin.mjs';
 import { AGENT, BASH, FILE, FOLDER, PROGRAM, READS, bare, leaked, onEachShell, setUp, walled } from './harness/shells.mjs';
 
 const TOOL = `mcp__${AGENT}__load_context`;
@@ -17,15 +18,6 @@ const open = (home) => home.set({ sandbox: undefined });
 
 const agent = (actor, more) => spawn(actor, AGENT, more);
 const ALONE = [call(TOOL, {}), say('Done.')];
-
-/** These actors got the document, by their own calls, and nobody else did. */
-function served(session, ...actors) {
-  for (const actor of actors) {
-    const { text, error } = session.answers(actor).at(-1);
-    assert.deepEqual([error, text], [false, CATALOG], actor);
-  }
-  session.assertOnlyIn(CANARY, ...actors);
-}
 
 /** Values as a program is to get them, a line each. */
 const input = (...values) => `printf '%s\\n' ${values.map((value) => `'${JSON.stringify(value)}'`).join(' ')}`;
@@ -134,7 +126,7 @@ onEachShell('shells-held: no shell of a session reads the document, whatever is 
   assert.deepEqual(first.leaks, []);
   assert.match(first.said.check, /Exit code 2/);
   assert.match(first.said.withhold, /map-invalid/);
-  served(first.session, 'one');
+  assertServed(first.session, TOOL, 'one');
 
   for (const [what, play, agents] of [
     ['in a terminal', inTerminal(home, ...BASH, '--permission-mode', 'default')],
@@ -144,11 +136,11 @@ onEachShell('shells-held: no shell of a session reads the document, whatever is 
   ]) {
     const { session, leaks } = await tried(home, few, play, agents);
     assert.deepEqual(leaks, [], what);
-    served(session, ...(agents === false ? [] : ['one']));
+    assertServed(session, TOOL, ...(agents === false ? [] : ['one']));
   }
 
   const plugin = await home.session(plain(client, { parent: [some(), spawn('scanner', SCANNER), some(), ...DONE] }), ...SKIPPED);
-  served(plugin, 'scanner');
+  assertServed(plugin, way(client).tool, 'scanner');
 });
 
 onEachShell('shells-open: without the sandbox, each of these ways reads it', { plugin: 'whole', map: false }, async ({ home }) => {
@@ -162,11 +154,27 @@ onEachShell('shells-open: without the sandbox, each of these ways reads it', { p
   assert.match(said.withhold, /\[withheld\]/);
 });
 
-/** The transcripts of agents, once the client has written them. */
-async function transcripts(home) {
-  const found = () => home.holding(CANARY, path.join(home.home, '.claude/projects'));
-  await home.until('a transcript', () => found().some((name) => name.includes('/subagents/')));
-  return found();
+/**
+ * A shell in the background that does these lines again and again: the call that begins it, `begun`
+ * waits for a first pass, `end` for two more and then stops it, and `seen` is all that it has added
+ * to the file `watched`.
+ */
+function watching(home, lines) {
+  const [stop, passes, watched] = ['stop', 'passes', 'watched'].map((name) => path.join(home.project, name));
+  for (const file of [stop, passes, watched]) fs.rmSync(file, { force: true });
+  home.write(home.project, 'watch', `while [ ! -e stop ]; do ${lines}; echo >>passes; sleep 0.2; done\n`);
+  const done = () => (fs.existsSync(passes) ? fs.statSync(passes).size : 0);
+  return {
+    begin: bash('sh ./watch', { run_in_background: true }),
+    begun: () => home.until('a first pass', () => done() > 0),
+    async end() {
+      const before = done();
+      // One may have begun before.
+      await home.until('two more passes', () => done() > before + 1);
+      fs.writeFileSync(stop, '');
+    },
+    seen: () => fs.readFileSync(watched, 'utf8'),
+  };
 }
 
 /**
@@ -175,23 +183,17 @@ async function transcripts(home) {
  */
 async function searched(home, play) {
   const search = `grep -RIhos --exclude-dir=private 'ZQ-CANARY-[0-9a-f]*' ${home.home} ${home.root}/tmp`;
-  home.write(home.project, 'watch', `while [ ! -e stop ]; do ${search} >>watched; echo >>passes; sleep 0.2; done; echo ENDED\n`);
-  const file = (name) => path.join(home.project, name);
-  const passes = () => (fs.existsSync(file('passes')) ? fs.statSync(file('passes')).size : 0);
-  for (const name of ['stop', 'watched', 'passes']) fs.rmSync(file(name), { force: true });
+  const shell = watching(home, `${search} >>watched`);
   const session = await play({
     parent: [
-      bash('sh ./watch', { run_in_background: true }),
+      shell.begin,
       async () => {
-        await home.until('a first search', () => passes() > 0);
+        await shell.begun();
         return agent('one');
       },
       async () => {
-        await transcripts(home);
-        const before = passes();
-        // One may have begun before they were there.
-        await home.until('two more searches', () => passes() > before + 1);
-        fs.writeFileSync(file('stop'), '');
+        await transcript(home);
+        await shell.end();
         home.write(home.project, 'search', `${search}\n`);
         return bash('sh ./search');
       },
@@ -200,8 +202,7 @@ async function searched(home, play) {
     one: ALONE,
   });
   assert.deepEqual(session.unscripted, [], session.report());
-  const watched = fs.readFileSync(file('watched'), 'utf8').includes(CANARY);
-  return { session, watched, after: session.answers('parent', 'Bash').at(-1).text.includes(CANARY) };
+  return { session, watched: shell.seen().includes(CANARY), after: session.answers('parent', 'Bash').at(-1).text.includes(CANARY) };
 }
 
 onEachShell("shells-kept: no shell reads an agent's conversation, not even one that runs since before it began, and the main conversation keeps its own", async ({ home }) => {
@@ -209,35 +210,13 @@ onEachShell("shells-kept: no shell reads an agent's conversation, not even one t
   const play = (...more) => (script) => home.session(script, BASH, ...more);
   const { session, ...kept } = await searched(home, play());
   assert.deepEqual(kept, { watched: false, after: false });
-  served(session, 'one');
+  assertServed(session, TOOL, 'one');
 
   // By its repository, the client knows a project.
   assert.equal(spawnSync('git', ['init', '--quiet', home.project]).status, 0);
-  const memory = path.join(home.home, '.claude/projects', home.project.replace(/[^a-zA-Z0-9]/g, '-'), 'memory/MEMORY.md');
-  const read = (file_path, more) => call('Read', { file_path, ...more });
-  const has = async (mode) => {
-    const begin = [bash('echo ZQ-BEHIND', { run_in_background: true }), bash('seq 1 60000')];
-    const look = async (request) => {
-      const behind = outputIn(request);
-      const [long] = JSON.stringify(request.messages).match(/\/[^\s"]+\/tool-results\/[\w-]+\.\w+/);
-      await home.until('the output', () => home.holding('ZQ-BEHIND', path.dirname(behind)).includes(behind));
-      return [read(behind), read(long, { offset: 50000, limit: 9 }), bash(`tail -3 ${behind}`), bash(`sed -n 50003p ${long}`)];
-    };
-    const script = { parent: [begin, look, call('Write', { file_path: memory, content: 'ZQ-MEMORY\n' }), read(memory), ...DONE] };
-    const session = await home.session(script, ['--allowedTools', 'Bash(seq:*)', '--permission-mode', mode]);
-    assert.deepEqual(session.unscripted, [], session.report());
-    fs.rmSync(memory, { force: true });
-    const [behind, long, tail, line, , remembered] = session.answers('parent').slice(begin.length).map(({ text }) => text);
-    return {
-      behind: behind.includes('ZQ-BEHIND'),
-      long: long.includes('50003'),
-      'behind, by the shell': tail.includes('ZQ-BEHIND'),
-      'long, by the shell': line.includes('50003'),
-      memory: remembered.includes('ZQ-MEMORY'),
-    };
-  };
   for (const mode of ['default', 'auto']) {
-    assert.deepEqual(Object.entries(await has(mode)).filter(([, is]) => !is), [], mode);
+    const own = (script, ...more) => home.session(script, [...more, '--permission-mode', mode]);
+    assert.deepEqual(await lacking(home, 2, own), [], mode);
   }
 
   // With the rules alone, what a shell may read is decided when it begins.
@@ -269,14 +248,12 @@ onEachShell('shells-documents: a link and a file that is saved by renaming are h
 
   const each = (lines) => `for name in ${names.join(' ')}; do if cat "${home.home}/$name/catalog.md" >got 2>/dev/null && grep -q CANARY got; then echo "$name"; fi; done${lines}`;
   home.write(home.project, 'look', each(''));
-  home.write(home.project, 'watch', `while [ ! -e stop ]; do ${each(' >>watched')}; echo >>passes; sleep 0.2; done`);
-  const file = (name) => path.join(home.project, name);
-  const passes = () => (fs.existsSync(file('passes')) ? fs.statSync(file('passes')).size : 0);
+  const shell = watching(home, each(' >>watched'));
   const session = await home.play({
     parent: [
-      bash('sh ./watch', { run_in_background: true }),
+      shell.begin,
       async () => {
-        await home.until('a first pass', () => passes() > 0);
+        await shell.begun();
         write('later');
         for (const name of ['saved', 'alone']) {
           fs.writeFileSync(`${at(name)}.new`, CATALOG);
@@ -284,9 +261,7 @@ onEachShell('shells-documents: a link and a file that is saved by renaming are h
         }
         // They are the user's.
         spawnSync(...home.command('true'));
-        const before = passes();
-        await home.until('two more passes', () => passes() > before + 1);
-        fs.writeFileSync(file('stop'), '');
+        await shell.end();
         return [bash('mkdir -p now; cd now; sh ../look'), bash(`cat ${home.mapFile}`)];
       },
       ...DONE,
@@ -294,8 +269,7 @@ onEachShell('shells-documents: a link and a file that is saved by renaming are h
   }, BASH);
   const [, looked, map] = session.answers('parent', 'Bash').map(({ text }) => text);
   const found = (text) => names.filter((name) => text.split('\n').includes(name));
-  const since = found(fs.readFileSync(file('watched'), 'utf8'));
-  assert.deepEqual({ always: found(looked), since: since.sort() }, READ);
+  assert.deepEqual({ always: found(looked), since: found(shell.seen()).sort() }, READ);
   // No rule is for the map, which has paths, and keys that are bound to their agents.
   assert.ok(map.includes(KEY), map);
 });

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, KEY, MODULE, SCANNER, TOOL, authorPlugin, call, catalog, load, mark, say, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, MODULE, SCANNER, TOOL, authorPlugin, call, catalog, load, say, spawn, task } from './harness/plugin.mjs';
 import { QUOTED, author, parentRead, quoting } from './harness/reports.mjs';
 
 onEachClient('unloadable-agent-not-started: an agent of the plugin whose document would not load does not start, or reads the code itself', { map: false }, async ({ home, loads, way }) => {
@@ -16,7 +16,7 @@ onEachClient('unloadable-agent-not-started: an agent of the plugin whose documen
     other: [say('Done.')],
   });
   for (const [map, code] of [[undefined, 'map-missing'], ['[keys', 'map-invalid'], [`[keys.${KEY}]\npath = '~/gone.md'\nagents = ['${SCANNER}']\n`, 'not-found'], ['[keys]\n', 'unknown-key']]) {
-    if (map !== undefined) home.write(home.configured, 'context-map.toml', map);
+    if (map !== undefined) home.writeMap(map);
     const session = await play();
     assert.equal(session.has('scanner'), !loads, code);
     assert.ok(session.has('other'), 'any other agent starts');
@@ -112,7 +112,7 @@ onEachClient('unread: once the map cannot be read, no agent starts that it named
 const workflow = (...actors) => {
   const steps = actors.map(
     ([actor, agentType, more]) =>
-      `all.push(await agent(${JSON.stringify(`${mark(actor)} Do your task.`)}, ${JSON.stringify({ agentType, ...more })}).catch(String))`,
+      `all.push(await agent(${JSON.stringify(task(actor))}, ${JSON.stringify({ agentType, ...more })}).catch(String))`,
   );
   const script = [`export const meta = { name: 'flow', description: 'flows', phases: [] }`, 'const all = []', ...steps, 'return all'];
   return call('Workflow', { script: script.join('\n') });

@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { QUIET, api, spawn as start } from '../harness/claude.mjs';
 import { messages } from '../harness/messages.mjs';
-import { call, say } from '../harness/model.mjs';
-import { adapter, named, other, pinned, task, unlisted } from './harness/adapter.mjs';
+import { say } from '../harness/model.mjs';
+import { adapter, named, other, pinned, unlisted } from './harness/adapter.mjs';
 import { onCase, onClient } from './harness/cases.mjs';
 import { CANARY, SECOND } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
@@ -17,8 +18,7 @@ const EXAMPLE = 'claude-agent-sdk.mjs';
 /** The hooks, by which only the agent is given leave. */
 const LEAVE = /^ {2}settings: .*\n/m;
 
-const spawn = (actor, agent, run_in_background = false) =>
-  call('Agent', { description: `start ${actor}`, subagent_type: named(agent, 'identifier-scanner'), prompt: task(actor), run_in_background });
+const spawn = (actor, agent, more) => start(actor, named(agent, 'identifier-scanner'), more);
 
 /** The program, and what `npm install` puts next to it. */
 function install(home, text) {
@@ -40,8 +40,8 @@ const client = adapter(found, {
   name: 'agent-sdk',
   dialect: messages,
   tool: 'mcp__scanner-catalog__load_context',
-  spawn: (actor, agent) => spawn(actor, agent),
-  background: (actor, agent) => spawn(actor, agent, true),
+  spawn,
+  background: (actor, agent) => spawn(actor, agent, { run_in_background: true }),
   limit: { characters: 500_000 },
   keeps: [/^home\/\.claude\/projects\/[^/]+\/[^/]+\/subagents\/[^/]+\.jsonl$/],
   // Its name is in the list of agents to start. The tool is not offered, and a call of
@@ -55,7 +55,7 @@ const client = adapter(found, {
   command: (home, model, prompt) => ({
     program: process.execPath,
     args: [PROGRAM, prompt],
-    env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', MCP_CONNECT_TIMEOUT_MS: '120000', MCP_TIMEOUT: '120000' },
+    env: { ...api(model), ...QUIET },
   }),
 
   alone: true,

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say } from '../harness/model.mjs';
-import { adapter, carried, task } from './harness/adapter.mjs';
+import { call, say, task } from '../harness/model.mjs';
+import { adapter, carried } from './harness/adapter.mjs';
 import { lines, onCase, onClient } from './harness/cases.mjs';
 import { responses } from './harness/dialects/responses.mjs';
 import { BINDING, CANARY } from './harness/home.mjs';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say } from '../harness/model.mjs';
-import { adapter, named, other, pinned, task } from './harness/adapter.mjs';
+import { call, say, task } from '../harness/model.mjs';
+import { adapter, named, other, pinned } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { gemini } from './harness/dialects/gemini.mjs';
 import { BINDING, CANARY } from './harness/home.mjs';

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { call, say } from '../harness/model.mjs';
-import { adapter, carried, named, other, task } from './harness/adapter.mjs';
+import { call, say, task } from '../harness/model.mjs';
+import { adapter, carried, named, other } from './harness/adapter.mjs';
 import { lines, onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
 import { BINDING, CANARY } from './harness/home.mjs';

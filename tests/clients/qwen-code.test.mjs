@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say } from '../harness/model.mjs';
-import { adapter, named, node, other, pinned, task, unlisted } from './harness/adapter.mjs';
+import { call, say, task } from '../harness/model.mjs';
+import { adapter, named, node, other, pinned, unlisted } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
 import { BINDING, CANARY } from './harness/home.mjs';

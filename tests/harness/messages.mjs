@@ -6,8 +6,6 @@ import { randomUUID } from 'node:crypto';
 export const used = (tokens) => ({ used: tokens });
 
 export const messages = {
-  name: 'messages',
-
   isTurn: ({ method, path }) => method === 'POST' && path === '/v1/messages',
 
   other({ method, path }) {

@@ -13,6 +13,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** The text that makes a prompt the prompt of `actor`. */
 export const mark = (actor) => `[[actor:${actor}]]`;
 
+/** The prompt of an agent. */
+export const task = (actor) => `${mark(actor)} Do your task.`;
+
 /** A turn's parts: words, and a tool call. */
 export const say = (text) => ({ say: text });
 export const call = (name, input = {}) => ({ call: name, input });

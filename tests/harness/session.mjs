@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict';
 
+/** A line of a private file: only its owner's context may contain it. */
+export const CANARY = 'ZQ-CANARY-7f3d91';
+
 export class Session {
   constructor(run, model, script) {
     Object.assign(this, run); // code, stdout, stderr

@@ -36,15 +36,20 @@ export const noTerminal = () =>
   spawnSync('python3', ['-c', 'import pty']).status === 0 ? undefined : 'skipped: a terminal (no python3)';
 
 export class World {
+  /** What is done before it is removed. */
+  ending = [];
+
   /** Removed, with all that is in it, when the test `t` ends. */
   constructor(t) {
     this.root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'keyhole-client-')));
-    t.after(() => this.until('its removal', () => this.#remove()));
+    t.after(async () => {
+      for (const end of this.ending) await end();
+      await this.until('its removal', () => this.#remove());
+    });
     for (const name of ['home', 'project', 'tmp']) fs.mkdirSync(path.join(this.root, name));
     this.home = path.join(this.root, 'home');
     this.project = path.join(this.root, 'project');
-    this.configured = path.join(this.home, '.config/keyhole');
-    this.mapFile = path.join(this.configured, 'context-map.toml');
+    this.mapFile = path.join(this.home, '.config/keyhole/context-map.toml');
   }
 
   /** Whether it is gone now: what a client has left running may still write a file. */
@@ -63,6 +68,11 @@ export class World {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);
     return file;
+  }
+
+  /** Writes the user's map. */
+  writeMap(text) {
+    return this.write('', this.mapFile, text);
   }
 
   /** Changes the text of a file, in the home if no place is named. It must really change. */
@@ -160,13 +170,25 @@ export class World {
     }
   }
 
+  /** Runs a program that has to succeed. */
+  async succeed(program, args, env) {
+    const run = await this.run(program, args, env);
+    assert.equal(run.code, 0, `${path.basename(program)} ${args.join(' ')}\n${run.stdout}\n${run.stderr}`);
+    return run;
+  }
+
+  /** A command as it should run: program, and arguments. */
+  command(program, ...args) {
+    return [program, args];
+  }
+
   /**
    * Runs `keyhole setup` in a terminal whose user says yes to each of its questions, but to the one
    * about the client's sandbox only if `sandboxed`: not every machine has what that needs. It has
    * to do it; returns what it showed.
    */
-  async agreed(program, ...args) {
-    const { stdout } = await this.inTerminal(program, args, {}, (child, run) => {
+  async agreed(...words) {
+    const { stdout } = await this.inTerminal(...this.command(...words), {}, (child, run) => {
       let seen = 0;
       child.stdout.on('data', () => {
         if (!run.stdout.includes('? [y/N] ', seen)) return;
@@ -228,6 +250,9 @@ export class World {
 
 /** What a terminal got, without colours and cursor moves. */
 export const plainText = (text) => text.replace(/\x1b\[[0-9;?>]*[a-zA-Z]/g, '');
+
+/** Whether the process `child` has ended. */
+export const hasEnded = (child) => child.exitCode !== null || child.signalCode !== null;
 
 /** Stops a whole process group that was started here. */
 export function stop(group) {

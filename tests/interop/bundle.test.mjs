@@ -4,15 +4,15 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { World } from '../harness/world.mjs'
 import { document, here, server, toml, world } from './world.mjs'
 
 const root = here('../..')
 const tool = join(root, 'release/mcpb/node_modules/@anthropic-ai/mcpb/dist')
-const place = mkdtempSync(join(tmpdir(), 'keyhole-'))
+const { root: place } = new World({ after })
 const bundle = join(place, 'out/keyhole.mcpb')
 const installed = join(place, 'installed')
 const systems = readFileSync(join(root, 'release/systems.txt'), 'utf8').split('\n').map((row) => row.split(/ +/))
@@ -27,7 +27,6 @@ before(() => {
   execFileSync(join(root, 'x'), ['release', 'bundle', join(place, 'package'), join(place, 'out')], { stdio: 'pipe' })
   execFileSync(process.execPath, [join(tool, 'cli/cli.js'), 'unpack', bundle, installed], { stdio: 'pipe' })
 })
-after(() => rmSync(place, { recursive: true }))
 
 const manifest = () => JSON.parse(readFileSync(join(installed, 'manifest.json'), 'utf8'))
 
@@ -59,13 +58,13 @@ test('the same servers make the same bundle', async () => {
 })
 
 test('an installed bundle serves the one document that its user chose', async (t) => {
-  const { home, ending } = world(t)
+  const made = world(t)
   // A client may unpack the files without their modes.
   chmodSync(join(installed, 'server', name), 0o600)
   const { command, args } = await configured({ binding: 'catalog' })
   const client = new Client({ name: 'keyhole-interop', version: '0' })
-  await client.connect(new StdioClientTransport({ command, args, env: { HOME: home, PATH: process.env.PATH } }))
-  ending.push(() => client.close())
+  await client.connect(new StdioClientTransport({ command, args, env: made.env() }))
+  made.ending.push(() => client.close())
   const { tools } = await client.listTools()
   assert.deepEqual(tools.map((one) => one.name), manifest().tools.map((one) => one.name))
   assert.deepEqual(tools[0].inputSchema.properties, {})

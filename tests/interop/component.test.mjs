@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { folder, here, server } from './world.mjs'
+import { World } from '../harness/world.mjs'
+import { here, server } from './world.mjs'
 
 /** The component as it stands in the program, which says its size and its hash. */
 function embedded() {
@@ -23,7 +24,7 @@ function embedded() {
 }
 
 test('the component passes the table of cases in jco', (t) => {
-  const out = folder(t)
+  const { root: out } = new World(t)
   const component = join(out, 'component.wasm')
   writeFileSync(component, embedded())
   const jco = here('node_modules/@bytecodealliance/jco/dist/jco.js')

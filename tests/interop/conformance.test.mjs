@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { bridge } from './bridge.mjs'
-import { folder, here, node, onNewerNode, toml, world } from './world.mjs'
+import { here, node, onNewerNode, toml, world } from './world.mjs'
 
 const { passes, fails } = toml('conformance.toml')
 const known = fails.flatMap(({ checks }) => checks)
@@ -17,9 +17,8 @@ const seen = new Set()
 const scenario = (check) => check.split('/')[0]
 
 // Each scenario that the suite has for `version`, with the names of its checks that do
-// not pass. A warning does not count as passed.
-async function run(version, url, t) {
-  const out = folder(t)
+// not pass. A warning does not count as passed. It writes into the folder `out`.
+async function run(version, url, out) {
   const args = ['server', '--url', url, '--suite', 'all', '--spec-version', version, '--output-dir', out]
   const options = { env: { PATH: process.env.PATH, HOME: out }, stdio: ['ignore', 'pipe', 'inherit'], timeout: 600_000 }
   const suite = spawn(node, [SUITE, ...args], options)
@@ -39,8 +38,9 @@ async function run(version, url, t) {
 
 for (const version of Object.keys(passes)) {
   onNewerNode(`conformance to ${version} is what the list says`, async (t) => {
-    const { url, end } = await bridge(world(t).env)
-    const ran = await run(version, url, t)
+    const made = world(t)
+    const { url, end } = await bridge(made.env())
+    const ran = await run(version, url, made.project)
     // On its streams the server has written nothing but answers.
     assert.deepEqual(await end(), [])
     for (const name of ran.keys()) seen.add(name)

@@ -9,9 +9,9 @@ const call = (...args) => ['--method', 'tools/call', '--tool-name', 'load_contex
 
 // Runs it with `args` against `serve`; it exits with `status`. Returns the answer.
 function inspect(t, status, args, ...serve) {
-  const { home, env } = world(t)
-  const ran = spawnSync(node, [INSPECTOR, '--cli', '-e', `HOME=${home}`, server, 'serve', ...serve, ...args],
-    { env, encoding: 'utf8', timeout: 600_000, stdio: ['ignore', 'pipe', 'pipe'] })
+  const made = world(t)
+  const ran = spawnSync(node, [INSPECTOR, '--cli', '-e', `HOME=${made.home}`, server, 'serve', ...serve, ...args],
+    { env: made.env(), encoding: 'utf8', timeout: 600_000, stdio: ['ignore', 'pipe', 'pipe'] })
   assert.equal(ran.status, status, ran.stdout + ran.stderr)
   return JSON.parse(ran.stdout)
 }

@@ -19,8 +19,8 @@ const KINDS = [
 for (const [name, version, Stdio, make] of KINDS) {
   // A connected client, and what it sends.
   async function connected(t, ...args) {
-    const { env, ending } = world(t)
-    const transport = new Stdio({ command: server, args: ['serve', ...args], env, stderr: 'pipe' })
+    const made = world(t)
+    const transport = new Stdio({ command: server, args: ['serve', ...args], env: made.env(), stderr: 'pipe' })
     let stderr = ''
     transport.stderr.on('data', (data) => { stderr += data })
     const sent = []
@@ -31,7 +31,7 @@ for (const [name, version, Stdio, make] of KINDS) {
     }
     const client = make()
     await client.connect(transport)
-    ending.push(async () => {
+    made.ending.push(async () => {
       await client.close()
       assert.equal(stderr, '')
     })

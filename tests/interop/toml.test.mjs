@@ -1,11 +1,11 @@
 // taplo, with which editors complete and check TOML: the examples and the map's schema.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { folder, here } from './world.mjs'
+import { World } from '../harness/world.mjs'
+import { here } from './world.mjs'
 
 const SCHEMA = `#:schema ${pathToFileURL(here('../../docs/context-map.schema.json'))}\n`
 const PAGES = ['README.md', 'docs/map.md', 'plugin/README.md', 'docs/use-from.md', 'docs/own-subagent.md']
@@ -20,12 +20,8 @@ test('each example and each map in the documentation is valid to taplo, and a mi
     assert.ok(blocks.length > 0, page)
     return blocks.map(([, indent, block]) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
   })
-  const place = folder(t)
-  const written = (name, texts) => texts.map((text, number) => {
-    const file = join(place, `${name}-${number}.toml`)
-    writeFileSync(file, SCHEMA + text)
-    return file
-  })
+  const place = new World(t)
+  const written = (name, texts) => texts.map((text, number) => place.write(place.root, `${name}-${number}.toml`, SCHEMA + text))
   const wrong = written('wrong', WRONG)
   const files = [...examples.map((file) => here(`../../docs/examples/${file}`)), ...written('map', maps), ...wrong]
   // All at once, because taplo starts slowly.

@@ -5,9 +5,11 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { QUIET, api } from '../../harness/claude.mjs';
+import { readJson } from '../../harness/installed.mjs';
 import { mark } from '../../harness/model.mjs';
 import { Session as Any } from '../../harness/session.mjs';
-import { World } from '../../harness/world.mjs';
+import { World, hasEnded } from '../../harness/world.mjs';
 
 /** The packaged plugin and its marketplace: what `./x client` built, or another. */
 export const DIST = path.resolve(
@@ -16,15 +18,10 @@ export const DIST = path.resolve(
 
 /** The marketplace in the folder `dist`: its name, its one plugin's id and folder. */
 export function marketplace(dist) {
-  const { name, plugins } = JSON.parse(
-    fs.readFileSync(path.join(dist, '.claude-plugin/marketplace.json'), 'utf8'),
-  );
+  const { name, plugins } = readJson(path.join(dist, '.claude-plugin/marketplace.json'));
   assert.equal(plugins.length, 1, 'plugins in the marketplace');
   return { name, id: `${plugins[0].name}@${name}`, plugin: path.join(dist, plugins[0].source) };
 }
-
-/** How the client finds the stand-in. */
-const api = ({ url }) => ({ ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: url });
 
 /** What one session of the client showed. */
 class Session extends Any {
@@ -138,7 +135,7 @@ export class Home extends World {
 
   /** The client's own copy of an installed plugin, which it runs from. */
   installed(plugin) {
-    const { plugins } = JSON.parse(fs.readFileSync(path.join(this.plugins, 'installed_plugins.json'), 'utf8'));
+    const { plugins } = readJson(path.join(this.plugins, 'installed_plugins.json'));
     const [id, [{ installPath }]] = Object.entries(plugins).find(([id]) => id.startsWith(`${plugin}@`));
     return { root: installPath, data: path.join(this.plugins, 'data', id.replace(/[^\w-]/g, '-')) };
   }
@@ -187,7 +184,7 @@ export class Home extends World {
 
   #kept(name) {
     const file = path.join(this.home, name);
-    return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+    return fs.existsSync(file) ? readJson(file) : {};
   }
 
   /** Writes an agent's file of whoever has the folder `owner`. */
@@ -201,7 +198,7 @@ export class Home extends World {
 
   /** Writes the user's map; `keys` is { key: path or { path, agents, withhold } }. */
   map(keys) {
-    this.write(this.configured, 'context-map.toml', '[keys]\n');
+    this.writeMap('[keys]\n');
     this.addToMap(keys);
   }
 
@@ -248,27 +245,14 @@ export class Home extends World {
     const [program, args] = this.command(this.client.program, ...asked);
     const start = (model) => ({ program, args, env: { ...api(model), ...env } });
     return this.playing(script, start, this.inTerminal, async (child, run, model) => {
-      const ended = () => child.exitCode !== null || child.signalCode !== null;
-      const enough = () => done(new Session(run, model)) || ended();
+      const enough = () => done(new Session(run, model)) || hasEnded(child);
       await this.until('what should end the session', enough);
     });
   }
 
   /** Runs a command of the client that has to succeed; returns its output. */
   async must(...args) {
-    const { code, stdout, stderr } = await this.claude(args);
-    assert.equal(code, 0, `claude ${args.join(' ')}\n${stdout}\n${stderr}`);
-    return stdout;
-  }
-
-  /** As in every world, by whoever runs the client. */
-  agreed(...words) {
-    const [program, args] = this.command(...words);
-    return super.agreed(program, ...args);
-  }
-
-  claude(args, env = {}) {
-    return this.run(...this.command(this.client.program, ...args), env);
+    return (await this.succeed(...this.command(this.client.program, ...args))).stdout;
   }
 
   /**
@@ -292,21 +276,8 @@ export class Home extends World {
     return spawnSync(program, args).status === 0;
   }
 
-  /** A command as it should run: program, and arguments. */
-  command(program, ...args) {
-    return [program, args];
-  }
-
   /** None of the tester's own settings, and nothing that leaves this machine. */
   env() {
-    return {
-      ...super.env(),
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      DISABLE_AUTOUPDATER: '1',
-      GIT_ALLOW_PROTOCOL: 'file',
-      // On a busy machine a server may need longer than the client waits for it.
-      MCP_CONNECT_TIMEOUT_MS: '120000',
-      MCP_TIMEOUT: '120000',
-    };
+    return { ...super.env(), ...QUIET, GIT_ALLOW_PROTOCOL: 'file' };
   }
 }

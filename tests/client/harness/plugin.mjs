@@ -5,21 +5,13 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call, mark, once, say } from '../../harness/model.mjs';
+import { spawn } from '../../harness/claude.mjs';
+import { call, mark, once, say, task } from '../../harness/model.mjs';
+import { CANARY } from '../../harness/session.mjs';
 import { DIST, marketplace } from './home.mjs';
 
 export { used } from '../../harness/messages.mjs';
-export { call, mark, once, say };
-
-/** The call that starts a subagent. */
-export const spawn = (actor, subagent_type, more = {}) =>
-  call('Agent', {
-    description: `start ${actor}`,
-    prompt: `${mark(actor)} Do your task.`,
-    ...(subagent_type && { subagent_type }),
-    run_in_background: false,
-    ...more,
-  });
+export { CANARY, call, mark, once, say, spawn, task };
 
 /** Newer clients provide a deferred tool to a conversation on this request. */
 export const search = (...tools) => call('ToolSearch', { query: `select:${tools}` });
@@ -60,8 +52,6 @@ export const PACKAGED = marketplace(DIST).plugin;
 /** The key that the bundled agent carries in its body. */
 export const KEY = keyIn(fs.readFileSync(path.join(PACKAGED, 'agents/privacy-scanner.md'), 'utf8'));
 
-/** A line of a private file: only its owner's context may contain it. */
-export const CANARY = 'ZQ-CANARY-7f3d91';
 export const CATALOG = `# Catalog\n\n- ${CANARY}\n`;
 
 /** What somebody says who wants to be taken for ours. */
@@ -81,6 +71,15 @@ export const plain = (client, script = {}) => ({
 export async function scan(home, script, ...more) {
   const session = await home.play(plain(home.client, script), ...more);
   return Object.assign(session, { got: session.answer('scanner', way(home.client).tool) });
+}
+
+/** These actors got the catalog by one call of `tool` each, and nobody else did. */
+export function assertServed(session, tool, ...actors) {
+  for (const actor of actors) {
+    const { text, error } = session.answer(actor, tool);
+    assert.deepEqual([error, text], [false, CATALOG], actor);
+  }
+  session.assertOnlyIn(CANARY, ...actors);
 }
 
 /** Whether a conversation has `tool`, or has just found it. */
@@ -269,7 +268,26 @@ export function reached(file, set) {
 }
 
 /** The clients in which the copy that suggests a prompt runs tools. */
-export const COPY_RUNS_TOOLS = ['2.1.197'];
+const COPY_RUNS_TOOLS = ['2.1.197'];
+
+/**
+ * Plays a session that is `agent` by a project's settings, and that the client copies to suggest a
+ * prompt; the copy makes the call `load`. It gets nothing, and hooks are told of a subagent, if it
+ * runs tools at all, as the client is known for.
+ */
+export async function assertCopyGetsNothing(home, agent, load) {
+  const settings = { agent, env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'true' } };
+  home.write(home.project, '.claude/settings.json', JSON.stringify(settings));
+  const look = read(home.write(home.project, 'a.txt', 'x'));
+  const overheard = home.overhear(load.call);
+  const session = await home.session({ parent: [look, say('Done.'), load, say('A suggestion.'), say('Done.')] }, ['--prompt-suggestions']);
+  session.assertOnlyIn(CANARY);
+  assert.ok(session.has('parent', 2), 'the client asks for a suggestion');
+  const runs = COPY_RUNS_TOOLS.includes(home.client.version);
+  assert.equal(session.has('parent', 3), runs);
+  const told = overheard().map(({ agent_id, agent_type }) => [/^a[0-9a-f]{16}$/.test(agent_id), agent_type]);
+  assert.deepEqual(told, runs ? [[true, agent]] : []);
+}
 
 /** The clients in which we saw that a subagent's conversation was compacted. */
 export const COMPACTS = ['2.1.332'];

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { recorded } from '../../harness/recorded.mjs';
+import { recorded } from '../../harness/pages.mjs';
 import { onEachClient } from './case.mjs';
 import { noSandbox, unprivileged } from './ordinary.mjs';
 import { CANARY, CATALOG, PACKAGED, SANDBOX, bash, programIn } from './plugin.mjs';

@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 import { carriedIn, nodeIn, pinnedIn } from '../../harness/installed.mjs';
-import { call, mark, say } from '../../harness/model.mjs';
+import { call, say } from '../../harness/model.mjs';
 import { noTerminal } from '../../harness/world.mjs';
 import { BINDING } from './home.mjs';
 
@@ -27,9 +27,6 @@ export const adapter = ({ version, missing }, { tool, ...own }) => ({
 
 /** The client's name of an agent: `scanner` for the one with the document, or `other`. */
 export const named = (agent, scanner = BINDING) => (agent === 'scanner' ? scanner : agent);
-
-/** The prompt of an agent. */
-export const task = (actor) => `${mark(actor)} Do your task.`;
 
 /** The file of the agent `other`; some clients want `more` fields. */
 export const other = (more = '') => `---\nname: other\ndescription: Does something else.\n${more}---\n\nDo your task.\n`;

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { once, say } from '../../harness/model.mjs';
+import { hasEnded } from '../../harness/world.mjs';
 import { BINDING, CANARY, DOCUMENT, Home, OTHER_DOCUMENT } from './home.mjs';
 
 const LIMIT_MS = 1_200_000;
@@ -164,7 +165,7 @@ function whileCalled(client, home, during) {
 async function ended({ client, home }) {
   const session = await home.session(plain(client), {
     during: async (child) => {
-      await home.until('the end of the client', () => child.exitCode !== null || child.signalCode !== null);
+      await home.until('the end of the client', () => hasEnded(child));
       await home.until('the end of the server', () => home.servers().length === 0);
     },
   });

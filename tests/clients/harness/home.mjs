@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readJson } from '../../harness/installed.mjs';
 import { mark } from '../../harness/model.mjs';
+import { example, recorded } from '../../harness/pages.mjs';
+import { CANARY } from '../../harness/session.mjs';
 import { World, plainText, processes } from '../../harness/world.mjs';
-import { recorded } from '../../harness/recorded.mjs';
-
-const EXAMPLES = path.resolve(import.meta.dirname, '../../../docs/examples');
 
 /**
  * What the map of docs/examples contains. `keyhole setup` gives an agent the name of its
@@ -21,8 +21,7 @@ export const BINDING = 'scanner-catalog';
 /** The document, as a user names it. */
 const NAMED = '~/notes/identifiers.md';
 
-/** A line of the document: only its owner's context may contain it. */
-export const CANARY = 'ZQ-CANARY-7f3d91';
+export { CANARY };
 export const DOCUMENT = `# Identifiers\n\n- ${CANARY}\n- Zoë "Quote" \\ Example\t\n`;
 
 /** A second document, of a second binding, for servers that have one name. */
@@ -49,12 +48,12 @@ export class Home extends World {
     this.keyhole = path.join(this.root, 'bin/keyhole');
     fs.mkdirSync(path.dirname(this.keyhole));
     fs.copyFileSync(process.env.KEYHOLE_BIN, this.keyhole);
-    t.after(() => this.servers().forEach(({ id }) => process.kill(id, 'SIGKILL')));
+    this.ending.push(() => this.servers().forEach(({ id }) => process.kill(id, 'SIGKILL')));
   }
 
   /** The map of docs/examples, and the document that it names. */
   document(text = DOCUMENT) {
-    this.write(this.configured, 'context-map.toml', this.text('context-map.toml'));
+    this.writeMap(example('context-map.toml'));
     return this.write(this.home, 'notes/identifiers.md', text);
   }
 
@@ -86,7 +85,7 @@ export class Home extends World {
   #paste(shown) {
     return [...shown.matchAll(/^Put this into ([^\s,]+).*\n\n```json\n([^]+?)```$/gm)].map(([, name, text]) => {
       const file = path.resolve(this.home, name.replace(/^~\//, ''));
-      const there = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+      const there = fs.existsSync(file) ? readJson(file) : {};
       return this.write('', file, JSON.stringify(beside(there, JSON.parse(text))));
     });
   }
@@ -108,17 +107,12 @@ export class Home extends World {
     this.#paste(await this.agreed(this.keyhole, 'setup', client, '--inject', agent, '--file', NAMED));
   }
 
-  /** The text of a file in docs/examples, unchanged. */
-  text(name) {
-    return fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
-  }
-
   /**
    * The text of an example, as a user pastes it, with this home and its program. `binding`
    * replaces the example's own binding as the argument of --bind.
    */
   example(name, { binding = BINDING } = {}) {
-    const here = this.text(name)
+    const here = example(name)
       .replaceAll('/home/me/', `${this.home}/`)
       .replace(/(["']?command["']?\s*[:=]\s*\[?\s*)(["']?)keyhole\2(?=[\s,\]}]|$)/gm, (_, field) => field + JSON.stringify(this.keyhole))
       .replace(/(--bind["']?[\s,-]*["']?)scanner-catalog/g, (_, option) => option + binding);

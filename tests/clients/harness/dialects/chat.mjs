@@ -3,8 +3,6 @@
 import { randomUUID } from 'node:crypto';
 
 export const chat = {
-  name: 'chat',
-
   isTurn: ({ method, path }) => method === 'POST' && path.endsWith('/chat/completions'),
 
   conversation({ body }) {

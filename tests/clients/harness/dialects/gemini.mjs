@@ -1,8 +1,6 @@
 // Gemini's generateContent and streamGenerateContent.
 
 export const gemini = {
-  name: 'gemini',
-
   isTurn: ({ method, path }) => method === 'POST' && /:(streamG|g)enerateContent$/.test(path),
 
   other: ({ path }) => (path.endsWith(':countTokens') ? { chunks: ['{"totalTokens":1}'] } : undefined),

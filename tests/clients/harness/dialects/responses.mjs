@@ -8,8 +8,6 @@ const CALLS = new Set(['function_call', 'custom_tool_call']);
 const RESULTS = new Set(['function_call_output', 'custom_tool_call_output']);
 
 export const responses = {
-  name: 'responses',
-
   isTurn: ({ method, path }) => method === 'POST' && path.endsWith('/responses'),
 
   conversation({ body }) {
