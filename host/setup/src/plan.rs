@@ -317,7 +317,7 @@ impl Plan {
         } else if let Err(why) = shells::works(&path) {
             why.to_owned()
         } else {
-            let text = shells::for_the_machine(places, slice::from_ref(file), &path);
+            let text = shells::for_the_machine(places, slice::from_ref(file), user.variable);
             self.for_the_machine = Some(text);
             return state.lacks;
         };

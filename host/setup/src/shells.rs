@@ -13,7 +13,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::{
     env::split_paths,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
+    fs,
     io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -29,6 +30,20 @@ pub(crate) const SWITCHES: [(&str, bool); 3] = [
 
 /// What the question is about.
 pub const COSTS: &str = "Claude Code can run each shell command in its own sandbox, where your file is not there. That costs something: `git add -A`, `git config`, docker and ssh fail, /tmp is read-only, and Claude may not edit its settings. On a machine or in a container that shares these settings and has no bubblewrap, Claude Code does not start. To undo it, take `sandbox` out of the settings. docs/shells.md says what to do about each.";
+
+/// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
+/// programs, the shell and what it runs first, and what is loaded into a program.
+const OUTSIDE: [&str; 9] = [
+    "PATH",
+    "SHELL",
+    "CLAUDE_CODE_SHELL",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "PS4",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+];
 
 const NOT_THERE: &str = "It needs bubblewrap and socat: install both (as by `sudo apt install bubblewrap socat`), and run setup again.";
 const NOT_ALLOWED: &str = "bubblewrap may not make what it needs here: docs/shells.md says how to allow it. Then run setup again.";
@@ -128,7 +143,9 @@ impl Shells {
         let rules = places.missing(&Denied::of(managed), files, None).0;
         let are_managed = SWITCHES.iter().all(|(key, wanted)| has(key, *wanted))
             && has("filesystem/allowManagedReadPathsOnly", true)
-            && managed.iter().any(|one| one["env"]["PATH"].is_string())
+            && OUTSIDE
+                .iter()
+                .all(|name| managed.iter().any(|one| one["env"][name].is_string()))
             && !rules.iter().any(|rule| rule.starts_with("Read("));
         let managed = managed
             .iter()
@@ -187,26 +204,58 @@ fn weakening(
     keys.extend((filesystem["disabled"] == true).then_some("filesystem.disabled"));
     let names_a_file = |entry: &Value| {
         let text = entry.as_str().unwrap_or_default();
-        let path = normal(&here.join(text.replacen("//", "/", 1)));
-        let path = match text.strip_prefix('~') {
-            Some(_) => text.to_owned(),
-            None => format!("/{}", path.display()),
+        let path = match text.strip_prefix("~/") {
+            Some(rest) => home.join(rest.trim_start_matches('/')),
+            None => here.join(text.replacen("//", "/", 1)),
         };
-        let rule = Denied(vec![format!("Read({path})")]);
         let mut files = files.iter().flat_map(|file| both(file));
-        files.any(|file| rule.names(&file, home))
+        files.any(|file| {
+            let names = |path: &PathBuf, depth| {
+                // `**` stands for any number of folders.
+                let between = format!("/{}", "*/".repeat(depth));
+                let path = path.display().to_string().replace("/**/", &between);
+                Denied(vec![format!("Read(/{path})")]).names(&file, home)
+            };
+            let forms = both(&normal(&path));
+            (0..file.iter().count()).any(|depth| forms.iter().any(|path| names(path, depth)))
+        })
     };
     let mut read = filesystem["allowRead"].as_array().into_iter().flatten();
     keys.extend(read.any(names_a_file).then_some("filesystem.allowRead"));
     let mut keys: Vec<_> = keys.iter().map(|key| format!("sandbox.{key}")).collect();
-    // Whoever says where programs are chooses the one that makes the sandbox.
-    let is_path = here != home && !settings["env"]["PATH"].is_null();
-    keys.extend(is_path.then(|| "env.PATH".to_owned()));
+    if here == home {
+        let on = sandbox["enabledPlatforms"].as_array();
+        let is_off = on.is_some_and(|on| !on.contains(&json!(platform())));
+        keys.extend(is_off.then(|| "sandbox.enabledPlatforms".to_owned()));
+    } else {
+        let names = settings["env"].as_object().into_iter().flatten();
+        let names = names.map(|(name, _)| name).filter(|name| {
+            let is_loaders = name.starts_with("LD_") || name.starts_with("BASH_FUNC_");
+            is_loaders || *name == "HOME" || OUTSIDE.contains(&&***name)
+        });
+        keys.extend(names.map(|name| format!("env.{name}")));
+    }
     (!keys.is_empty()).then(|| format!("{} in {shown}", keys.join(", ")))
 }
 
+/// The client's name for this system.
+fn platform() -> &'static str {
+    let kernel = fs::read_to_string("/proc/version").unwrap_or_default();
+    if cfg!(target_os = "macos") {
+        "macos"
+    } else if kernel.to_lowercase().contains("microsoft") {
+        "wsl"
+    } else {
+        "linux"
+    }
+}
+
 /// The stronger form, for the machine's settings: what to do with these lines, and the lines.
-pub(crate) fn for_the_machine(places: &Places, files: &[PathBuf], path: &OsStr) -> String {
+pub(crate) fn for_the_machine(
+    places: &Places,
+    files: &[PathBuf],
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> String {
     let mut rules = places.missing(&Denied::default(), files, None).0;
     rules.retain(|rule| rule.starts_with("Read("));
     let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
@@ -214,8 +263,11 @@ pub(crate) fn for_the_machine(places: &Places, files: &[PathBuf], path: &OsStr) 
         *at.iter().fold(&mut all, |table, name| &mut table[*name]) = comes;
     }
     all["permissions"]["deny"] = json!(rules);
-    all["env"]["PATH"] = json!(path.to_string_lossy());
+    for name in OUTSIDE {
+        let value = variable(name).unwrap_or_default();
+        all["env"][name] = json!(value.to_string_lossy());
+    }
     format!(
-        "A project that you open can switch that off in its own settings. Nothing that we tried switches it off if an administrator puts these lines into {MANAGED}/managed-settings.json, or if you start `claude --settings FILE` with them in FILE. `PATH` is this user's: a project could put another bubblewrap before it.\n\n```json\n{all:#}\n```"
+        "A project that you open can switch that off in its own settings. Nothing that we tried switches it off if an administrator puts these lines into {MANAGED}/managed-settings.json, or if you start `claude --settings FILE` with them in FILE. The variables are this user's: by each of them, a project could choose what starts the sandbox.\n\n```json\n{all:#}\n```"
     )
 }
