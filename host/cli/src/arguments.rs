@@ -88,9 +88,7 @@ for the Claude Code plugin, and leaves the ticket in CLAUDE_PLUGIN_DATA.
 Exit codes: 0 decided, 2 denied because of an error.")]
     Guard(Guard),
 
-    /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, if nobody else could change it
-    ///
-    /// For the install of the Claude Code plugin.
+    /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, for the install of the Claude Code plugin
     #[command(hide = true)]
     Tickets,
 
@@ -106,10 +104,6 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Inject(MapArg),
 
     /// Take out of an agent's report what quotes its file, for the Claude Code plugin
-    ///
-    /// Standard input is `{"agent": NAME, "report": TEXT, "folder": SESSION'S}`. Without a
-    /// report, it says whom the map names, whether the agent's file would load, and whether
-    /// its reports are withheld.
     #[command(hide = true)]
     Withhold {
         #[command(flatten)]
@@ -119,10 +113,7 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
         stop: bool,
     },
 
-    /// Print the agents that the map names, one per line, and * if a key is for any
-    ///
-    /// For the Claude Code plugin, which shows the tool to no others. A missing map
-    /// names nobody.
+    /// Print the agents that the map names, for the Claude Code plugin
     #[command(hide = true)]
     Agents(MapArg),
 
@@ -226,9 +217,8 @@ impl Serve {
             return Ok(agent.map_or(Caller::Nobody, Caller::Agent));
         }
         let tickets = Arc::new(tickets(self.tickets.as_deref())?);
-        if self.tickets.is_some()
-            && let Err(why) = tickets.make()
-        {
+        let made = self.tickets.as_ref().map(|_| tickets.make());
+        if let Some(Err(why)) = made {
             say(&format!(
                 "{why}; as long as that is so, each call is refused"
             ));
@@ -237,7 +227,7 @@ impl Serve {
             tickets,
             only: agent,
             id: None,
-            tell: |why| streams::note(&format!("keyhole: {}: {why}", why.code().as_str())),
+            tell: |why| streams::note(&format!("keyhole: caller-not-verified: {why}")),
         })
     }
 
@@ -253,18 +243,14 @@ impl Serve {
     }
 }
 
+const NO_DATA: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";
+
 /// The folder that a server and its guard share: the one that an option names, or the plugin's.
 pub(crate) fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
-    if let Some(folder) = folder {
-        return Ok(Tickets::under(folder));
-    }
-    std::env::var_os("CLAUDE_PLUGIN_DATA")
-        .map(PathBuf::from)
-        .filter(|data| data.is_absolute())
-        .map(|data| Tickets::under(&data))
-        .ok_or_else(|| {
-            "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets".into()
-        })
+    let plugins = || std::env::var_os("CLAUDE_PLUGIN_DATA").map(PathBuf::from);
+    let data = folder.map(Path::to_owned).or_else(plugins);
+    let data = data.filter(|data| data.is_absolute()).ok_or(NO_DATA)?;
+    Ok(Tickets::under(&data))
 }
 
 #[derive(Debug, Args)]

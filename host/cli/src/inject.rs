@@ -3,30 +3,24 @@
 //! It is a SubagentStart hook. On standard input, the client says which agent starts, and it puts
 //! the hook's answer into that agent's context alone. There is no key and no call: the one entry
 //! of the map that names the agent is its document. The hook cannot stop the agent: without a
-//! document, the answer tells it to stop, and its own text must say what to do without an answer.
+//! document, the answer tells it to stop.
 
 use crate::{
     guard::{HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer},
-    start::{Behind, StartError, lacks, start},
+    start::{Behind, lacks, start},
     streams::say,
 };
 use keyhole_core::{
     AgentName, Caller, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_walk::printable::is_blank;
-use keyhole_wall::WallError;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{
-    io::{Read, Write},
-    mem::ManuallyDrop,
-    sync::Arc,
-};
+use std::{mem::ManuallyDrop, sync::Arc};
 use tokio::runtime::Runtime;
 
-/// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, and
-/// in bytes elsewhere. Claude Code keeps a longer one in a file that others may read, and
-/// shows the agent its beginning; Codex cuts it. Copilot would take more.
+/// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, which keeps
+/// a longer one in a file that others may read; in bytes in Codex, which cuts it, and Copilot.
 pub(crate) const MAX_DOCUMENT: usize = 10_000;
 
 /// The one event that has an answer.
@@ -42,18 +36,14 @@ struct Input {
     parent_agent_id: Option<String>,
 }
 
-/// Answers the client's input on `stdin` as JSON on `stdout`. Without a map, or if it cannot
-/// start as a server does, the agent reads a refusal. On an error, the agent gets nothing.
-pub(crate) fn inject(
-    map: Result<LiveMap, String>,
-    stdin: impl Read,
-    stdout: impl Write,
-) -> Result<(), HookError> {
+/// Answers the client's input. Without a map, or if it cannot start as a server does, the agent
+/// reads a refusal. On an error, the agent gets nothing.
+pub(crate) fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
     let loading = begin(map);
-    let answer = answer(&read_input(stdin)?, |agent| {
+    let answer = answer(&read_input()?, |agent| {
         loading?.load(Target::OfCaller, &agent)
     })?;
-    answer.map_or(Ok(()), |answer| write_answer(&answer, stdout))
+    answer.map_or(Ok(()), |answer| write_answer(&answer))
 }
 
 /// What loads documents behind the wall, in a process that serves no session.
@@ -80,11 +70,7 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
     let started = start(&map, Behind::Process(None), || Ok(((), 1)));
     let (started, ()) = started.map_err(|why| {
         say(&why.to_string());
-        use StartError::{OutOfResources, Restrict};
-        match why {
-            OutOfResources(_) | Restrict(WallError::OutOfResources(_)) => Refusal::OutOfResources,
-            _ => Refusal::Internal,
-        }
+        why.0
     })?;
     // Of a map that cannot be used the agent reads.
     if let (Ok(_), Some(lacks)) = (&started.map, lacks(started.status, &map, &started.map)) {
@@ -117,14 +103,10 @@ fn answer(
         Ok(Some(agent)) => load(agent),
         Ok(None) | Err(_) => Err(Refusal::CallerNotVerified),
     };
-    let document = document.and_then(|text| {
-        let units = || text.encode_utf16().count();
-        let size = if is_uuid { text.len() } else { units() };
-        (size <= MAX_DOCUMENT)
-            .then_some(text)
-            .ok_or(Refusal::TooLarge)
-    });
+    let units = |text: &str| text.encode_utf16().count();
+    let size = if is_uuid { str::len } else { units };
     let text = match document {
+        Ok(text) if size(&text) > MAX_DOCUMENT => refusal(&why(Refusal::TooLarge)),
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
         Ok(text) => text,
         Err(code) => refusal(&why(code)),
@@ -143,14 +125,14 @@ fn is_uuid(id: &str) -> bool {
     id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit)
 }
 
+const NOT_ONE: &str =
+    " Exactly one entry of the map must name this agent in its agents, without a marketplace.";
+const TOO_LONG: &str = " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).";
+
 fn why(code: Refusal) -> String {
     let more = match code {
-        Refusal::UnknownKey => {
-            " Exactly one entry of the map must name this agent in its agents, without a marketplace."
-        }
-        Refusal::TooLarge => {
-            " A hook hands over 10,000 characters at most (Codex, Copilot: bytes)."
-        }
+        Refusal::UnknownKey => NOT_ONE,
+        Refusal::TooLarge => TOO_LONG,
         _ => "",
     };
     format!("{code}{more}")

@@ -52,11 +52,11 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Serve(arguments) => serve::serve(arguments)?,
-        Command::Guard(arguments) => guard::run(&arguments).map_err(|why| Failure(2, why))?,
-        Command::Inject(map) => inject::inject(map.live(), streams::input(), streams::output())?,
-        Command::Withhold { map, stop } => {
-            withhold::withhold(map.live(), stop, streams::input(), streams::output())?;
+        Command::Guard(arguments) => {
+            guard::run(&arguments).map_err(|why| Failure(2, why.to_string()))?;
         }
+        Command::Inject(map) => inject::inject(map.live())?,
+        Command::Withhold { map, stop } => withhold::withhold(map.live(), stop)?,
         Command::Tickets => drop(tickets(None)?.held()?),
         Command::Check(arguments) => return check::run(&arguments),
         Command::Agents(map) => print(&guard::agents(&map.live()?)?)?,
@@ -81,8 +81,7 @@ fn give_up() -> io::Result<()> {
     keyhole_wall::unblock_signals()
 }
 
-/// A panic's message may contain anything, even a key or a file's content. So this
-/// reports only the position in our source.
+/// Reports only where a panic was: its message may contain a key or a file's content.
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |location| {

@@ -2,17 +2,20 @@
 
 use crate::{
     Failure, ended,
-    streams::{self, print, say},
+    streams::{Waiting, print, say},
 };
 use clap::{
     Error,
     error::{ContextKind, ErrorKind as Kind},
 };
-use std::{error::Error as _, io::Write as _, process::ExitCode};
+use std::{
+    error::Error as _,
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
-/// Prints help or the version if the user asked for it. Otherwise it says what is wrong. It never
-/// repeats an argument: a key in the wrong place must not end up in a log. 2 is the usual exit
-/// code for this; if the guard exits with it, the client denies the call.
+/// Prints help or the version if the user asked for it, else what is wrong. It never repeats an
+/// argument: a key in the wrong place must not end up in a log. With 2, the guard denies its call.
 pub(crate) fn explain(error: &Error) -> ExitCode {
     use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, PriorArg, ValidValue};
     let of = |kind| {
@@ -27,7 +30,7 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
         }
         Kind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // If standard error is closed, nobody is left to tell.
-            let _ = write!(streams::error(), "{error}");
+            let _ = write!(Waiting(io::stderr()), "{error}");
             return ExitCode::from(2);
         }
         Kind::InvalidSubcommand if ["remove", "uninstall"].contains(&&*of(InvalidSubcommand)) => {
@@ -39,21 +42,19 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
         Kind::InvalidValue if of(InvalidValue).is_empty() => {
             (Some("a value is missing"), vec![of(InvalidArg)])
         }
-        kind => {
-            let options = [InvalidArg, PriorArg, ValidValue].map(of);
-            (kind.as_str(), options.to_vec())
-        }
+        kind => (
+            kind.as_str(),
+            [InvalidArg, PriorArg, ValidValue].map(of).to_vec(),
+        ),
     };
-    let mut said = what.unwrap_or("a command is missing").to_owned();
-    // The last comes from our own parsers, which return constant text.
-    for more in options
-        .into_iter()
-        .chain(error.source().map(ToString::to_string))
-    {
-        if !more.is_empty() {
-            said += &format!(": {more}");
-        }
-    }
-    say(&format!("{said}; --help names all that there are"));
+    let mut said = vec![what.unwrap_or("a command is missing").to_owned()];
+    said.extend(options);
+    // It comes from our own parsers, which return constant text.
+    said.extend(error.source().map(ToString::to_string));
+    said.retain(|more| !more.is_empty());
+    say(&format!(
+        "{}; --help names all that there are",
+        said.join(": ")
+    ));
     ExitCode::from(2)
 }

@@ -8,8 +8,7 @@ use std::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// The threads on which tokio reads standard input and writes standard output, if
-/// they are not both pipes.
+/// The threads on which tokio reads and writes standard streams that are not both pipes.
 pub(crate) const STREAM_THREADS: usize = 2;
 
 /// Makes the runtime, which has one thread for the protocol, and up to `threads` for calls; each
@@ -23,8 +22,7 @@ pub(crate) fn runtime(
             .enable_all()
             .on_thread_start(begin)
             .max_blocking_threads(threads + STREAM_THREADS)
-            // Threads live as long as the process. So a thread that the system refuses
-            // later is never the first one.
+            // Threads live as long as the process, so the system refuses no later first one.
             .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
             .build()
     };
@@ -46,12 +44,9 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
             });
             held.push((release, arrived));
         }
-        // The first thread is there, or tokio has panicked. With fewer threads than asked
-        // for, the last message would never arrive.
-        let is_there = |(_, arrived): &(_, Receiver<()>)| {
-            let patience = Duration::from_secs(1);
-            arrived.recv_timeout(patience).is_ok()
-        };
+        // With fewer threads than asked for, the last message would never arrive.
+        let patience = Duration::from_secs(1);
+        let is_there = |(_, arrived): &(_, Receiver<()>)| arrived.recv_timeout(patience).is_ok();
         most == 1 || held.iter().all(is_there)
     });
     let refused = || io::ErrorKind::WouldBlock.into();
@@ -66,19 +61,3 @@ fn unless_panicking<T>(does: impl FnOnce() -> T) -> Option<T> {
     panic::set_hook(report);
     done.ok()
 }
-
-/// If the client reads from a pipe, asks for a larger one: then a document of 1 MiB needs a few
-/// turns of writer and reader instead of sixteen. Not for more: beyond what all pipes of a user
-/// together may hold (64 MiB by default), new pipes of any program are tiny.
-#[cfg(target_os = "linux")]
-pub(crate) fn widen_output() {
-    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
-    const BYTES: usize = 256 << 10;
-    if fcntl_getpipe_size(io::stdout()).is_ok_and(|bytes| bytes < BYTES) {
-        // If this fails, the pipe stays as it is.
-        let _ = fcntl_setpipe_size(io::stdout(), BYTES);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn widen_output() {}

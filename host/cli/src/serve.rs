@@ -1,14 +1,15 @@
-//! `keyhole serve`: the process around one MCP session. `start` has what happens before the first
-//! byte of the client is read.
+//! `keyhole serve`: the process around one MCP session. `start` has what happens before.
 
 use crate::{
     arguments::Serve,
-    resources::{STREAM_THREADS, widen_output},
+    resources::STREAM_THREADS,
     start::{Behind, lacks, start},
     streams::{OnThread, say},
 };
-use keyhole_core::{BindingName, Caller, Loader, Map, limits::Limits};
+use keyhole_core::{BindingName, Caller, Loader, Map, MapError, Refusal, limits::Limits};
 use keyhole_mcp::{Surface, run_session};
+#[cfg(target_os = "linux")]
+use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::{
     error::Error,
     io::{self, IsTerminal as _},
@@ -19,14 +20,16 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// Why a server does not start whose binding would show a key to every client.
-const SHOWS_A_KEY: &str = "cannot start: the binding's name, title or description holds a key, and clients show them; reword it";
+/// What to do about a binding that would show a key to every client. Its server does not start.
+pub(crate) const SHOWS_A_KEY: &str =
+    "the binding's name, title or description holds a key, and clients show them; reword it";
+
+const IS_TYPED: &str = "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it";
 
 /// Serves one session until the end of standard input, SIGINT or SIGTERM.
 ///
 /// An unusable map is no error here, and neither is a map without the binding: the user may fix
-/// the map at any time. Until then the server refuses each call with the code, which a model can
-/// pass on. No model reads what a server prints when it ends.
+/// it at any time. Until then each call is refused with the code, which a model can pass on.
 pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     let callers = arguments.callers()?;
     let live = Arc::new(arguments.map.live_or_nowhere()?);
@@ -34,7 +37,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     if let (Some(name), Some(key)) = (&arguments.bind, &key)
         && name.contains(key.expose())
     {
-        return Err(SHOWS_A_KEY.into());
+        return Err(format!("cannot start: {SHOWS_A_KEY}").into());
     }
     let tickets = match &callers {
         Caller::Ticket { tickets, .. } => Some(&**tickets),
@@ -43,7 +46,6 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
     let (started, (stdin, stdout)) = start(&live, Behind::Process(tickets), || {
-        widen_output();
         let (stdin, stdout, threads): (Reader, Writer, _) = match pipes() {
             Some((stdin, stdout)) => (stdin, stdout, 1),
             None => {
@@ -71,15 +73,17 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
             let why = "cannot start: --require-wall asks for the whole wall, and";
             return Err(format!("{why} {lacks}").into());
         }
-        Some(lacks) if map.is_err() => {
-            let then = if cfg!(target_os = "linux") {
-                " After that, restart this server, which may read whatever its user may until then."
-            } else {
-                ""
-            };
-            say(&format!("{lacks} Until then each call is refused.{then}"));
+        Some(mut lacks) => {
+            // The words of that code say it.
+            let is_said = |error: &MapError| error.code() == Refusal::MapInvalid;
+            if map.as_ref().is_err_and(|error| !is_said(error)) {
+                lacks += " Until then each call is refused.";
+            }
+            if map.is_err() && cfg!(target_os = "linux") {
+                lacks += " After that, restart this server, which may read whatever its user may until then.";
+            }
+            say(&lacks);
         }
-        Some(lacks) => say(&lacks),
         None => {}
     }
     let surface = match (arguments.bind, key) {
@@ -88,9 +92,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         (Some(name), None) => bound(&name, map.ok().as_deref())?,
     };
     if is_typed {
-        say(
-            "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
-        );
+        say(IS_TYPED);
     }
     let loader = Arc::new(Loader::new(live, started.sandbox, Limits::default()));
     let session = run_session(loader, callers, surface, stdin, stdout, stop);
@@ -100,35 +102,34 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// The streams of the session if both are pipes. They are opened again, so that no thread is needed
-/// for them, and the client's own are left as they are.
-#[cfg(target_os = "linux")]
+/// The streams of the session if both are pipes, on Linux. They are opened again, so that no thread
+/// is needed for them, and the client's own are left as they are. The one to the client becomes
+/// larger: a document of 1 MiB then needs a few turns instead of sixteen. With more, beyond what
+/// all pipes of a user may hold (64 MiB by default), new pipes of any program would be tiny.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
 fn pipes() -> Option<(Reader, Writer)> {
     let options = tokio::net::unix::pipe::OpenOptions::new();
     let from = options.open_receiver("/proc/self/fd/0").ok()?;
     let to = options.open_sender("/proc/self/fd/1").ok()?;
+    #[cfg(target_os = "linux")]
+    if fcntl_getpipe_size(&to).is_ok_and(|bytes| bytes < 256 << 10) {
+        // If this fails, the pipe stays as it is.
+        let _ = fcntl_setpipe_size(&to, 256 << 10);
+    }
     Some((Box::new(from), Box::new(to)))
 }
 
-#[cfg(not(target_os = "linux"))]
-fn pipes() -> Option<(Reader, Writer)> {
-    None
-}
+const UNBOUND: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused";
 
 /// The surface of the binding. If the map cannot be used, or has no such binding yet, it shows
 /// nothing of it.
-fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, &'static str> {
-    let Some(map) = map else {
-        return Ok(Surface::bound(name, None));
-    };
-    let binding = map.binding(name);
-    match binding {
-        None => say(
-            "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused",
-        ),
-        Some(binding) if binding.shows_a_key(name, map) => return Err(SHOWS_A_KEY),
-        Some(_) => {}
+fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, String> {
+    let binding = map.and_then(|map| Some((map, map.binding(name)?)));
+    if binding.is_some_and(|(map, binding)| binding.shows_a_key(name, map)) {
+        return Err(format!("cannot start: {SHOWS_A_KEY}"));
     }
-    Ok(Surface::bound(name, binding))
+    if map.is_some() && binding.is_none() {
+        say(UNBOUND);
+    }
+    Ok(Surface::bound(name, binding.map(|(_, binding)| binding)))
 }

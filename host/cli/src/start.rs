@@ -1,34 +1,27 @@
 //! The start of each process that serves files: load, restrict, and only then serve.
 //!
-//! `main` has closed what the client left open, and hidden the memory; `serve` has made the
-//! folder of tickets.
-//!
 //! 1. **Load.** The sandbox, the runtime and the streams are made, and whatever else needs a
 //!    right that goes. No client's byte is read.
 //! 2. **Restrict.** The process gives up its rights while it has one thread. The map is read in
-//!    the middle of it, because its roots say how far the wall goes: the kernel lets this
-//!    process open files beneath them, beneath the map's own folders, and beneath the folder of
-//!    tickets. `check` restricts only the threads that load files: see [`Behind`].
-//! 3. **Serve.** The caller says what does not stand; with `--require-wall`, it ends then. Now it
-//!    reads what somebody else wrote.
+//!    the middle of it, because its roots say how far the wall goes. `check` restricts only the
+//!    threads that load files: see [`Behind`].
+//! 3. **Serve.** The caller says what does not stand, and reads what somebody else wrote.
 //!
-//! A map or a root on a file system that hangs delays the start until it answers: a client shows
-//! that the server is connecting.
+//! A map or a root on a file system that hangs delays the start until it answers.
 
 use crate::resources::{make_threads, runtime};
-#[cfg(target_os = "linux")]
-use keyhole_core::Refusal;
 use keyhole_core::{
-    LiveMap, Location, LocationError, Map, MapError,
+    LiveMap, Location, LocationError, Map, MapError, Refusal,
     limits::Limits,
     sandbox::{Sandbox, SandboxError},
     ticket::Tickets,
 };
 #[cfg(target_os = "linux")]
-use keyhole_walk::{Policy, System, Walker, directories_of, remember};
-use keyhole_walk::{SystemError, WalkError, is_exhaustion};
+use keyhole_walk::{Policy, System, SystemError, Walker, directories_of, remember};
+use keyhole_walk::{WalkError, is_exhaustion};
 use keyhole_wall::{Rights, WallError, WallStatus, read_beneath, restrict_process};
 use std::{
+    fmt::Display,
     fs::File,
     io,
     mem::ManuallyDrop,
@@ -39,44 +32,56 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
-/// Why a process that serves files could not start.
+/// Why a process that serves files could not start: what a caller learns, and the words.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum StartError {
-    /// The operating system refused a thread, a signal handler or a pipe.
-    #[error("cannot start: {0}")]
-    System(io::Error),
-    /// It refused because a resource is used up: file descriptors, threads or memory.
-    #[error(
-        "cannot start: too few file descriptors, threads or memory ({0}); raise the limits (ulimit -n, -u and -v)"
-    )]
-    OutOfResources(io::Error),
-    /// The sandbox could not be made ready.
-    #[error("cannot start: {0}")]
-    Sandbox(#[from] SandboxError),
-    /// The process could not be restricted as far as the system can.
-    #[error("cannot start: {0}")]
-    Restrict(#[from] WallError),
+#[error("cannot start: {1}")]
+pub(crate) struct StartError(pub(crate) Refusal, String);
+
+impl StartError {
+    fn new(code: Refusal, why: &dyn Display) -> Self {
+        Self(
+            code,
+            match code {
+                Refusal::OutOfResources => format!(
+                    "too few file descriptors, threads or memory ({why}); raise the limits (ulimit -n, -u and -v)"
+                ),
+                _ => why.to_string(),
+            },
+        )
+    }
 }
 
 /// A process that is restricted walks before it.
 impl From<WalkError> for StartError {
     fn from(error: WalkError) -> Self {
-        match error {
-            WalkError::System(SystemError::OutOfResources) => {
-                Self::OutOfResources(io::Error::other(error))
-            }
-            error => Self::System(io::Error::other(error)),
-        }
+        Self::new((&error).into(), &error)
     }
 }
 
 impl From<io::Error> for StartError {
     fn from(error: io::Error) -> Self {
         // The system returns `EAGAIN` when it has no thread for us.
-        if is_exhaustion(&error) || error.kind() == io::ErrorKind::WouldBlock {
-            Self::OutOfResources(error)
+        let is_used_up = is_exhaustion(&error) || error.kind() == io::ErrorKind::WouldBlock;
+        let code = if is_used_up {
+            Refusal::OutOfResources
         } else {
-            Self::System(error)
+            Refusal::Internal
+        };
+        Self::new(code, &error)
+    }
+}
+
+impl From<SandboxError> for StartError {
+    fn from(error: SandboxError) -> Self {
+        Self::new(Refusal::Internal, &error)
+    }
+}
+
+impl From<WallError> for StartError {
+    fn from(error: WallError) -> Self {
+        match error {
+            WallError::OutOfResources(error) => Self::new(Refusal::OutOfResources, &error),
+            error => Self::new(Refusal::Internal, &error),
         }
     }
 }
@@ -150,8 +155,7 @@ pub(crate) fn start<S>(
     Ok((started, opened))
 }
 
-/// Gives up what this process does not need to serve this map and these tickets. Returns the
-/// parts of the wall that stand, and the map.
+/// Gives up what serving this map and these tickets does not need. Returns what wall stands.
 fn restrict(
     live: &LiveMap,
     tickets: Option<&Tickets>,
@@ -164,8 +168,7 @@ fn restrict(
         Rights::Read
     };
     let own = data.as_ref().map(File::try_clone).transpose()?;
-    // In this order: no right but to read (Landlock); this closure; reading beneath the roots
-    // only (Landlock); the filter of system calls.
+    // Landlock: no right but to read; this closure; Landlock: the roots; the system calls.
     let (status, read) = restrict_process(rights, data, || {
         let map = live.current();
         match directories(live, &map, own) {
@@ -177,8 +180,8 @@ fn restrict(
 }
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, and
-/// the map's. None if the map has no roots, or cannot be used. This process then also knows what
-/// it can read only before the wall.
+/// the map's. None if the map has no roots, or cannot be used. It also remembers what can be read
+/// only before the wall.
 #[cfg(target_os = "linux")]
 fn directories(
     live: &LiveMap,
@@ -199,8 +202,7 @@ fn directories(
         // Nobody can read by such a handle. An automount is not triggered.
         match Walker::new(System).walk(&place, Policy::DIRECTORY) {
             Err(error @ WalkError::System(SystemError::OutOfResources)) => return Err(error.into()),
-            // It is not there, or others could choose what the rule is for, so nothing in it is
-            // served. When that has changed, a restart is needed.
+            // One that is not there, or that others could choose, needs a restart later.
             walked => found.extend(walked.map(|walked| File::from(walked.handle))),
         }
     }
@@ -213,27 +215,25 @@ fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<F
     Ok(None)
 }
 
-/// What of the wall does not stand, and what to do; or why the map cannot be used, which is why.
-/// Clients keep what a server prints, so it contains neither a binding's name nor the map's path.
+/// What of the wall does not stand, or why the map cannot be used, and what to do. Clients keep
+/// what a server prints, so it contains neither a binding's name nor the map's path.
 pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
-    let text = match map {
+    Some(match map {
         Err(MapError::Missing { .. }) if *live.location() == Location::nowhere() => {
-            &format!("map-missing: {}.", LocationError::NoHome)
+            format!("map-missing: {}.", LocationError::NoHome)
         }
         Err(MapError::Missing { .. }) => {
             let looked = live.location().in_words();
-            &format!("map-missing: there is no context map at {looked}; create it.")
+            format!("map-missing: there is no context map at {looked}; create it.")
         }
-        Err(error) => error.code().says(),
+        Err(error) => error.code().says().to_owned(),
         Ok(_) if cfg!(not(target_os = "linux")) => return None,
-        Ok(_) if !status.is_whole() => &format!("the wall is not whole on this system ({status})"),
+        Ok(_) if !status.is_whole() => format!("the wall is not whole on this system ({status})"),
         Ok(_) if status.roots => return None,
-        Ok(map) if map.roots().is_empty() => {
-            "the map has no roots, so this server may read whatever its user may; add roots, and restart it"
-        }
-        Ok(_) => {
-            "the kernel does not confine this server to the map's roots: the client's own sandbox may allow no more rules; restart it when that has changed"
-        }
-    };
-    Some(text.to_owned())
+        Ok(map) if map.roots().is_empty() => NO_ROOTS.to_owned(),
+        Ok(_) => UNCONFINED.to_owned(),
+    })
 }
+
+const NO_ROOTS: &str = "the map has no roots, so this server may read whatever its user may; add roots, and restart it";
+const UNCONFINED: &str = "the kernel does not confine this server to the map's roots: the client's own sandbox may allow no more rules; restart it when that has changed";

@@ -19,27 +19,11 @@ use tokio::{
 };
 
 /// A standard stream that waits, whether it blocks or not.
-pub(crate) struct Waiting<S>(S);
+pub(crate) struct Waiting<S>(pub(crate) S);
 
-/// Standard input.
-pub(crate) fn input() -> Waiting<io::Stdin> {
-    Waiting(io::stdin())
-}
-
-/// Standard output.
-pub(crate) fn output() -> Waiting<io::Stdout> {
-    Waiting(io::stdout())
-}
-
-/// Standard error.
-pub(crate) fn error() -> Waiting<io::Stderr> {
-    Waiting(io::stderr())
-}
-
-/// Prints `text` on standard output. If its reader has seen enough, such as `head`, that is
-/// no error.
+/// Prints `text` on standard output. If its reader, such as `head`, has seen enough, that is fine.
 pub(crate) fn print(text: &str) -> Result<(), String> {
-    let mut stdout = output();
+    let mut stdout = Waiting(io::stdout());
     let written = stdout.write_all(text.as_bytes());
     match written.and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -51,19 +35,22 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
 
 /// Tells the user on standard error. If that is closed, nobody is left to tell.
 pub(crate) fn say(message: &str) {
-    let _ = writeln!(error(), "keyhole: {message}");
+    let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
 
 /// Writes a line to standard error if that takes it at once. A server's calls must not wait for
 /// a client that does not read. A pipe that is ready takes 4,096 bytes, more than all threads
 /// write at a time.
 pub(crate) fn note(line: &str) {
-    if is_writable(&io::stderr()) {
-        let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+    let stderr = io::stderr();
+    let mut polled = [PollFd::new(&stderr, PollFlags::OUT)];
+    let is_told = poll(&mut polled, Some(&Timespec::default())).is_ok();
+    if is_told && polled[0].revents().contains(PollFlags::OUT) {
+        let _ = (&stderr).write_all(format!("{line}\n").as_bytes());
     }
 }
 
-/// Does it again each time that the stream is ready, as long as the stream says "not now".
+/// Does it again each time that the stream is ready or has ended, as long as it says "not now".
 fn again<S: AsFd, T>(
     stream: &mut S,
     ready: PollFlags,
@@ -71,8 +58,14 @@ fn again<S: AsFd, T>(
 ) -> io::Result<T> {
     loop {
         match attempt(stream) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(stream, ready),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             done => return done,
+        }
+        let mut polled = [PollFd::new(stream, ready)];
+        let is_told = poll(&mut polled, None).is_ok();
+        // Some systems cannot say it of every device.
+        if !is_told || polled[0].revents() == PollFlags::NVAL {
+            thread::sleep(Duration::from_millis(5));
         }
     }
 }
@@ -91,24 +84,6 @@ impl<S: Write + AsFd> Write for Waiting<S> {
 
     fn flush(&mut self) -> io::Result<()> {
         again(&mut self.0, PollFlags::OUT, S::flush)
-    }
-}
-
-/// Whether the stream takes something now.
-fn is_writable(stream: &impl AsFd) -> bool {
-    let mut polled = [PollFd::new(stream, PollFlags::OUT)];
-    poll(&mut polled, Some(&Timespec::default())).is_ok()
-        && polled[0].revents().contains(PollFlags::OUT)
-}
-
-/// Waits until the stream is ready, or has ended. The next attempt tells.
-fn wait(stream: &impl AsFd, until: PollFlags) {
-    let mut polled = [PollFd::new(stream, until)];
-    let is_told = poll(&mut polled, None).is_ok();
-    // Some systems cannot say it of every device.
-    let is_known = polled.iter().all(|one| one.revents() != PollFlags::NVAL);
-    if !is_told || !is_known {
-        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -144,7 +119,7 @@ impl AsyncRead for OnThread {
             self.busy.get_or_insert_with(|| {
                 spawn_blocking(move || {
                     let mut bytes = vec![0; most];
-                    let got = input().read(&mut bytes)?;
+                    let got = Waiting(io::stdin()).read(&mut bytes)?;
                     bytes.truncate(got);
                     Ok(bytes)
                 })
@@ -167,7 +142,7 @@ impl AsyncWrite for OnThread {
         ready!(self.done(cx))?;
         let (bytes, taken) = (bytes.to_vec(), bytes.len());
         self.busy = Some(spawn_blocking(move || {
-            let mut stdout = output();
+            let mut stdout = Waiting(io::stdout());
             stdout.write_all(&bytes)?;
             stdout.flush()?;
             Ok(Vec::new())

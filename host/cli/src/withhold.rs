@@ -1,11 +1,10 @@
 //! `keyhole withhold`: takes out of an agent's report what quotes its document, before the
 //! agent's parent reads it.
 //!
-//! The plugin's module asks, on standard input. When an agent starts, it asks whom the map names,
-//! whether this agent's document would load, and whether its reports are withheld. When an agent
-//! reports or sends a message, it asks for the text without quotations. In a client without
-//! modules, a SubagentStop hook can only have the agent write its report again. Nothing is verified
-//! here: whoever may run this may run `keyhole inject` as well, and read the document.
+//! The plugin's module asks, on standard input: when an agent starts, about the agent; when it
+//! reports or sends a message, for the text without quotations. In a client without modules, a
+//! SubagentStop hook can only have the agent write its report again. Nothing is verified here:
+//! whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
     guard::{HookError, NOT_UNDERSTOOD, names, parse, read_input, write_answer},
@@ -15,7 +14,6 @@ use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
 
 /// What an agent reads whose report quotes its document.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
@@ -39,8 +37,7 @@ struct Stop {
     stop_hook_active: bool,
 }
 
-/// Answers the question on `stdin`, as JSON on `stdout`. With `stop`, the question is that of a
-/// SubagentStop hook, and the answer its own.
+/// Answers the question. With `stop`, it is that of a SubagentStop hook, and so is the answer.
 ///
 /// - `"withhold"`: whether the map withholds the agent's reports.
 /// - `"report"`: if it does, the report without quotations.
@@ -49,15 +46,10 @@ struct Stop {
 ///   map, there is nothing else.
 ///
 /// On an error, the module withholds the whole report.
-pub(crate) fn withhold(
-    map: Result<LiveMap, String>,
-    stop: bool,
-    stdin: impl Read,
-    stdout: impl Write,
-) -> Result<(), HookError> {
+pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
     let known = known_paths(stop);
     let loading = begin(map);
-    let input = read_input(stdin)?;
+    let input = read_input()?;
     let question = if stop {
         at_stop(&input)?
     } else {
@@ -69,15 +61,14 @@ pub(crate) fn withhold(
     let answer = loading.and_then(|loading| answer(&loading, &question, &known));
     let answer = answer.unwrap_or_else(|code| json!({ "refused": code.to_string() }));
     if !stop {
-        return write_answer(&answer, stdout);
+        return write_answer(&answer);
     }
     match answer["report"].as_str() {
         Some(report) if Some(report) != question.report.as_deref() => {
             let reason = format!("{AGAIN}{report}");
-            write_answer(&json!({ "decision": "block", "reason": reason }), stdout)
+            write_answer(&json!({ "decision": "block", "reason": reason }))
         }
-        // It quotes nothing, it is none of these agents, or it cannot be compared: a hook cannot
-        // withhold a report.
+        // It quotes nothing, or is not compared: a hook cannot withhold a report.
         _ => Ok(()),
     }
 }
@@ -87,8 +78,8 @@ pub(crate) fn withhold(
 fn known_paths(is_hook: bool) -> Vec<String> {
     let home = keyhole_core::home(|name| std::env::var_os(name));
     let here = is_hook.then(|| std::env::current_dir().ok()).flatten();
-    here.into_iter()
-        .chain(home)
+    let known = here.into_iter().chain(home);
+    known
         .filter_map(|path| path.into_os_string().into_string().ok())
         .collect()
 }

@@ -1,12 +1,13 @@
 //! What the client tells its hooks, above all the input of PreToolUse and of PostToolUse.
 
-use keyhole_core::{AgentName, BindingName};
+use crate::streams::Waiting;
+use keyhole_core::AgentName;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use std::{
     error::Error,
     fs,
-    io::{Read, Write},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -15,10 +16,9 @@ use std::{
 /// The most input that a hook reads, in bytes: about a kilobyte, and after a call the answer.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
-/// A server of ours that a client may ask about: its tool as the client names it, and which
-/// calls of that tool are meant for it. Any other server of the name is not ours.
-#[derive(Debug)]
-struct Server {
+/// A server of ours whose calls the guard judges: its tool as the client names it, and which calls
+/// of that tool are meant for it. Any other server of the name is not ours.
+pub(super) struct Server {
     tool: String,
     /// The one agent that has this server. None if all share the plugin's, whose tool takes a key.
     agent: Option<String>,
@@ -26,36 +26,32 @@ struct Server {
     may_lack_source: bool,
 }
 
-/// The servers whose calls the guard judges.
-#[derive(Debug)]
-pub(crate) struct Ours(Vec<Server>);
-
-impl Ours {
+impl Server {
     /// The plugin's two: the server that all agents share, and that of the bundled agent, which
     /// the plugin's module makes the client start for this agent alone. Only newer clients, which
     /// state sources, have the second.
-    pub(crate) fn of_plugin() -> Self {
-        let shared = Server {
+    pub(super) fn plugins() -> Vec<Self> {
+        let shared = Self {
             tool: "mcp__plugin_keyhole_context__load_context".to_owned(),
             agent: None,
             may_lack_source: true,
         };
-        let own = Server {
+        let own = Self {
             tool: "mcp__keyhole_privacy_scanner__load_context".to_owned(),
             agent: Some("keyhole:privacy-scanner".to_owned()),
             may_lack_source: false,
         };
-        Self(vec![shared, own])
+        vec![shared, own]
     }
 
     /// The server that the definition of the user's own agent starts. The client calls it as the
     /// binding, and has done so before it stated sources.
-    pub(crate) fn of_agent(bind: &BindingName, agent: &AgentName) -> Self {
-        Self(vec![Server {
+    pub(super) fn of_agent(bind: &str, agent: &str) -> Self {
+        Self {
             tool: format!("mcp__{bind}__load_context"),
-            agent: Some(agent.to_string()),
+            agent: Some(agent.to_owned()),
             may_lack_source: true,
-        }])
+        }
     }
 }
 
@@ -83,10 +79,11 @@ pub(crate) const NOT_UNDERSTOOD: &str = "this is not a question that this hook u
 const NOT_OURS: &str =
     "the guard was asked about something other than its own tool; the call is denied";
 
-/// What the client tells a hook, if it is not too long.
-pub(crate) fn read_input(stdin: impl Read) -> Result<Vec<u8>, HookError> {
+/// What the client tells a hook on standard input, if it is not too long.
+pub(crate) fn read_input() -> Result<Vec<u8>, HookError> {
     let mut input = Vec::new();
-    let read = stdin.take(MAX_INPUT_BYTES + 1).read_to_end(&mut input);
+    let mut stdin = Waiting(io::stdin()).take(MAX_INPUT_BYTES + 1);
+    let read = stdin.read_to_end(&mut input);
     read.map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
     let fits = input.len() as u64 <= MAX_INPUT_BYTES;
     fits.then_some(input).ok_or(NOT_UNDERSTOOD.into())
@@ -99,8 +96,9 @@ pub(crate) fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
     parsed.ok_or(NOT_UNDERSTOOD.into())
 }
 
-/// Writes the answer, as one line.
-pub(crate) fn write_answer(answer: &Value, mut stdout: impl Write) -> Result<(), HookError> {
+/// Writes the answer to standard output, as one line.
+pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
+    let mut stdout = Waiting(io::stdout());
     let written = writeln!(stdout, "{answer}").and_then(|()| stdout.flush());
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
@@ -148,9 +146,8 @@ pub(crate) fn is_subagents(id: &str) -> bool {
 /// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of
 /// the session, as it does of each before its first call; of one of a workflow, a folder deeper.
 ///
-/// The client also makes copies of the main conversation, such as one that suggests the next
-/// prompt. If the session runs as an agent, such a copy has an id in a subagent's form and that
-/// agent's type. But it has no record.
+/// The client also makes copies of the main conversation. If the session runs as an agent, such a
+/// copy has an id in a subagent's form and that agent's type. But it has no record.
 #[expect(
     clippy::disallowed_methods,
     reason = "it asks what is in a folder of the client, and opens no file"
@@ -169,9 +166,13 @@ fn has_record(transcript: &Path, id: &str) -> bool {
 }
 
 /// Reads what is said about a call of one of our tools, at this event, and of which.
-fn input<'o>(ours: &'o Ours, json: &[u8], event: &str) -> Result<(Input, &'o Server), HookError> {
+fn input<'o>(
+    ours: &'o [Server],
+    json: &[u8],
+    event: &str,
+) -> Result<(Input, &'o Server), HookError> {
     let input: Input = parse(json)?;
-    let server = ours.0.iter().find(|server| server.tool == input.tool_name);
+    let server = ours.iter().find(|server| server.tool == input.tool_name);
     let server = server.filter(|_| input.hook_event_name == event);
     let server = server.ok_or(NOT_OURS)?;
     if input.tool_use_id.is_empty() {
@@ -181,14 +182,13 @@ fn input<'o>(ours: &'o Ours, json: &[u8], event: &str) -> Result<(Input, &'o Ser
 }
 
 /// Reads what is said after a call, and returns the call's id.
-pub(super) fn read_after(ours: &Ours, json: &[u8]) -> Result<String, HookError> {
+pub(super) fn read_after(ours: &[Server], json: &[u8]) -> Result<String, HookError> {
     input(ours, json, "PostToolUse").map(|(input, _)| input.tool_use_id)
 }
 
-/// The subagent that the two fields of a hook's input name: its id and its type. None is anyone
-/// else: the main conversation, which has neither; a session that was started as an agent, which
-/// has only a type; a copy of the main conversation, or a teammate. `is_subagents` says which ids
-/// are subagents'.
+/// The subagent that a hook's input names by its id and its type. None is anyone else: the main
+/// conversation has neither, a session that runs as an agent only a type; a copy of the main
+/// conversation and a teammate have other ids.
 pub(crate) fn subagent(
     id: Option<String>,
     agent: Option<String>,
@@ -204,7 +204,7 @@ pub(crate) fn subagent(
 }
 
 /// Reads the question before a call.
-pub(super) fn read(ours: &Ours, json: &[u8]) -> Result<HookRequest, HookError> {
+pub(super) fn read(ours: &[Server], json: &[u8]) -> Result<HookRequest, HookError> {
     let (input, server) = input(ours, json, "PreToolUse")?;
     let takes_key = server.agent.is_none();
     let source = if takes_key { "plugin" } else { "agent" };

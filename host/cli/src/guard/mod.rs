@@ -1,28 +1,23 @@
 //! `keyhole guard`: decides whether a call may be made. The client asks it before each call.
 //!
-//! It is a PreToolUse hook for our tool: the plugin's, or that of an agent of the user's own. On
-//! standard input, the client says who is about to call, and with what. The client never tells the
-//! server this. So the guard denies a call if no subagent makes it, or if the subagent may not use
-//! this key. If the call may be made, the guard writes a ticket for the server.
+//! It is a PreToolUse hook for our tool. On standard input, the client says who is about to call,
+//! and with what, which it never tells the server. So the guard denies a call if no subagent makes
+//! it, or if the subagent may not use this key. Else it writes a ticket for the server.
 //!
 //! After each call, as a PostToolUse hook, it replaces the result unless our server redeemed
 //! the ticket: any server could have its name.
 //!
-//! If the hook crashes or times out, a client before 2.1.295 lets the call pass; a later one
-//! refuses it, because the hook says `onFailure: "block"`. Any client lets it pass if hooks are
-//! switched off. But then there is no ticket, and without a ticket the server returns no file.
+//! A client lets a call pass if the hook crashes (before 2.1.295) or hooks are switched off. But
+//! then there is no ticket, and without a ticket the server returns no file.
 
 mod hook;
 
-use hook::Ours;
+use hook::Server;
 pub(crate) use hook::{
     HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer,
 };
 
-use crate::{
-    arguments::{Guard as Arguments, tickets},
-    streams,
-};
+use crate::arguments::{Guard as Arguments, tickets};
 use keyhole_core::{
     AgentName, Key, LiveMap, Map, MapError, Refusal,
     ticket::{Ticket, Tickets},
@@ -30,7 +25,7 @@ use keyhole_core::{
 use serde_json::json;
 use std::{
     collections::BTreeSet,
-    io::{self, IsTerminal as _, Read, Write},
+    io::{self, IsTerminal as _},
     panic::{AssertUnwindSafe, catch_unwind},
     process,
 };
@@ -44,45 +39,34 @@ const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so i
     away. There is no document. Stop, and report that another server may have its name: \
     the user can look for it with /mcp";
 
-/// Runs the guard, before a call or after it. Every failure must deny the call, also a panic:
-/// exit code 2 is the only one with which the client denies it.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+/// Runs the guard. Every failure must deny the call, also a panic: only exit code 2 does.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
     if io::stdin().is_terminal() {
         return Err(
             "a client's hook runs this, before and after a call; you want `keyhole check`".into(),
         );
     }
-    let answer = || -> Result<(), String> {
-        let (stdin, stdout) = (streams::input(), streams::output());
+    let answer = || {
         let ours = match (&arguments.bind, &arguments.agent) {
-            (Some(bind), Some(agent)) => Ours::of_agent(bind, agent),
-            _ => Ours::of_plugin(),
+            (Some(bind), Some(agent)) => vec![Server::of_agent(bind, agent)],
+            _ => Server::plugins(),
         };
         let tickets = tickets(arguments.tickets.as_deref());
-        let answered = if arguments.after {
-            guard_after(&ours, tickets.ok().as_ref(), stdin, stdout)
+        if arguments.after {
+            guard_after(&ours, tickets.ok().as_ref())
         } else {
-            guard(&ours, &arguments.map.live()?, &tickets?, stdin, stdout)
-        };
-        answered.map_err(|error| error.to_string())
+            guard(&ours, &arguments.map.live()?, &tickets?)
+        }
     };
     // The panic has printed its message.
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| process::exit(2))
 }
 
-/// Answers the client's question on `stdin` as JSON on `stdout`. On an error, the call must be
-/// denied.
-fn guard(
-    ours: &Ours,
-    map: &LiveMap,
-    tickets: &Tickets,
-    stdin: impl Read,
-    stdout: impl Write,
-) -> Result<(), HookError> {
-    let request = hook::read(ours, &read_input(stdin)?)?;
-    let decided = decide(request.agent.as_ref(), request.key.as_deref(), map);
+/// Answers the client's question before a call. On an error, the call must be denied.
+fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
+    let request = hook::read(ours, &read_input()?)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
-    match decided {
+    match decide(request.agent.as_ref(), request.key.as_deref(), map) {
         Ok(agent) => {
             let ticket = Ticket {
                 agent: agent.clone(),
@@ -100,24 +84,18 @@ fn guard(
             output["permissionDecisionReason"] = code.to_string().into();
         }
     }
-    write_answer(&json!({ "hookSpecificOutput": output }), stdout)
+    write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
-/// Looks at what the client says on `stdin` after a call. Unless our server has answered
-/// it, replaces the result, by JSON on `stdout`; also if anything goes wrong.
-fn guard_after(
-    ours: &Ours,
-    tickets: Option<&Tickets>,
-    stdin: impl Read,
-    stdout: impl Write,
-) -> Result<(), HookError> {
-    let id = read_input(stdin).and_then(|input| hook::read_after(ours, &input));
+/// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
+fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookError> {
+    let id = read_input().and_then(|input| hook::read_after(ours, &input));
     let is_ours = id.is_ok_and(|id| tickets.is_some_and(|tickets| tickets.was_redeemed(&id)));
     if is_ours {
         return Ok(());
     }
     let output = json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS });
-    write_answer(&json!({ "hookSpecificOutput": output }), stdout)
+    write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
 /// The agent that may make the call, or the refusal, in the server's own words.
@@ -130,8 +108,7 @@ fn decide<'a>(
     key: Option<&str>,
     map: &LiveMap,
 ) -> Result<&'a AgentName, Refusal> {
-    // This comes before the guard reads the map: a caller that is no subagent
-    // learns nothing about the map.
+    // First: a caller that is no subagent learns nothing about the map.
     let agent = agent.ok_or(Refusal::CallerNotVerified)?;
     let Some(key) = key else {
         return Ok(agent);
