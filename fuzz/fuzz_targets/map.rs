@@ -17,7 +17,7 @@ static PLACE: LazyLock<Location> = LazyLock::new(|| {
 });
 
 fuzz_target!(|data: &[u8]| match Map::parse(data, &PLACE) {
-    Err(mistake) => assert!(mistake.line() > 0 && !mistake.message.is_empty()),
+    Err(mistake) => assert!(mistake.line > 0 && !mistake.message.is_empty()),
     Ok(map) => {
         for (key, entry) in map.entries() {
             let found = map.find(key);

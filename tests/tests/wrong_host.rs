@@ -34,7 +34,7 @@ impl Maps for Forgetful {
 
     fn resolve(&self, _: &Map, entry: &Entry, deadline: Instant) -> Result<Grant, Refusal> {
         let walker = Walker::new(System).until(deadline);
-        locate(&walker, &self.without_roots, entry).map_err(|error| error.code())
+        locate(&walker, &self.without_roots, entry)
     }
 }
 

@@ -6,9 +6,7 @@ use keyhole_core::{
 };
 use sha2::{Digest, Sha256};
 
-/// The component's imports and exports as WIT, read from its bytes. Comments at the
-/// top state its size and its SHA-256. The whole text is valid WIT.
-#[must_use]
+/// The component's imports and exports as valid WIT, behind its size and its SHA-256.
 pub(crate) fn wit() -> String {
     format!(
         "// The component in this program: {} bytes\n// sha256:{}\n\n{COMPONENT_WIT}",

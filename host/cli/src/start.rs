@@ -54,7 +54,7 @@ impl StartError {
 /// A process that is restricted walks before it.
 impl From<WalkError> for StartError {
     fn from(error: WalkError) -> Self {
-        Self::new((&error).into(), &error)
+        Self::new(error.clone().into(), &error)
     }
 }
 
@@ -219,10 +219,10 @@ fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<F
 /// what a server prints, so it contains neither a binding's name nor the map's path.
 pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
     Some(match map {
-        Err(MapError::Missing { .. }) if *live.location() == Location::nowhere() => {
+        Err(MapError::Missing(_)) if *live.location() == Location::nowhere() => {
             format!("map-missing: {}.", LocationError::NoHome)
         }
-        Err(MapError::Missing { .. }) => {
+        Err(MapError::Missing(_)) => {
             let looked = live.location().in_words();
             format!("map-missing: there is no context map at {looked}; create it.")
         }

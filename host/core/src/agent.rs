@@ -1,23 +1,17 @@
 //! The name of an agent, as a client gives it.
 
 use keyhole_walk::printable::is_visible;
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{ops::Deref, sync::Arc};
 
 /// The name of an agent: `plugin:agent`, or `agent` if it comes from no plugin. It has 1 to
-/// [`AgentName::MAX_BYTES`] bytes and no control character. A map can name only some of them: see
-/// [`AgentName::in_map`].
+/// [`AgentName::MAX_BYTES`] bytes and no control character; in a map, see [`AgentName::in_map`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentName(Arc<str>);
 
-/// The name is empty, too long, or holds a control character.
+/// The text is no name or key of its kind: what one is. It holds nothing of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the agent's name cannot be used")]
-pub struct BadAgentName;
-
-/// A map cannot name such an agent: see [`AgentName::in_map`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an agent's name is 1 to 128 visible characters, no blanks and no *")]
-pub struct UnusableName;
+#[error("{0}")]
+pub struct Malformed(pub(crate) &'static str);
 
 impl AgentName {
     /// The longest name, in bytes.
@@ -28,17 +22,17 @@ impl AgentName {
 
     /// The name as a map may have it: 1 to [`Self::MAX_CHARS`] visible characters of any script,
     /// and no `*`. It means the agent whose name has the same bytes.
-    pub fn in_map(text: &str) -> Result<Self, UnusableName> {
+    pub fn in_map(text: &str) -> Result<Self, Malformed> {
         let is_seen = |c: char| is_visible(c) && !c.is_whitespace() && c != '*';
         let fits = (1..=Self::MAX_CHARS).contains(&text.chars().count());
         let fits = fits && text.chars().all(is_seen);
-        fits.then(|| Self(text.into())).ok_or(UnusableName)
+        let malformed = "an agent's name is 1 to 128 visible characters, no blanks and no *";
+        fits.then(|| Self(text.into())).ok_or(Malformed(malformed))
     }
 
     /// Whether a map that has this name means `caller`. A map may say which marketplace a
     /// plugin is from, as in `acme@market:reviewer`. No caller's name says it: the
     /// plugin's module compares that part, where the client tells a module.
-    #[must_use]
     pub fn means(&self, caller: &Self) -> bool {
         let (plugin, agent) = self.plugin_and_agent();
         let plain = plugin.split_once('@').map(|(plugin, _)| plugin);
@@ -56,12 +50,13 @@ impl AgentName {
 }
 
 impl TryFrom<&str> for AgentName {
-    type Error = BadAgentName;
+    type Error = Malformed;
 
-    fn try_from(name: &str) -> Result<Self, BadAgentName> {
+    fn try_from(name: &str) -> Result<Self, Malformed> {
         let fits = (1..=Self::MAX_BYTES).contains(&name.len());
         let fits = fits && !name.contains(char::is_control);
-        fits.then(|| Self(name.into())).ok_or(BadAgentName)
+        let malformed = "the agent's name cannot be used";
+        fits.then(|| Self(name.into())).ok_or(Malformed(malformed))
     }
 }
 
@@ -70,12 +65,6 @@ impl Deref for AgentName {
 
     fn deref(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for AgentName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self)
     }
 }
 

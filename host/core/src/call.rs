@@ -54,8 +54,7 @@ pub fn call<M: Maps>(
             of_key(key.ok_or(Refusal::UnknownKey)?)
         }
     };
-    // Without an entry there is no grant, and the guest refuses. So a wrong key, and a
-    // key that is bound to other agents, takes the same path as a right one.
+    // Without an entry there is no grant. The guest refuses, on the same path as for a right key.
     let grant = entry
         .map(|entry| maps.resolve(&map, entry, deadline))
         .transpose()?;

@@ -1,7 +1,5 @@
-//! Who makes a call, as far as the server can know it.
-//!
-//! A verified ticket says it, or else the operator; otherwise the caller is unknown. The server
-//! never takes it from a parameter: a model fills in parameters.
+//! Who makes a call, as far as the server can know it: a ticket says it, or else the operator. The
+//! server never takes it from a parameter: a model fills in parameters.
 
 use crate::{
     agent::AgentName,
@@ -34,7 +32,6 @@ pub enum Caller {
 
 impl Caller {
     /// The caller of the call with the client's `id`, on a server whose callers are these.
-    #[must_use]
     pub fn of_call(&self, id: Option<&str>) -> Self {
         let mut caller = self.clone();
         if let Self::Ticket { id: of_call, .. } = &mut caller {
@@ -43,8 +40,7 @@ impl Caller {
         caller
     }
 
-    /// The agent that calls, if anybody has said who, and the key in its ticket, which is used
-    /// up. Else [`Unverified::code`]. It blocks: it may read files.
+    /// The agent that calls, if anybody has said who, and its ticket's key. It may read files.
     pub fn verify(&self) -> Result<(Option<AgentName>, Option<Key>), Refusal> {
         let (tickets, only, id, tell) = match self {
             Self::Nobody => return Ok((None, None)),
@@ -56,20 +52,17 @@ impl Caller {
                 tell,
             } => (tickets, only, id, tell),
         };
-        let redeem = || {
-            let ticket = tickets.redeem(id.as_deref().ok_or(Unverified::NoId)?)?;
-            if only.as_ref().is_some_and(|only| *only != ticket.agent) {
-                return Err(Unverified::OtherAgent);
+        let ticket = id.as_deref().ok_or(Unverified::NoId);
+        let ticket = ticket.and_then(|id| tickets.redeem(id));
+        let is_other = |agent: &AgentName| only.as_ref().is_some_and(|only| only != agent);
+        match ticket {
+            Ok(ticket) if !is_other(&ticket.agent) => Ok((Some(ticket.agent), ticket.key)),
+            // That code says all.
+            Err(Unverified::MadeAgain) => Err(Refusal::RestartNeeded),
+            ticket => {
+                tell(&ticket.err().unwrap_or(Unverified::OtherAgent));
+                Err(Refusal::CallerNotVerified)
             }
-            Ok((Some(ticket.agent), ticket.key))
-        };
-        redeem().map_err(|why: Unverified| {
-            let code = why.code();
-            // The other code says all.
-            if code == Refusal::CallerNotVerified {
-                tell(&why);
-            }
-            code
-        })
+        }
     }
 }

@@ -4,22 +4,18 @@ use crate::refusal::Refusal;
 use keyhole_walk::Handle;
 use std::time::Instant;
 
-/// What one call may reach. [`crate::Maps::resolve`] makes it for one entry of the map, and one
-/// call uses it up.
+/// What one call may reach. [`crate::Maps::resolve`] makes it, and the call uses it up.
 #[derive(Clone, Debug)]
 pub struct Grant<D = Handle> {
     /// The real file's own directory. It is open, so a later change of its path has no effect.
     pub directory: D,
-    /// The real file's name in that directory, which ends in `.md`. The file may be missing, or a
-    /// symbolic link, when the guest opens it.
+    /// The real name in that directory, `….md`. It may be gone, or a link, when it is opened.
     pub name: String,
     /// The largest file that may be returned, in bytes.
     pub max_bytes: u64,
 }
 
-/// What runs the guest for a call. If a user's files are read, it is the
-/// [`crate::sandbox::Sandbox`]. The benches compare it with one that runs the same guest
-/// natively, and the model has one over files in memory.
+/// What runs the guest for a call: the [`crate::sandbox::Sandbox`], except in benches and tests.
 pub trait Executor: Send + Sync + 'static {
     /// An open directory.
     type Directory;

@@ -12,8 +12,7 @@ pub const MAX_CLAUDE_CHARS: usize = 500_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Wall-clock time of one call, from the moment it starts to run. After it, the walk takes no
-    /// further step, the host stops the guest's own computing, and abandons a read that hangs in
-    /// the kernel. Code: `timed-out`.
+    /// further step, and the host stops the guest, and abandons a read that hangs in the kernel.
     pub deadline: Duration,
     /// Calls that run at once, and their threads. Each holds a permit until its answer is written
     /// and its thread has ended, which may be never if it hangs in the kernel. So many, because a
@@ -26,8 +25,7 @@ pub struct Limits {
     pub memory_bytes: usize,
     /// Handles that the guest may hold at once: the directory, the file, and some slack.
     pub handles: usize,
-    /// Bytes that the guest may pass to the host in one call, besides the file's size. A key and a
-    /// name are far shorter.
+    /// Bytes that the guest may pass to the host in one call, besides the file's size.
     pub host_call_bytes: usize,
     /// Tables that the guest may have: its own, and those of the adapters to its imports.
     pub tables: usize,

@@ -21,8 +21,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// How long after its deadline a thread counts as one that hangs. A guest that is stopped ends
-/// in far less.
+/// So long after its deadline, a thread counts as hanging. A stopped guest ends in far less.
 const TO_END: Duration = Duration::from_millis(100);
 
 /// Loads files for keys. All calls of a server share it.
@@ -99,8 +98,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
                 }
                 return;
             };
-            // It may have panicked. If nobody wants the result any more, it is dropped, and its
-            // permit with it.
+            // It may have panicked. A result that nobody wants is dropped, with its permit.
             drop(tell.send(done.unwrap_or(Err(Refusal::Internal))));
         });
         told.await.map_err(|_| Refusal::Internal)?

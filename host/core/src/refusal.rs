@@ -2,10 +2,9 @@
 
 use keyhole_walk::{SystemError, WalkError};
 
-/// Makes the codes. Each row has its stable name, as the protocol sends it, whether to call again,
-/// what is wrong, and what the user can do; and before that, what these texts do not say of its
-/// meaning. They tell no more about any key or file than the code itself. docs/refusals.md is made
-/// from them.
+/// Makes the codes. Each row has its stable name, whether to call again, what is wrong, and what
+/// the user can do; before that, what these texts do not say. They tell no more about any key or
+/// file than the code itself. docs/refusals.md is made from them.
 macro_rules! codes {
     ($($(#[$meaning:meta])* $code:ident $name:literal $then:ident $wrong:literal $remedy:literal;)*) => {
         /// Why a call got no content.
@@ -127,10 +126,10 @@ codes! {
         "Try again, and report it if it repeats.";
 }
 
-impl From<&WalkError> for Refusal {
-    fn from(error: &WalkError) -> Self {
+impl From<WalkError> for Refusal {
+    fn from(error: WalkError) -> Self {
         match error {
-            WalkError::System(error) => (*error).into(),
+            WalkError::System(error) => error.into(),
             WalkError::Untrusted(_) => Self::Untrusted,
         }
     }

@@ -1,18 +1,16 @@
 //! One-time tickets: how the guard tells the server who makes a call.
 //!
 //! The client asks the guard before a call, and then sends the call to the server, with the same
-//! id. A ticket is a file in a private folder of the two processes' user: the plugin's data folder,
-//! or one that `serve` and `guard` are both told. Its name comes from the id; its text names the
-//! agent, and the key that it asked for. It is valid for a minute, and can be redeemed once. The
-//! user can read the mapped files anyway: so a ticket tells agents apart, not users.
+//! id. A ticket is a file in a private folder of the two processes' user. Its name comes from the
+//! id; its text names the agent, and the key that it asked for. It is valid for a minute, and can
+//! be redeemed once. The user can read the mapped files anyway: so it tells agents apart, not users.
 //!
-//! Another server may have taken the name of ours, and gets the call instead. So the call
-//! need not hold the key. And beside a ticket the guard leaves a receipt: after the call,
-//! only a receipt without its ticket says that our server answered.
+//! Another server may have taken the name of ours, and gets the call instead. So the call need not
+//! hold the key. And after it, only a receipt without its ticket says that our server answered.
 
 mod folder;
 
-use crate::{agent::AgentName, hex, map::Key, refusal::Refusal};
+use crate::{agent::AgentName, hex, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
@@ -25,12 +23,10 @@ use std::{
 /// The folder of tickets, in the data folder.
 const FOLDER: &str = "tickets";
 
-/// How long a ticket is valid. Between guard and call, the client only runs other
-/// hooks, which takes seconds at most.
+/// How long a ticket is valid. Until the call, the client only runs other hooks.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// How old a receipt may be. A clean-up removes what is older than twice [`LIFE`]: nobody asks
-/// for it any more.
+/// How old a receipt may be.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
 
 /// The most files that one clean-up looks at, so that a folder that someone filled delays no call.
@@ -45,15 +41,11 @@ pub struct Ticket {
     pub key: Option<Key>,
 }
 
-/// The folder of tickets.
+/// The folder of tickets, by its data folder: the plugin's, or one that holds nothing else.
 #[derive(Debug)]
-pub struct Tickets {
-    /// The data folder: the plugin's, or another that holds nothing but tickets.
-    data: PathBuf,
-}
+pub struct Tickets(PathBuf);
 
-/// Why the folder cannot be used, or a ticket not be written. The message names no path, because
-/// a client may show it to a model.
+/// Why a ticket cannot be used. It names no path: a client may show it to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
     /// The folder of tickets is a link, is another user's, or is open to others.
@@ -80,8 +72,8 @@ impl From<io::Error> for TicketError {
     }
 }
 
-/// Why a caller is not verified. Callers learn only [`Unverified::code`]; the text is for the
-/// user, and holds no name, key or path. It does not depend on the map.
+/// Why a caller is not verified. Callers learn only a code; the text is for the user, and holds no
+/// name, key or path. It does not depend on the map.
 #[derive(Debug, thiserror::Error)]
 pub enum Unverified {
     /// The client does not say which call it is.
@@ -111,22 +103,10 @@ pub enum Unverified {
     OtherAgent,
 }
 
-impl Unverified {
-    /// What the caller learns.
-    pub fn code(&self) -> Refusal {
-        match self {
-            Self::MadeAgain => Refusal::RestartNeeded,
-            _ => Refusal::CallerNotVerified,
-        }
-    }
-}
-
 impl Tickets {
     /// The tickets in this data folder. This opens nothing yet.
     pub fn under(data: &Path) -> Self {
-        Self {
-            data: data.to_owned(),
-        }
+        Self(data.to_owned())
     }
 
     /// Opens the folder, and creates it if it is missing.
@@ -134,36 +114,33 @@ impl Tickets {
         folder::open_or_make(&self.data()?)
     }
 
-    /// Whether [`Tickets::make`] would make the data folder, or it is there: whether nobody else
-    /// could write where it is to be.
+    /// Whether nobody else could write where the data folder is, or is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
-        for folder in self.data.ancestors() {
+        for folder in self.0.ancestors() {
             match Self::walk_to(folder) {
                 Err(TicketError::System(SystemError::Missing)) => {}
-                Ok(_) if folder == self.data => return self.data().map(drop),
+                Ok(_) if folder == self.0 => return self.data().map(drop),
                 walked => return walked.map(drop),
             }
         }
         Ok(())
     }
 
-    /// Makes the data folder, and those above it that are missing, for the user alone. That
-    /// nobody else could have put it there is judged at each use.
+    /// Makes the data folder, and those above it, for the user alone. Each use judges it.
     pub fn make(&self) -> Result<(), TicketError> {
-        folder::make_data_folder(&self.data)?;
+        folder::make_data_folder(&self.0)?;
         self.held().map(drop)
     }
 
-    /// Opens the data folder, for a server that may later read and delete only beneath it. The
-    /// folder of tickets may be made again, so that one is not enough.
+    /// Opens the data folder, for a server that may later read and delete only beneath it: the
+    /// folder in it may be made again.
     pub fn data_folder(&self) -> Result<File, TicketError> {
         let data = self.data()?;
         folder::open_or_make(&data)?;
         Ok(data)
     }
 
-    /// Writes a ticket for the call with this `id`, and its receipt; or, if that fails, neither.
-    /// It first cleans up old ones.
+    /// Cleans up, and writes a ticket for the call with this `id`, and its receipt, or neither.
     pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
         let folder = self.held()?;
         let now = SystemTime::now();
@@ -181,14 +158,13 @@ impl Tickets {
             })
         };
         let key = ticket.key.as_ref().map_or("", Key::expose);
-        let text = format!("{}\n{key}\n", ticket.agent);
+        let text = format!("{}\n{key}\n", &*ticket.agent);
         write(&name(id), &text)?;
         // Last: a ticket without a receipt only means that an answer is not believed.
         write(&receipt(id), "").inspect_err(|_| folder::remove(&folder, &name(id)))
     }
 
-    /// The ticket for the call with this `id`. Valid or not, it is used up: if several callers
-    /// ask, one gets it.
+    /// The ticket for the call with this `id`, which is then used up: one caller gets it.
     pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
         let folder = folder::open(&self.data()?)?;
         match folder::take(&folder, &name(id)) {
@@ -230,11 +206,11 @@ impl Tickets {
         })
     }
 
-    /// Removes tickets that nobody can redeem any more. If that fails, the next clean-up
-    /// tries again. It lists the folder by its path, and removes only in the open folder.
+    /// Removes tickets that nobody can redeem any more; if that fails, the next time. It lists the
+    /// folder by its path, and removes only in the open folder.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
     fn sweep(&self, folder: &File, now: SystemTime) {
-        let entries = fs::read_dir(self.data.join(FOLDER)).into_iter().flatten();
+        let entries = fs::read_dir(self.0.join(FOLDER)).into_iter().flatten();
         for entry in entries.flatten().take(MAX_SWEPT) {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
             let age = modified.map(|modified| now.duration_since(modified));
@@ -247,10 +223,9 @@ impl Tickets {
         }
     }
 
-    /// The data folder, if nobody else could have put it there or written
-    /// in it. Then its content stays where it is.
+    /// The data folder, if nobody else could have put it there or written in it.
     fn data(&self) -> Result<File, TicketError> {
-        let data = Self::walk_to(&self.data)?;
+        let data = Self::walk_to(&self.0)?;
         // The launcher writes names there that others could have made before it.
         if data.stat.is_shared() {
             return Err(TicketError::NotTrusted);
@@ -283,8 +258,7 @@ fn receipt(id: &str) -> String {
     name(&format!("{id}\0receipt"))
 }
 
-/// The ticket's file name for an id. It is a hash, because an id comes from outside and this
-/// is part of a path. Its length and alphabet are the same for every id.
+/// The ticket's file name for an id: a hash, because an id comes from outside.
 fn name(id: &str) -> String {
     hex(&Sha256::digest(id))
 }

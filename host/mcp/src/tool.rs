@@ -70,7 +70,7 @@ impl Surface {
     #[must_use]
     pub fn bound(name: &BindingName, binding: Option<&Binding>) -> Self {
         let tool = match binding {
-            Some(binding) => bound(Some(name), binding.title(), binding.description()),
+            Some(binding) => bound(Some(name), binding.title.as_deref(), binding.description.as_deref()),
             None => bound(None, None, None),
         };
         let target = Some(Target::Bound(name.clone()));

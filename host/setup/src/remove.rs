@@ -93,7 +93,7 @@ fn ours(
 /// If there is a map that cannot be read.
 pub fn names(user: &User<'_>) -> Result<Vec<String>, SetupError> {
     let map = match user.map.current() {
-        Err(MapError::Missing { .. }) => None,
+        Err(MapError::Missing(_)) => None,
         read => Some(read?),
     };
     let bindings = map.iter().flat_map(|map| map.bindings());
@@ -126,7 +126,7 @@ impl Plan {
         let mut plan = Self::default();
         let (mut files, mut others, mut agent) = (Vec::new(), Vec::new(), None);
         match user.map.current() {
-            Err(MapError::Missing { .. }) => {}
+            Err(MapError::Missing(_)) => {}
             map => agent = plan.take_from_map(user, &*map?, name, (&mut files, &mut others))?,
         }
         // Whose name is said has files of that name.
@@ -186,7 +186,7 @@ impl Plan {
             if let Some((rest, table)) = taken {
                 files.extend(file);
                 let first = entry.agents().and_then(<[_]>::first);
-                agent = first.map(ToString::to_string);
+                agent = first.map(|name| name.to_string());
                 shown += &table.text("\n");
                 new = rest;
                 continue;

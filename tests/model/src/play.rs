@@ -90,7 +90,7 @@ impl Maps for Watched {
 fn is_whole(world: &World, found: &Result<Arc<Map>, MapError>) -> bool {
     let found = match found {
         Ok(map) => Ok(entries(map)),
-        Err(MapError::Parse { source, .. }) => Err(source.to_string()),
+        Err(MapError::Parse(_, source)) => Err(source.to_string()),
         Err(_) => return true,
     };
     let mut saved = world.versions.iter().filter(|(_, label)| **label == "map");

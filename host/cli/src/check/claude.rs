@@ -1,5 +1,4 @@
-//! What Claude Code asks: whether its agents get their files, and what keeps the main
-//! conversation from these.
+//! What Claude Code asks: who gets a file, and what keeps the main conversation from it.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks whether files are there, and opens none"
@@ -83,8 +82,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Why an agent does not get its file, or others do. It names no file of the map, so it is
-    /// shown also to a session.
+    /// Why an agent does not get its file, or others do. It names no file of the map.
     fn faults(&self, map: &Map, entries: &[EntryReport]) -> Vec<String> {
         let secrets = Secrets::of(map);
         let shown = |name: &str| if secrets.are_in(name) { "…" } else { name }.to_owned();
@@ -127,8 +125,7 @@ impl<'a> Client<'a> {
         (files, all.iter().any(is_bound))
     }
 
-    /// The rules that are missing for these files. No rule is told that names a file, unless
-    /// `is_private`.
+    /// The rules that are missing for these files, without those that name one unless `is_private`.
     fn missing_rules(
         &self,
         map: &Map,
@@ -172,8 +169,7 @@ impl<'a> Client<'a> {
     pub(super) fn judge(&self, report: &mut Report, map: Option<&Map>, is_private: bool) {
         let (settings, places) = (&self.settings, self.settings.places.as_ref().ok());
         let is_plugin = report.agent.is_some();
-        // The user's settings list every plugin that is on. Without such a list, a session may
-        // have ours in another way.
+        // The user's settings list each plugin that is on. Without a list, ours may be on as well.
         let plugins = settings.value["enabledPlugins"].as_object();
         let is_on = |(name, on): (&String, &Value)| name.starts_with("keyhole@") && *on == true;
         let has_plugin = plugins.map(|plugins| plugins.iter().any(is_on));
@@ -300,7 +296,7 @@ pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> 
 pub(super) fn brief(live: &LiveMap) -> Option<String> {
     use MapError::{Missing, Parse};
     let (code, is_to_make) = match live.current() {
-        Err(error) => (error.code(), matches!(error, Missing { .. } | Parse { .. })),
+        Err(error) => (error.code(), matches!(error, Missing(_) | Parse(..))),
         // Bindings are none of the plugin's. A map with keys may be for other agents alone.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, true),
         Ok(map) => {

@@ -1,9 +1,10 @@
 //! One entry of the map: whether its file would be served, and what to do.
 
 use super::step;
+use crate::serve::SHOWS_A_KEY;
 use keyhole_core::{
-    AgentName, BindingName, Caller, Entry, Grant, Key, Loader, Location, Map, MapError, Maps,
-    Refusal, Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
+    AgentName, BindingName, Caller, Entry, Grant, Key, Loader, Location, Map, Maps, Refusal,
+    Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
 };
 use keyhole_setup::PLUGIN;
 use keyhole_walk::{Handle, System, Walker, printable::is_blank};
@@ -14,10 +15,6 @@ use std::{
     sync::Arc,
     time::Instant,
 };
-
-/// What to do about a binding that shows a key.
-pub(super) const SHOWS_A_KEY: &str =
-    "the binding's name, title or description holds a key, and clients show them; reword it";
 
 /// Said of a file that only Claude Code does not take.
 pub(crate) const LONG: &str =
@@ -43,16 +40,14 @@ const _: () = assert!(MAX_CLAUDE_CHARS == 500_000);
 #[derive(Debug)]
 pub(crate) struct EntryReport {
     pub(super) line: u32,
-    /// As the map has it. None if it is not shown: it may be a key in the wrong place if it does
-    /// not end in `.md`, or contains one of the map's keys.
+    /// As the map has it. None if it does not end in `.md` or contains a key: then it may be one.
     pub(super) path: Option<String>,
     pub(super) is_binding: bool,
     /// A binding's name. None if it contains a key.
     pub(super) name: Option<String>,
     /// Whether a client would be shown a key. Then the binding's server does not start.
     pub(super) shows_a_key: bool,
-    /// Whether it is for its agents only. The report does not name them: a name may be a key in
-    /// the wrong place.
+    /// Whether it is for its agents only. Their names are not shown: one may be a key.
     pub(super) is_bound: bool,
     /// Whether its key can be guessed.
     pub(super) is_weak: bool,
@@ -87,17 +82,17 @@ impl EntryReport {
 pub(super) type Advice = (String, Vec<PathBuf>);
 
 /// A map that is read once: for each of its entries, the next reading would be another map.
-pub(crate) struct ReadMap(pub(crate) Result<Arc<Map>, MapError>);
+pub(crate) struct ReadMap(pub(crate) Arc<Map>);
 
 impl Maps for ReadMap {
     type Directory = Handle;
 
     fn map_now(&self, _: Instant) -> Result<Arc<Map>, Refusal> {
-        self.0.clone().map_err(|error| error.code())
+        Ok(Arc::clone(&self.0))
     }
 
     fn resolve(&self, map: &Map, entry: &Entry, end: Instant) -> Result<Grant<Handle>, Refusal> {
-        locate(&Walker::new(System).until(end), map, entry).map_err(|error| error.code())
+        locate(&Walker::new(System).until(end), map, entry)
     }
 }
 
@@ -114,8 +109,7 @@ pub(super) fn all_of(map: &Map) -> impl Iterator<Item = (Target, &Entry)> {
     keys.chain(bindings.map(|(name, it)| (Target::Bound(name.clone()), it.entry())))
 }
 
-/// Loads one entry as a call for `target` would. An agent of Claude Code takes no file that is
-/// longer than its limit.
+/// Loads one entry as a call would; `is_for_claude` if only an agent of Claude Code takes it.
 pub(crate) async fn entry_report(
     map: &Map,
     (target, entry): (Target, &Entry),
@@ -132,6 +126,7 @@ pub(crate) async fn entry_report(
         _ => (None, None),
     };
     let shows = |name: &BindingName| Some(map.binding(name)?.shows_a_key(name, map));
+    let shows_a_key = name.as_ref().and_then(shows) == Some(true);
     let may_ask = |name: &AgentName| {
         let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
         key.is_none() || !is_ours || is_the_plugins(name)
@@ -154,7 +149,7 @@ pub(crate) async fn entry_report(
     let detail = location.expand(path).and_then(|file| match text {
         Ok(_) => step::closing(&file),
         Err(_) if is_long => Some((format!("it has {chars} characters, {SHORTEN}"), Vec::new())),
-        Err(code) => step::to_a_file(code, map, entry, &file, location),
+        Err(code) => step::to_a_file(code, entry, &file, location),
     });
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
     let is_weak = key.as_deref().is_some_and(Key::is_guessable);
@@ -170,12 +165,12 @@ pub(crate) async fn entry_report(
         text.is_ok() && detail.is_some(),
     ]);
     let warnings = warnings.filter_map(|(said, is)| is.then_some(said));
-    let is_shown = |name: &BindingName| shows(name) == Some(false) && !secrets.are_in(name);
+    let is_shown = |name: &BindingName| !shows_a_key && !secrets.are_in(name);
     EntryReport {
         line: entry.line(),
         path: (path.ends_with(".md") && !secrets.are_in(path)).then(|| path.to_owned()),
         is_binding: name.is_some(),
-        shows_a_key: name.as_ref().and_then(shows) == Some(true),
+        shows_a_key,
         name: name.filter(is_shown).map(|name| name.to_string()),
         is_bound: !agents.is_empty(),
         is_weak,
@@ -218,8 +213,7 @@ impl<'a> Secrets<'a> {
         self.any(text, |_| true)
     }
 
-    /// Looks up each part of the text that has a key's length. To search for each key by itself
-    /// would take minutes with a large map.
+    /// Looks up each part of the text that has a key's length: a map may have very many keys.
     fn any(&self, text: &str, is: impl Fn(&[u8]) -> bool) -> bool {
         self.1.iter().any(|length| {
             let mut parts = text.as_bytes().windows(*length);

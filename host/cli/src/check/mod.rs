@@ -1,5 +1,4 @@
-//! `keyhole check`: says whether the map is valid, whether each of its files would be served, and
-//! whether each agent of Claude Code gets its file.
+//! `keyhole check`: whether the map is valid, and each file and agent would be served.
 
 mod claude;
 mod entry;
@@ -26,8 +25,7 @@ use std::{
 use step::Unusable;
 pub(crate) use step::foreign_map;
 
-/// The result of a check. It contains no key, nothing from which a key's length could be
-/// told, and no text from the map that may be a key.
+/// The result of a check. It tells no key, no key's length, and no text that may be a key.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The map's path. None if this report shows no path, or if an argument names it and no
@@ -76,10 +74,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
 const LONG_NAME: &str = "has a name with which some clients cannot call its tool; one of at most 41 characters works everywhere";
 const _: () = assert!(MAX_IN_TOOL == 41);
 
-/// Checks the map, and loads every file in it, one after another, as calls do, on a thread that
-/// may read what a server's threads may. `plugin` is the command of the plugin, if that asks. The
-/// main conversation then reads this report, so it names no path of the map or an entry, unless
-/// `is_private`.
+/// Checks the map, and loads every file in it behind a server's wall, one after another. `plugin` is
+/// the command of the plugin, if that asks. The main conversation then reads this report, so it
+/// names no path of the map or an entry, unless `is_private`.
 pub(crate) fn report(
     live: &LiveMap,
     plugin: Option<&Path>,
@@ -100,7 +97,7 @@ pub(crate) fn report(
     let agent = match &started.map {
         Ok(map) => {
             let secrets = Secrets::of(map);
-            let maps = Arc::new(ReadMap(Ok(Arc::clone(map))));
+            let maps = ReadMap(Arc::clone(map)).into();
             let loader = Loader::new(maps, started.sandbox, Limits::default());
             let entries = entry::all_of(map).map(|one| {
                 let is_claudes = client.as_ref().is_some_and(|client| client.takes(&one.0));
@@ -115,18 +112,15 @@ pub(crate) fn report(
             let bindings = map.bindings().into_iter();
             let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
             let long = long.map(|(_, binding)| binding.entry().line());
-            report
-                .notes
-                .extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
+            let notes = &mut report.notes;
+            notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
             for root in map.roots() {
                 let walked = Walker::new(System).walk(&root, Policy::DIRECTORY);
                 if let Err(WalkError::Untrusted(it)) = walked {
                     let said = Some(secrets.hidden_in(step::cure(&it, &root)));
                     let said = said.filter(|_| is_private);
                     let said = said.as_deref().unwrap_or("others could replace one");
-                    report
-                        .notes
-                        .push(format!("no file in this root is served: {said}"));
+                    notes.push(format!("no file in this root is served: {said}"));
                 }
             }
             let agent = claude::of_agent(map, &entries, is_private);
@@ -135,7 +129,7 @@ pub(crate) fn report(
         }
         Err(error) => {
             use MapError::{Missing, Unreadable};
-            let is_gone = matches!(error, Missing { .. } | Unreadable { .. });
+            let is_gone = matches!(error, Missing(_) | Unreadable(..));
             report.map = report.map.filter(|_| !is_gone || !location.is_named());
             let make = if plugin.is_some() { DOOR } else { "setup" };
             let why = step::unusable(error, location, is_private, make);
@@ -158,10 +152,7 @@ pub(crate) fn report(
 }
 
 impl Report {
-    /// The exit code for the process: 0 if every file would be served (also if the map has no
-    /// keys), and each agent of Claude Code gets its file, as far as files can tell; 1 if not, or
-    /// if an agent's server or a key that can be guessed serves anybody; 2 if there is no map or
-    /// it is invalid. Warnings do not count.
+    /// The exit code for the process, as the help of `check` has it. Warnings do not count.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
         let is_bad = |entry: &EntryReport| !entry.is_served() || entry.is_weak && !entry.is_bound;

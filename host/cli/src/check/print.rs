@@ -1,9 +1,7 @@
 //! The report for people, and for programs.
 
-use super::{
-    EntryReport, LONG, Report,
-    entry::{SHOWS_A_KEY, WARNINGS},
-};
+use super::{EntryReport, LONG, Report, entry::WARNINGS};
+use crate::serve::SHOWS_A_KEY;
 use keyhole_core::Refusal;
 use keyhole_setup::PLUGIN;
 use keyhole_walk::printable::{is_visible, printable, printable_text};
@@ -21,9 +19,8 @@ const NO_PATH: &str = "a path that holds a key, or does not end in .md, is not s
 const CANNOT: &str = "a server cannot write, make sockets, start programs or reach other processes";
 
 impl Report {
-    /// The report as a table, or which line of the map is wrong. It holds no control character
-    /// of the map or of a file name. It says which walls stand if they do not all, or
-    /// `is_verbose`.
+    /// The report as a table, or which line of the map is wrong, without control characters. It
+    /// says which walls stand if they do not all, or `is_verbose`.
     pub(crate) fn to_text(&self, is_verbose: bool) -> String {
         let map = self.map.as_deref().map(printable);
         let mut said = Vec::new();
@@ -151,9 +148,7 @@ impl Report {
             "warnings": warnings,
             // What is wrong with the map itself.
             "error": self.outcome.as_ref().err(),
-            // What a server with this map gives up on this system: the version of Landlock's
-            // interface, whether system calls are filtered, and whether it can read beneath
-            // the map's roots only.
+            // What a server with this map gives up on this system.
             "second_wall": {
                 "landlock": self.wall.landlock,
                 "system_calls": self.wall.system_calls,

@@ -7,9 +7,8 @@
 
 use super::{claude::DOOR, entry::Advice};
 use keyhole_core::{
-    Entry, Location, Map, MapError, Refusal, Unresolved,
+    Entry, Location, Map, MapError, Refusal,
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
-    locate,
 };
 use keyhole_setup::{
     file::is_open,
@@ -18,7 +17,7 @@ use keyhole_setup::{
     program::is_command,
 };
 use keyhole_walk::{
-    Distrust, DistrustReason, GrantedFile, System, SystemError, WalkError, Walker,
+    Distrust, DistrustReason, GrantedFile, Policy, System, SystemError, WalkError, Walker,
     printable::{is_visible, printable, visible},
 };
 use serde::Serialize;
@@ -28,8 +27,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What others could change on the way to a file, and how to close it: by a command if that is
-/// safe. Nothing is decided by it.
+/// What others could change on the way to a file, and how to close it. Nothing is decided by it.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let said = distrust.to_string();
     let text = match (shutting(distrust, file), said.rsplit_once("; ")) {
@@ -51,14 +49,14 @@ fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     }
 }
 
-/// What others could change: this entry's file, or a folder or link on its path.
-fn distrust(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
+/// What others could change: this file, or a folder or link on its path.
+fn distrust(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
-    let grant = match locate(&walker, map, entry) {
-        Err(Unresolved::Walk(WalkError::Untrusted(distrust))) => return Some(distrust),
-        located => located.ok()?,
+    let walked = match walker.walk(file, Policy::NAME) {
+        Err(WalkError::Untrusted(distrust)) => return Some(distrust),
+        walked => walked.ok()?,
     };
-    let opened = GrantedFile::open(&walker, &grant.directory, &grant.name, 0);
+    let opened = GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0);
     let Err(WalkError::Untrusted(mut distrust)) = opened else {
         return None;
     };
@@ -76,7 +74,6 @@ const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500
 /// What to do about this one file, if the code does not say it all.
 pub(super) fn to_a_file(
     code: Refusal,
-    map: &Map,
     entry: &Entry,
     file: &Path,
     location: &Location,
@@ -86,16 +83,17 @@ pub(super) fn to_a_file(
         return None;
     }
     if code == Refusal::Untrusted {
-        return distrust(map, entry, file).map(|distrust| cure(&distrust, file));
+        return distrust(file).map(|distrust| cure(&distrust, file));
     }
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
+    let is_unseen = |c: char| c.is_whitespace() || !is_visible(c);
     let text = match code {
-        Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => {
-            return Some((FOLDER.to_owned(), Vec::new()));
-        }
-        Refusal::NotMarkdown if seen(entry.path()).ends_with(".md") && real == file => {
-            return Some((UNSEEN.to_owned(), Vec::new()));
+        Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
+        Refusal::NotMarkdown
+            if entry.path().trim_end_matches(is_unseen).ends_with(".md") && real == file =>
+        {
+            UNSEEN.to_owned()
         }
         // If no file has the name, it may be something else, such as a key.
         Refusal::NotMarkdown if !entry.path().ends_with(".md") => return None,
@@ -115,23 +113,17 @@ pub(super) fn to_a_file(
         Refusal::PermissionDenied => opening(file)?,
         Refusal::TooLarge => {
             let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes());
-            // Another limit than ours is one of a client, above which it keeps the file where
-            // others can read it.
+            // Another limit is a client's, above which it keeps the file where others can read it.
             let how = if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
                 format!(". Shorten it; or set max_bytes = {size} {RAISE}")
             } else {
                 format!(": shorten it to at most {limit}")
             };
-            return Some((format!("it has {size} bytes{how}"), Vec::new()));
+            format!("it has {size} bytes{how}")
         }
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
-}
-
-/// A path without what nobody sees at its end.
-fn seen(path: &str) -> &str {
-    path.trim_end_matches(|c: char| c.is_whitespace() || !is_visible(c))
 }
 
 /// What lets the user read the file, if a mode keeps them from it or from a folder above it.
@@ -186,36 +178,40 @@ const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its
 /// What is wrong with the map. It does not repeat an argument that names no readable file, and
 /// names no path at all unless `is_private`. `make` are the arguments that make a map.
 pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: &str) -> Unusable {
-    let message = match error {
-        MapError::Parse { source, .. } => source.message.clone(),
+    let code = error.code();
+    let (said, remedy) = (error.to_string(), code.remedy().to_owned());
+    let (message, help) = match error {
+        MapError::Parse(_, mistake) => (mistake.message.clone(), mistake.help.clone()),
+        MapError::Missing(_) if !is_private => {
+            let run = format!("in a terminal of your own, run: {}", door(make));
+            (remedy, Some(run))
+        }
         MapError::Untrusted(it) if it.why == DistrustReason::UnknownOwner && !is_private => {
-            SANDBOXED.to_owned()
+            (SANDBOXED.to_owned(), None)
         }
-        _ if !is_private => error.code().remedy().to_owned(),
-        MapError::Missing { .. } if at.is_named() => NOWHERE.to_owned(),
-        MapError::Unreadable { source, .. } if at.is_named() => {
-            format!("the map that --map names cannot be read: {source}; {OR_FOLDER}")
+        _ if !is_private => (remedy, None),
+        MapError::Missing(_) if at.is_named() => (NOWHERE.to_owned(), dangling(at)),
+        MapError::Missing(_) => {
+            let help = dangling(at).unwrap_or_else(|| making(at, make));
+            (said, Some(help))
         }
-        _ => error.to_string(),
-    };
-    let help = match error {
-        MapError::Parse { source, .. } => source.help.clone(),
-        MapError::Missing { .. } if is_private => to_a_missing_map(at, make),
-        MapError::Missing { .. } => Some(format!("in a terminal of your own, run: {}", door(make))),
-        _ if !is_private => None,
-        MapError::Untrusted(it) => shutting(it, at.file()).map(|shut| format!("run: {shut}")),
-        MapError::Unreadable { source, .. } if *source == SystemError::Denied => {
-            opening(at.file()).filter(|_| !at.is_named())
+        MapError::Untrusted(it) => {
+            let shut = shutting(it, at.file()).map(|shut| format!("run: {shut}"));
+            (said, shut)
         }
-        _ => None,
+        MapError::Unreadable(_, why) if at.is_named() => {
+            let why = format!("the map that --map names cannot be read: {why}; {OR_FOLDER}");
+            (why, None)
+        }
+        MapError::Unreadable(_, SystemError::Denied) => (said, opening(at.file())),
+        _ => (said, None),
     };
     let line = match error {
-        MapError::Parse { source, .. } => Some(source.line()),
+        MapError::Parse(_, mistake) => Some(mistake.line),
         _ => None,
     };
-    let code = error.code().as_str();
     Unusable {
-        code,
+        code: code.as_str(),
         message,
         line,
         help,
@@ -228,21 +224,23 @@ const SUDO: &str =
 const ELSEWHERE: &str =
     "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME";
 
-/// Where the map leads if it is a link; else the command that makes one, with these arguments.
-fn to_a_missing_map(location: &Location, arguments: &str) -> Option<String> {
-    if let Ok(to) = fs::read_link(location.file()) {
-        let gone = format!("it is a link to {}, where nothing is", printable(&to));
-        return Some(format!("{gone}: make that file, or remove the link"));
-    }
-    let there = location
-        .home()
-        .map(|home| home.join(".config/keyhole/context-map.toml"));
-    match there.filter(|there| there.is_file()) {
-        _ if location.is_named() => None,
-        // HOME may be root's then: no client of the user looks for a map there.
-        _ if is_under_sudo(|name| env::var_os(name)) => Some(SUDO.to_owned()),
-        Some(_) => Some(ELSEWHERE.to_owned()),
-        None => Some(format!("{MAKE} {}", door(arguments))),
+/// Where the map leads, if it is a link.
+fn dangling(location: &Location) -> Option<String> {
+    let to = fs::read_link(location.file()).ok()?;
+    let gone = format!("it is a link to {}, where nothing is", printable(&to));
+    Some(format!("{gone}: make that file, or remove the link"))
+}
+
+/// What makes a map that is not there: the command with these arguments.
+fn making(location: &Location, arguments: &str) -> String {
+    let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
+    // HOME may be root's then: no client of the user looks for a map there.
+    if is_under_sudo(|name| env::var_os(name)) {
+        SUDO.to_owned()
+    } else if location.home().map(usual).is_some_and(|map| map.is_file()) {
+        ELSEWHERE.to_owned()
+    } else {
+        format!("{MAKE} {}", door(arguments))
     }
 }
 
@@ -264,8 +262,7 @@ pub(super) fn plugins(command: &Path, arguments: &str) -> String {
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
-/// That HOME is another user's, as `sudo` may leave it, and the map is there: then nothing is
-/// served, and nothing else need be said.
+/// That HOME is another user's, as `sudo` may leave it, and the map is there.
 pub(crate) fn foreign_map(location: &Location) -> Option<String> {
     let has_map = |home: &&Path| location.file().starts_with(home);
     let owner = fs::metadata(location.home().filter(has_map)?).ok()?.uid();

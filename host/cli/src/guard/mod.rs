@@ -125,7 +125,7 @@ fn decide<'a>(
 /// key. The plugin's module shows the tool to no others. A missing map names nobody.
 pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
     let map = match map.current() {
-        Err(MapError::Missing { .. }) => return Ok(String::new()),
+        Err(MapError::Missing(_)) => return Ok(String::new()),
         map => map?,
     };
     let lines = names(&map).into_iter().map(|name| format!("{name}\n"));

@@ -33,7 +33,7 @@ pub(super) fn is_served(
     let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits).map_err(|why| untried(&why))?;
     let runtime = runtime(limits.running, || {}).map_err(|why| untried(&why))?;
-    let loader = Loader::new(ReadMap(Ok(Arc::clone(map))).into(), sandbox, limits);
+    let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
     let (secrets, location) = (Secrets::of(map), user.location());
     let one = (target.clone(), entry);
     let report = entry_report(map, one, false, &secrets, location, &loader);

@@ -319,7 +319,7 @@ fn fresh() -> Result<String, SetupError> {
 fn conceals(user: &User<'_>, text: &str, names: &[Option<&str>]) -> Result<(), SetupError> {
     let map = match user.map.current() {
         // What is no map has no keys.
-        Err(MapError::Missing { .. }) => return Ok(()),
+        Err(MapError::Missing(_)) => return Ok(()),
         read => read?,
     };
     let secrets = Secrets::of(&map);

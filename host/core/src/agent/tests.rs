@@ -1,4 +1,4 @@
-use super::{AgentName, BadAgentName};
+use super::AgentName;
 
 #[test]
 fn a_name_with_a_marketplace_means_the_plugins_agent_and_no_other() {
@@ -22,7 +22,7 @@ fn a_name_with_a_marketplace_means_the_plugins_agent_and_no_other() {
 fn an_agents_name_is_bounded_and_one_line() {
     let long = "a".repeat(AgentName::MAX_BYTES + 1);
     for name in ["", "a\nb", "a\0", "a\u{7f}", &long] {
-        assert_eq!(AgentName::try_from(name), Err(BadAgentName), "{name:?}");
+        assert!(AgentName::try_from(name).is_err(), "{name:?}");
     }
     for name in ["löwe", "my agent", &long[1..]] {
         assert_eq!(AgentName::try_from(name).as_deref(), Ok(name));

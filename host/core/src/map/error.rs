@@ -5,48 +5,28 @@ use keyhole_walk::{Distrust, SystemError, printable::printable};
 use std::path::PathBuf;
 
 /// Why the map cannot be used. The text is for the user at `keyhole check`: it may name the map's
-/// path, and never quotes the map. A caller over MCP gets only [`MapError::code`].
+/// path, which is the first of each, and never quotes the map. A caller over MCP gets only
+/// [`MapError::code`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MapError {
     /// There is no file.
+    #[error("there is no map at {}; create it, or name another with --map", printable(.0))]
+    Missing(PathBuf),
+    /// It cannot be opened or read, as the operating system says.
+    #[error("the map at {at} cannot be read: {1}; {then}", at = printable(.0), then = what_to_do(*.1))]
+    Unreadable(PathBuf, SystemError),
+    /// It has so many bytes, and so more than [`MAX_MAP_BYTES`].
     #[error(
-        "there is no map at {}; create it, or name another with --map",
-        printable(path)
+        "the map at {at} has {1} bytes, and at most {MAX_MAP_BYTES} are allowed; remove entries from it",
+        at = printable(.0)
     )]
-    Missing {
-        /// Where we looked for the map.
-        path: PathBuf,
-    },
-    /// It cannot be opened or read.
-    #[error("the map at {} cannot be read: {source}; {}", printable(path), what_to_do(*.source))]
-    Unreadable {
-        /// Where the map is.
-        path: PathBuf,
-        /// What the operating system says.
-        source: SystemError,
-    },
-    /// It is larger than [`MAX_MAP_BYTES`].
-    #[error(
-        "the map at {} has {size} bytes, and at most {MAX_MAP_BYTES} are allowed; remove entries from it",
-        printable(path)
-    )]
-    TooLarge {
-        /// Where the map is.
-        path: PathBuf,
-        /// Its size in bytes.
-        size: u64,
-    },
+    TooLarge(PathBuf, u64),
     /// Others could have changed the map, or put another in its place.
     #[error("{0}")]
     Untrusted(Distrust),
     /// Its text is not a valid map.
-    #[error("{}:{source}", printable(path))]
-    Parse {
-        /// Where the map is.
-        path: PathBuf,
-        /// The line and the reason.
-        source: MapMistake,
-    },
+    #[error("{at}:{1}", at = printable(.0))]
+    Parse(PathBuf, MapMistake),
 }
 
 impl MapError {
@@ -54,11 +34,8 @@ impl MapError {
     pub fn code(&self) -> Refusal {
         use SystemError::{Confined, Late, OutOfResources};
         match self {
-            Self::Missing { .. } => Refusal::MapMissing,
-            Self::Unreadable {
-                source: known @ (OutOfResources | Late | Confined),
-                ..
-            } => (*known).into(),
+            Self::Missing(_) => Refusal::MapMissing,
+            Self::Unreadable(_, known @ (OutOfResources | Late | Confined)) => (*known).into(),
             _ => Refusal::MapInvalid,
         }
     }
@@ -98,7 +75,8 @@ impl Lines {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {message}{}", .help.iter().map(|help| format!("; {help}")).collect::<String>())]
 pub struct MapMistake {
-    line: u32,
+    /// The line, from 1.
+    pub line: u32,
     /// What is wrong.
     pub message: String,
     /// What to write instead, if we know it.
@@ -113,11 +91,6 @@ impl MapMistake {
             message,
             help,
         }
-    }
-
-    /// The line of the mistake, from 1.
-    pub fn line(&self) -> u32 {
-        self.line
     }
 }
 

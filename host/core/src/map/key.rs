@@ -1,26 +1,19 @@
 //! What a caller must know to get a file. It is a secret, and is handled as one.
 
+use crate::agent::Malformed;
 use std::{
     fmt,
     hash::{Hash, Hasher},
 };
 use subtle::ConstantTimeEq;
 
-/// A well-formed key: 1 to 128 visible ASCII characters, the rule of
-/// "What a key is" in `wit/context.wit`.
-///
-/// It cannot be printed by accident: there is no `Display`, and `Debug` hides it.
+/// A well-formed key: see "What a key is" in `wit/context.wit`. It is not printed by accident.
 ///
 /// The time of a lookup in a map does not tell how close a wrong key came: two keys are compared
 /// in constant time, and a hash with a random seed (SipHash) decides which are compared at all.
 /// There is no `Borrow<str>`, which would bring back the plain comparison.
 #[derive(Clone, Eq)]
 pub struct Key(Box<str>);
-
-/// The text is no key. This contains nothing of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a key is 1 to 128 visible ASCII characters, no blanks")]
-pub struct BadKey;
 
 impl Key {
     /// The longest key, in characters; `wit/context.wit` says so.
@@ -34,9 +27,8 @@ impl Key {
     /// so few different ones once in 25,000 times.
     pub const STRONG_CHARS: u32 = 6;
 
-    /// Whether somebody could guess `text`, which need not be a key: it is shorter than
-    /// [`Self::STRONG_LEN`], or has fewer than [`Self::STRONG_CHARS`] different characters. No
-    /// rule can tell a random key from a phrase.
+    /// Whether somebody could guess `text`, which need not be a key, as far as the two numbers say.
+    /// No rule can tell a random key from a phrase.
     pub fn is_guessable(text: &str) -> bool {
         let seen = |seen, byte| seen | 1_u128 << (byte & 127);
         text.len() < Self::STRONG_LEN
@@ -50,12 +42,13 @@ impl Key {
 }
 
 impl TryFrom<&str> for Key {
-    type Error = BadKey;
+    type Error = Malformed;
 
-    fn try_from(text: &str) -> Result<Self, BadKey> {
+    fn try_from(text: &str) -> Result<Self, Malformed> {
         let fits = (1..=Self::MAX_LEN).contains(&text.len());
         let fits = fits && text.bytes().all(|byte| byte.is_ascii_graphic());
-        fits.then(|| Self(text.into())).ok_or(BadKey)
+        let malformed = "a key is 1 to 128 visible ASCII characters, no blanks";
+        fits.then(|| Self(text.into())).ok_or(Malformed(malformed))
     }
 }
 

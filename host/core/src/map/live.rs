@@ -10,15 +10,11 @@ use std::{
 
 /// The map of one [`Location`], shared by all calls.
 ///
-/// What [`LiveMap::current`] promises:
-///
-/// - **It is never stale.** Each call opens and reads the file, and compares it with the
-///   parsed one, byte by byte, so it relies on no clock. If the map is gone, unreadable or
-///   wrong, the answer is an error, and the earlier map is forgotten. NFS asks its server when
-///   a file is opened, unless it is mounted `nocto`.
+/// - **It is never stale.** Each call reads the file, and compares it with the parsed one, byte by
+///   byte. If the map is gone, unreadable or wrong, the earlier one is forgotten. NFS asks
+///   its server when a file is opened, unless it is mounted `nocto`.
 /// - **It is never half**, as far as a file that is saved in place can be read whole: see
-///   [`Walker::read_at_rest`]. A map that does not settle within a second is refused.
-/// - **It is not parsed twice**, as long as the file's content is the same.
+///   [`Walker::read_at_rest`].
 pub struct LiveMap<F = System> {
     location: Location,
     walker: Walker<F>,
@@ -55,8 +51,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         &self.location
     }
 
-    /// The map as it is now. This blocks: it reads files, and waits for up to a second
-    /// if the map is just being written.
+    /// The map as it is now. This blocks, for up to a second if the map is just being written.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
         self.current_in(&self.walker)
     }
@@ -91,7 +86,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// The map as it would be with `more` at its end. A map that is not there counts as empty.
     pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
         let mut bytes = match self.read(&self.walker, None) {
-            Err(MapError::Missing { .. }) => Vec::new(),
+            Err(MapError::Missing(_)) => Vec::new(),
             read => read?.0,
         };
         bytes.extend_from_slice(more.as_bytes());
@@ -108,25 +103,17 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         };
         let (bytes, stat) = read().map_err(|error| match error {
             WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
-            WalkError::System(SystemError::Missing) => MapError::Missing { path: path() },
-            WalkError::System(source) => MapError::Unreadable {
-                path: path(),
-                source,
-            },
+            WalkError::System(SystemError::Missing) => MapError::Missing(path()),
+            WalkError::System(error) => MapError::Unreadable(path(), error),
         })?;
-        let bytes = bytes.ok_or_else(|| {
-            let (path, size) = (path(), stat.size);
-            MapError::TooLarge { path, size }
-        })?;
+        let bytes = bytes.ok_or_else(|| MapError::TooLarge(path(), stat.size))?;
         Ok((bytes, stat))
     }
 
     /// The map as it would be with these bytes.
     pub fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
-        Map::parse(bytes, &self.location).map_err(|source| {
-            let path = self.location.file().to_owned();
-            MapError::Parse { path, source }
-        })
+        let parsed = Map::parse(bytes, &self.location);
+        parsed.map_err(|mistake| MapError::Parse(self.location.file().to_owned(), mistake))
     }
 }
 
@@ -148,8 +135,7 @@ where
         entry: &Entry,
         deadline: Instant,
     ) -> Result<Grant<F::Handle>, Refusal> {
-        let walker = self.walker.clone().until(deadline);
-        locate(&walker, map, entry).map_err(|error| error.code())
+        locate(&self.walker.clone().until(deadline), map, entry)
     }
 }
 

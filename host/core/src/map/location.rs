@@ -47,7 +47,6 @@ pub enum LocationError {
 impl Location {
     /// The map's location, whether there is a file or not: `named` if the user named one
     /// (`--map`), else `keyhole/context-map.toml` in the user's [`configuration`] directory.
-    /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
     pub fn find(
         named: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -67,9 +66,7 @@ impl Location {
         })
     }
 
-    /// A place where there is no map, whatever happens: for a server that does not know where
-    /// the user's is, and says so to each call.
-    #[must_use]
+    /// A place where there is no map: for a server that does not know where the user's is.
     pub fn nowhere() -> Self {
         Self {
             file: "/dev/null/context-map.toml".into(),
@@ -84,7 +81,6 @@ impl Location {
     }
 
     /// Where that is, in words that tell nothing of the user, for a log.
-    #[must_use]
     pub fn in_words(&self) -> &'static str {
         let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
         match self.home().map(usual) {

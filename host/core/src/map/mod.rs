@@ -11,13 +11,13 @@ mod location;
 mod reader;
 mod resolve;
 
-pub use binding::{BadBindingName, Binding, BindingName};
+pub use binding::{Binding, BindingName};
 use error::Lines;
 pub use error::{MapError, MapMistake};
-pub use key::{BadKey, Key};
+pub use key::Key;
 pub use live::LiveMap;
 pub use location::{Location, LocationError, configuration, home};
-pub use resolve::{Unresolved, locate};
+pub use resolve::locate;
 
 use crate::{agent::AgentName, grant::Grant, refusal::Refusal};
 use std::{
@@ -74,8 +74,7 @@ impl Entry {
         &self.path
     }
 
-    /// The largest file that may be returned, in bytes: the entry's own limit, else the
-    /// map's, else [`crate::limits::DEFAULT_MAX_BYTES`].
+    /// The largest file that may be returned, in bytes.
     pub fn max_bytes(&self) -> u64 {
         self.max_bytes
     }
@@ -137,7 +136,6 @@ impl Map {
     /// The key of the entry that names `agent`. None if no entry does, or more than one, or
     /// if it names the agent with a marketplace: nobody told from which one this agent is.
     /// Bindings do not count: their agents are those of one server.
-    #[must_use]
     pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
         let [(key, entry)] = self.entries_of(agent)[..] else {
             return None;
@@ -148,7 +146,6 @@ impl Map {
     }
 
     /// The entries that name `agent`, with their keys, in the order of the text.
-    #[must_use]
     pub fn entries_of(&self, agent: &AgentName) -> Vec<(&Key, &Entry)> {
         let mut entries = self.entries();
         entries.retain(|(_, entry)| entry.names(agent));
@@ -167,8 +164,7 @@ impl Map {
         bindings
     }
 
-    /// All keys with their entries, in the order of the text. Only for the user's own
-    /// `check`: a call must not learn of any entry but its own.
+    /// All keys with their entries, in the order of the text. A call must not learn of others.
     pub fn entries(&self) -> Vec<(&Key, &Entry)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(_, entry)| entry.place);

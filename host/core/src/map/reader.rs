@@ -107,14 +107,7 @@ impl Reader<'_> {
     fn entry(&self, name: &Name<'_>, value: &Value<'_>, default: u64) -> Read<(Key, Entry)> {
         let key = self.valid(name, Key::try_from(&**name.get_ref()))?;
         let entry = match value.get_ref() {
-            DeValue::String(_) => Entry {
-                path: self.path(value)?,
-                max_bytes: default,
-                agents: None,
-                withhold: false,
-                line: self.line(name),
-                place: name.span().start,
-            },
+            DeValue::String(_) => self.file(name, value, &DeTable::new(), default)?,
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
                 self.file(name, value, fields, default)?
@@ -149,7 +142,7 @@ impl Reader<'_> {
         Ok((valid, binding))
     }
 
-    /// The file of the entry or the binding that has these fields, and who may have it.
+    /// The file of an entry or binding that has these fields, or is a path, and who may have it.
     fn file(
         &self,
         name: &Name<'_>,
@@ -159,7 +152,8 @@ impl Reader<'_> {
     ) -> Read<Entry> {
         let help = Some("add a line: path = \"…\"");
         let none = || self.mistake(value, "this entry has no path", help);
-        let path = self.path(fields.get("path").ok_or_else(none)?)?;
+        let own = Some(value).filter(|value| value.get_ref().is_str());
+        let path = self.path(fields.get("path").or(own).ok_or_else(none)?)?;
         let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
         let withhold = optional(fields, "withhold", |value| match value.get_ref() {
             DeValue::Boolean(_) if !fields.contains_key("agents") => {
@@ -218,8 +212,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A path in a form that a map may contain. Whether it leads anywhere is only known
-    /// at each call.
+    /// A path in a form that a map may contain, wherever it leads.
     fn path(&self, value: &Value<'_>) -> Read<Box<str>> {
         let path = self.string(value)?;
         let (message, help) = if path.is_empty() {

@@ -8,34 +8,11 @@ use crate::{grant::Grant, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, SystemError, WalkError, Walked, Walker};
 use std::path::{Path, PathBuf};
 
-/// Why an entry leads to no file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(transparent)]
-pub enum Unresolved {
-    /// The map, the name or its place is refused.
-    Refused(#[from] Refusal),
-    /// The walk did not reach the file. For the user's own `check`, this says what others
-    /// could change.
-    Walk(#[from] WalkError),
-}
-
-impl Unresolved {
-    /// What a caller learns.
-    pub fn code(&self) -> Refusal {
-        match self {
-            Self::Refused(code) => *code,
-            Self::Walk(error) => error.into(),
-        }
-    }
-}
-
 /// The directory and the name that an entry stands for now.
 ///
-/// The path is walked once, from `/`, and the grant is for the directory in which the walk ends.
-/// The walk follows links that the user or root made, so that files kept by a dotfile manager just
-/// work. If the map has roots, the walk must have passed one of them: this compares the directories
-/// themselves, all of which are open, not their names. A hard link looks like any other file: a
-/// file that has a name inside a root is served, whatever other names it has.
+/// The path is walked once, from `/`, and the grant is for the directory in which the walk ends. If
+/// the map has roots, the walk must have passed one of them: this compares the directories
+/// themselves, all of which are open, not their names.
 ///
 /// # Errors
 /// What the walk says; [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a
@@ -44,22 +21,21 @@ pub fn locate<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
     entry: &Entry,
-) -> Result<Grant<F::Handle>, Unresolved> {
+) -> Result<Grant<F::Handle>, Refusal> {
     // The part after the last slash: `a.md/` and `a.md/.` are no Markdown names.
     if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
-        return Err(Refusal::NotMarkdown.into());
+        return Err(Refusal::NotMarkdown);
     }
     let path = map.expand(&entry.path)?;
     let file = walker.walk(&path, Policy::NAME)?;
-    // The guest checks this again. This check prevents a link that is called `a.md`
-    // from opening a directory such as `/etc` to the guest at all.
+    // A link that is called `a.md` must not open `/etc` to the guest, which checks this again.
     if !is_markdown(file.name.as_encoded_bytes()) {
-        return Err(Refusal::NotMarkdown.into());
+        return Err(Refusal::NotMarkdown);
     }
     if let Some(roots) = &map.roots
         && !is_in(walker, map, roots, &path, &file)?
     {
-        return Err(Refusal::OutsideRoot.into());
+        return Err(Refusal::OutsideRoot);
     }
     let name = file.name.into_string().map_err(|_| Refusal::NotMarkdown)?;
     Ok(Grant {
@@ -81,7 +57,7 @@ fn is_in<F: FileSystem>(
     roots: &[Box<str>],
     path: &Path,
     file: &Walked<F::Handle>,
-) -> Result<bool, Unresolved> {
+) -> Result<bool, Refusal> {
     let expanded = roots.iter().map(|root| map.expand(root));
     let mut roots = expanded.collect::<Result<Vec<PathBuf>, Refusal>>()?;
     roots.sort_by_key(|root| {

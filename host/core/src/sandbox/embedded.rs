@@ -3,8 +3,7 @@
 
 use wasmtime::{Engine, component::Component};
 
-/// The component as it was built, for readers who want to inspect it. What runs is the
-/// machine code that the same build made from these bytes.
+/// The component as it was built, to inspect. What runs is the machine code made from it.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.component.wasm"));
 
 /// What [`COMPONENT`] imports and exports, as WIT read from its bytes.

@@ -1,7 +1,4 @@
-//! The sandbox: one component, one call at a time in a store of its own.
-//!
-//! [`Sandbox::run`] is where the host hands over to the guest and takes the
-//! answer back. What the guest can reach is all in `reach`.
+//! The sandbox: one component, a store for each call. `reach` has all that a guest can reach.
 
 mod embedded;
 mod reach;
@@ -42,8 +39,7 @@ mod bindings {
     });
 }
 
-/// The component, loaded and linked, ready for calls. All calls share it. It holds code and
-/// no instance.
+/// The component, loaded and linked. All calls share it: it holds code and no instance.
 pub struct Sandbox {
     component: ContextLoaderPre<CallState>,
     limits: Limits,
@@ -54,8 +50,7 @@ pub struct Sandbox {
 #[error("cannot load the component: {0:#}{hint}", hint = limit(.0))]
 pub struct SandboxError(#[from] pub wasmtime::Error);
 
-/// The limit that kept the engine from its memory, in words. wasmtime's errors are texts, which
-/// end in the system's number.
+/// The limit that kept the engine from its memory. wasmtime's errors are texts.
 fn limit(error: &wasmtime::Error) -> &'static str {
     let text = format!("{error:#}");
     if text.ends_with("(os error 12)") {
@@ -153,8 +148,7 @@ impl Executor for Sandbox {
                 Refusal::Internal
             }
         };
-        // The deadline and its interrupt may already have passed, and no other interrupt
-        // may follow.
+        // The deadline and its interrupt may have passed, and no other may follow.
         if is_late() {
             return Err(Refusal::TimedOut);
         }

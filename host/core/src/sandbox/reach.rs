@@ -42,8 +42,7 @@ pub(super) struct CallState {
     pub(super) cause: Option<Refusal>,
 }
 
-/// Links the imports. `wasi:io` is left out although `types` names it: the guest does
-/// not stream, and a component that wants to is refused.
+/// Links the imports. `wasi:io` is left out: a component that wants to stream is refused.
 pub(super) fn link(linker: &mut Linker<CallState>) -> Result<()> {
     types::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     preopens::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
@@ -127,8 +126,7 @@ impl HostDescriptor for CallState {
         Ok(stat(kind, 0))
     }
 
-    /// Opens the granted name to read it, if it is a regular file that nobody else could
-    /// have changed, and has settled.
+    /// Opens the granted name to read it, if it has settled and nobody else could have changed it.
     fn open_at(
         &mut self,
         handle: Resource<Descriptor>,
@@ -235,19 +233,19 @@ impl types::Host for CallState {
             FileError::Trap(error) => return Err(error.into()),
             FileError::File(error) => error,
         };
-        Ok(match &error {
+        Ok(match error {
             WalkError::System(SystemError::Missing) => ErrorCode::NoEntry,
             WalkError::System(SystemError::Denied) => ErrorCode::Access,
             WalkError::System(SystemError::IsLink) => ErrorCode::Loop,
             WalkError::System(SystemError::NotAFile) => ErrorCode::NoSuchDevice,
             WalkError::System(SystemError::Busy) => ErrorCode::WouldBlock,
             WalkError::System(SystemError::Failed(_)) => ErrorCode::Io,
-            WalkError::System(SystemError::Late | SystemError::OutOfResources) => {
-                self.cause = Some(Refusal::from(&error));
+            error @ WalkError::System(SystemError::Late | SystemError::OutOfResources) => {
+                self.cause = Some(error.into());
                 ErrorCode::Io
             }
-            WalkError::System(SystemError::Confined) | WalkError::Untrusted(_) => {
-                self.cause = Some(Refusal::from(&error));
+            error @ (WalkError::System(SystemError::Confined) | WalkError::Untrusted(_)) => {
+                self.cause = Some(error.into());
                 ErrorCode::NotPermitted
             }
         })

@@ -1,5 +1,4 @@
-//! The folder of tickets: its mode says that it is the user's alone, and of several that
-//! remove a ticket, one succeeds.
+//! The folder of tickets, which is the user's alone. Of several that remove a ticket, one succeeds.
 #![expect(
     clippy::disallowed_methods,
     reason = "a plain name in the open folder of tickets; and the folder that the user names"
@@ -65,8 +64,7 @@ pub(super) fn remove(folder: &File, name: &str) {
     let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
 }
 
-/// Opens a ticket and removes it. [`SystemError::Missing`] means that there is none, or that
-/// another call had it.
+/// Opens a ticket and removes it. [`SystemError::Missing`]: there is none any more.
 pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;

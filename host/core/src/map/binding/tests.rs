@@ -1,6 +1,6 @@
 //! What a binding may be called.
 
-use super::{BadBindingName, BindingName};
+use super::BindingName;
 
 #[test]
 fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
@@ -8,6 +8,6 @@ fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
         assert_eq!(good.parse::<BindingName>().as_deref(), Ok(good));
     }
     for bad in ["", "A", "a_b", "a b", "é", "a\n", &"a".repeat(65)] {
-        assert_eq!(bad.parse::<BindingName>(), Err(BadBindingName), "{bad}");
+        assert!(bad.parse::<BindingName>().is_err(), "{bad}");
     }
 }

@@ -24,7 +24,7 @@ fn a_map_that_cannot_be_read_comes_with_what_to_do() {
         (SystemError::Denied, permissions),
     ] {
         let path = "map.toml".into();
-        let said = MapError::Unreadable { path, source }.to_string();
+        let said = MapError::Unreadable(path, source).to_string();
         let expected = format!("the map at map.toml cannot be read: {source}; {then}");
         assert_eq!(said, expected);
     }
@@ -38,6 +38,6 @@ fn a_mistake_names_its_line_and_what_to_write() {
     ] {
         let source = MapMistake::new(2, "no a".to_owned(), help);
         let path = "map.toml".into();
-        assert_eq!(MapError::Parse { path, source }.to_string(), said);
+        assert_eq!(MapError::Parse(path, source).to_string(), said);
     }
 }

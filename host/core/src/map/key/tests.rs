@@ -1,4 +1,4 @@
-use super::{BadKey, Key};
+use super::Key;
 
 #[test]
 fn a_key_is_1_to_128_visible_ascii_characters() {
@@ -6,7 +6,7 @@ fn a_key_is_1_to_128_visible_ascii_characters() {
         assert_eq!(Key::try_from(good).unwrap().expose(), good);
     }
     for bad in ["", &"k".repeat(129), "a b", "a\n", "\u{7f}", "clé"] {
-        assert_eq!(Key::try_from(bad), Err(BadKey), "{bad:?}");
+        assert!(Key::try_from(bad).is_err(), "{bad:?}");
     }
 }
 

@@ -25,7 +25,7 @@ fn mistake(text: &str) -> (String, String) {
         panic!("this was taken for a map: {text}")
     };
     (
-        format!("{} {}", error.line(), error.message),
+        format!("{} {}", error.line, error.message),
         error.help.unwrap_or_default(),
     )
 }
@@ -97,7 +97,7 @@ fn a_home_path_needs_a_home() {
     for text in ["[keys]\nk = '~/a.md'", "\nroots = ['~/a']"] {
         let error = Map::parse(text.as_bytes(), &location(None)).err().unwrap();
         let message = "~/ has no meaning here: HOME is not set to an absolute path";
-        assert_eq!((error.line(), &*error.message), (2, message));
+        assert_eq!((error.line, &*error.message), (2, message));
     }
 }
 
@@ -106,5 +106,5 @@ fn bytes_that_are_not_utf_8_are_shown_at_their_place() {
     let error = Map::parse(b"[keys]\nk\xff = 'a.md'", &location(None))
         .err()
         .unwrap();
-    assert_eq!(error.line(), 2);
+    assert_eq!(error.line, 2);
 }
