@@ -3,37 +3,18 @@
 //! serde_json looks at each byte of a text separately. For a document of 1 MiB, that was half of
 //! the host's work, so we escape it.
 
-use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
+use rmcp::model::ServerJsonRpcMessage;
 
-/// How an answer writes an empty text. It occurs nowhere else: inside a JSON string, a
-/// quote has a backslash before it.
+/// An empty text in an answer, and nothing else: in a JSON string, a quote has a backslash.
 const EMPTY_TEXT: &[u8] = br#""text":"""#;
 
-/// What serde_json writes for `answer`, as three parts: up to its text; the text, which has yet to
-/// be escaped; and the rest.
-pub(super) fn parts(
-    mut answer: ServerJsonRpcMessage,
-) -> serde_json::Result<(Vec<u8>, String, Vec<u8>)> {
-    let text = take_text(&mut answer).unwrap_or_default();
-    let mut head = serde_json::to_vec(&answer)?;
+/// What serde_json writes for `answer`: up to its empty text, and the rest.
+pub(super) fn around_text(answer: &ServerJsonRpcMessage) -> serde_json::Result<(Vec<u8>, Vec<u8>)> {
+    let mut head = serde_json::to_vec(answer)?;
     let mut places = head.windows(EMPTY_TEXT.len());
     let place = places.position(|window| window == EMPTY_TEXT);
     let tail = head.split_off(place.map_or(head.len(), |place| place + EMPTY_TEXT.len() - 1));
-    Ok((head, text, tail))
-}
-
-/// Takes the text out of an answer that has one, so that an empty one remains.
-fn take_text(answer: &mut ServerJsonRpcMessage) -> Option<String> {
-    let ServerJsonRpcMessage::Response(response) = answer else {
-        return None;
-    };
-    let ServerResult::CallToolResult(result) = &mut response.result else {
-        return None;
-    };
-    match result.content.as_mut_slice() {
-        [ContentBlock::Text(content)] => Some(std::mem::take(&mut content.text)),
-        _ => None,
-    }
+    Ok((head, tail))
 }
 
 /// Appends `text` to `out` as the inside of a JSON string: exactly the bytes that

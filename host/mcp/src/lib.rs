@@ -32,14 +32,12 @@ pub use tool::Surface;
 #[error("the session stopped by itself; please report it")]
 pub struct SessionError;
 
-/// Serves one session: reads requests from `stdin` and writes answers to `stdout`, one
-/// JSON-RPC message per line, and nothing else. `callers` says how the server learns
-/// who calls; `surface` says what a client sees and may call.
+/// Serves one session: reads requests from `stdin` and writes answers to `stdout`, one JSON-RPC
+/// message per line, and nothing else.
 ///
-/// When `stdin` ends, the session first answers the requests that it has received,
-/// for 5 seconds at most, and then ends. It ends at once if `stop` is ready. Unanswered
-/// requests are then left to the runtime. Shut the runtime down without waiting, because a
-/// read of standard input cannot be interrupted.
+/// When `stdin` ends, the session first answers the requests that it has received, for 5 seconds at
+/// most, and then ends. It ends at once if `stop` is ready. Shut the runtime down without waiting,
+/// because a read of standard input cannot be interrupted.
 pub async fn run_session<L, R, W>(
     loader: Arc<L>,
     callers: Caller,

@@ -11,8 +11,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
 
-/// The field of `_meta` in which Claude Code sends its id of a call. Its hooks get
-/// the same id. The calling model cannot choose it.
+/// Where Claude Code sends its id of a call. Its hooks get the same, and no model chooses it.
 pub(super) const CALL_ID: &str = "claudecode/toolUseId";
 
 /// What one line from the client is.
@@ -57,8 +56,7 @@ struct Meta<'a> {
     call_id: Option<&'a RawValue>,
 }
 
-/// Parses `line`. None means that it needs no answer, or that its id cannot be read: then nobody
-/// could tell what an answer is for.
+/// Parses `line`. None means that it needs no answer, or has no id to answer to.
 pub(super) fn read(line: &[u8]) -> Option<Message> {
     let line: Fields<'_> = object(str::from_utf8(line).ok()?.trim_ascii())?;
     // As in rmcp, params of another form count as none.

@@ -4,6 +4,7 @@
 //! So an answer finds its own request and no other, even if the client uses an id
 //! again. A cancelled request is no longer in this table, and neither is its answer.
 
+use keyhole_core::Content;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use std::{
     collections::BTreeMap,
@@ -28,14 +29,13 @@ struct Request {
     id: RequestId,
     /// Its share of the memory for requests, until it has an answer.
     room: Option<OwnedSemaphorePermit>,
-    /// The loader's permit for the document in the answer.
-    place: Option<OwnedSemaphorePermit>,
+    /// The document, whose place in the answer is empty.
+    content: Option<Content>,
     answer: Option<ServerJsonRpcMessage>,
 }
 
 impl PendingRequests {
-    /// Ignores poisoning: each change is one step, so a panic elsewhere leaves the table
-    /// consistent.
+    /// Ignores poisoning: each change is one step, so the table stays consistent.
     fn table(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -48,19 +48,19 @@ impl PendingRequests {
         let request = Request {
             id,
             room: Some(room),
-            place: None,
+            content: None,
             answer: None,
         };
         table.requests.insert(number, request);
         RequestId::Number(number)
     }
 
-    /// Keeps `place` until the answer to our `number` is written or dropped.
-    pub(super) fn keep(&self, number: &RequestId, place: OwnedSemaphorePermit) {
+    /// Keeps the document of the answer to our `number` until that is written or dropped.
+    pub(super) fn keep(&self, number: &RequestId, content: Content) {
         if let RequestId::Number(number) = number
             && let Some(request) = self.table().requests.get_mut(number)
         {
-            request.place = Some(place);
+            request.content = Some(content);
         }
     }
 
@@ -73,10 +73,8 @@ impl PendingRequests {
         let id = match &mut answer {
             ServerJsonRpcMessage::Response(answer) => &mut answer.id,
             ServerJsonRpcMessage::Error(answer) => answer.id.as_mut()?,
-            // The server sends no requests and no notifications.
-            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {
-                return None;
-            }
+            // The server sends nothing else.
+            _ => return None,
         };
         let RequestId::Number(number) = *id else {
             return None;
@@ -88,14 +86,10 @@ impl PendingRequests {
         Some((number, request.room.take()?))
     }
 
-    /// Removes the request with our `number`: returns its answer, and what to hold until that is
-    /// written. None means that it was cancelled.
-    pub(super) fn finish(
-        &self,
-        number: i64,
-    ) -> Option<(ServerJsonRpcMessage, Option<OwnedSemaphorePermit>)> {
+    /// Removes the request with our `number`: its answer, and the document in that, if any.
+    pub(super) fn finish(&self, number: i64) -> Option<(ServerJsonRpcMessage, Option<Content>)> {
         let request = self.table().requests.remove(&number)?;
-        Some((request.answer?, request.place))
+        Some((request.answer?, request.content))
     }
 
     /// Removes the request with the client's `id`, so that it is never answered,

@@ -9,9 +9,9 @@ use keyhole_core::{Caller, Content, Executor, Loader, Maps, Refusal, Target};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
         InitializeRequestParams, InitializeResult, ListToolsResult, MetaObject,
-        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, object,
     },
     service::RequestContext,
 };
@@ -70,9 +70,10 @@ impl<L: Load> Server<L> {
             Ok(Content { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
                 tool::refused(Refusal::TooLarge)
             }
-            Ok(Content { text, permit }) => {
-                self.pending.keep(&context.id, permit);
-                tool::document(text)
+            Ok(content) => {
+                self.pending.keep(&context.id, content);
+                // The transport puts the document in, as one text block, so that it is sent once.
+                CallToolResult::success(vec![ContentBlock::text("")])
             }
             Err(code) => tool::refused(code),
         }
@@ -83,15 +84,14 @@ impl<L: Load> Server<L> {
 fn server_info(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     let version = context.protocol_version()?;
     (!version.has_initialize()).then(|| {
-        MetaObject(tool::fields(json!({
+        MetaObject(object(json!({
             "io.modelcontextprotocol/serverInfo": { "name": NAME, "version": VERSION },
         })))
     })
 }
 
 impl<L: Load> ServerHandler for Server<L> {
-    /// Sends no `instructions`: clients show them to every agent, not only to the
-    /// one that holds a key.
+    /// Sends no `instructions`: clients show them to every agent.
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new(NAME, VERSION))
@@ -119,7 +119,7 @@ impl<L: Load> ServerHandler for Server<L> {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut tools = ListToolsResult::with_all_items(vec![self.surface.tool()]);
+        let mut tools = ListToolsResult::with_all_items(vec![self.surface.tool.clone()]);
         tools.meta = server_info(&context);
         Ok(tools)
     }

@@ -1,9 +1,8 @@
-//! The one tool: what a client sees of it and may ask of it, and its answers. It takes a key, or
-//! has one bound context.
+//! The one tool, which takes a key or has one bound context: what a client sees, and its answers.
 
 use super::message::object;
 use keyhole_core::{Binding, BindingName, Key, Refusal, Target, limits::MAX_CLAUDE_CHARS};
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -11,9 +10,8 @@ use std::sync::Arc;
 /// The tool's name.
 pub(super) const NAME: &str = "load_context";
 
-/// The model that may call the tool reads this text, so it says when to call, when
-/// not, and what to do next. It is the same for every user: nothing in it depends
-/// on the map. What to do on a refusal follows.
+/// What a model reads: when to call, when not, and what to do next. Nothing in it depends on the
+/// map. What to do on a refusal follows.
 const GENERAL: &str = "\
 Returns one private Markdown document, unchanged, for a key.
 
@@ -21,8 +19,7 @@ Call it only if your own instructions give you a key, and with that key only. \
 Never guess a key, change one, or ask for one. Use the document for your own task. \
 Pass neither the document nor the key on to any person, agent, tool or file.";
 
-/// The same for the tool of a bound server. The context's name and the map's own
-/// description stand between this and `BOUND_END`.
+/// The same for a bound server. The context's name and description stand before `BOUND_END`.
 const BOUND: &str = "\
 Returns one private Markdown document, unchanged. It takes no arguments: \
 this server has this one document";
@@ -49,17 +46,30 @@ fn what_to_do() -> String {
 /// agrees to what the server shows then. What it serves does follow the map.
 #[derive(Clone, Debug)]
 pub struct Surface {
-    tool: Tool,
+    pub(super) tool: Tool,
     /// What every call asks for. None means that each caller names a key.
     target: Option<Target>,
 }
 
 impl Surface {
     /// A caller names a key and gets the key's file.
-    #[must_use]
     pub fn general() -> Self {
+        let key = json!({
+            "type": "string",
+            "minLength": 1,
+            // This only tells the client; the loader refuses a longer key.
+            "maxLength": Key::MAX_LEN,
+            "description": "The key from your own instructions, exactly as it stands there.",
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": { "key": key },
+            "required": ["key"],
+            "additionalProperties": false,
+        });
+        let description = format!("{GENERAL}\n\n{}, without the key. {END}", what_to_do());
         Self {
-            tool: general(),
+            tool: tool("Load context", description, schema),
             target: None,
         }
     }
@@ -67,19 +77,16 @@ impl Surface {
     /// The context that the map calls `name`. Callers name no key. Without its `binding`, the map
     /// does not have it yet, or cannot be used. Then clients do not see the name either: it may
     /// be a key that the user put in the wrong place.
-    #[must_use]
     pub fn bound(name: &BindingName, binding: Option<&Binding>) -> Self {
         let tool = match binding {
-            Some(binding) => bound(Some(name), binding.title.as_deref(), binding.description.as_deref()),
+            Some(it) => bound(Some(name), it.title.as_deref(), it.description.as_deref()),
             None => bound(None, None, None),
         };
         let target = Some(Target::Bound(name.clone()));
         Self { tool, target }
     }
 
-    /// The context of `key`, which the operator names. The map says only which file the
-    /// key stands for.
-    #[must_use]
+    /// The context of `key`, which the operator names.
     pub fn to_key(name: &BindingName, key: Key) -> Self {
         Self {
             tool: bound(Some(name), None, None),
@@ -87,13 +94,7 @@ impl Surface {
         }
     }
 
-    /// The one tool.
-    pub(super) fn tool(&self) -> Tool {
-        self.tool.clone()
-    }
-
-    /// Parses the arguments of a call into what it asks for. The error says what to send, and
-    /// repeats no input.
+    /// What a call with these arguments asks for. The error says what to send, without any input.
     pub(super) fn parse_arguments(&self, arguments: &str) -> Result<Target, &'static str> {
         match &self.target {
             Some(target) => object::<NoArguments>(arguments)
@@ -114,25 +115,6 @@ struct NoArguments {}
 #[serde(deny_unknown_fields)]
 struct OneKey {
     key: String,
-}
-
-/// The tool that takes a key, as `tools/list` shows it.
-pub(super) fn general() -> Tool {
-    let key = json!({
-        "type": "string",
-        "minLength": 1,
-        // This only tells the client; the loader refuses a longer key.
-        "maxLength": Key::MAX_LEN,
-        "description": "The key from your own instructions, exactly as it stands there.",
-    });
-    let schema = json!({
-        "type": "object",
-        "properties": { "key": key },
-        "required": ["key"],
-        "additionalProperties": false,
-    });
-    let description = format!("{GENERAL}\n\n{}, without the key. {END}", what_to_do());
-    tool("Load context", description, schema)
 }
 
 /// The tool of a server with one context. Without its `name`, it shows nothing of it.
@@ -158,7 +140,7 @@ fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> 
 
 /// A tool with what both have in common.
 fn tool(title: &str, description: String, schema: Value) -> Tool {
-    Tool::new(NAME, description, Arc::new(fields(schema)))
+    Tool::new(NAME, description, Arc::new(rmcp::model::object(schema)))
         .with_title(title)
         .with_annotations(
             ToolAnnotations::new()
@@ -167,16 +149,9 @@ fn tool(title: &str, description: String, schema: Value) -> Tool {
                 .idempotent(true)
                 .open_world(false),
         )
-        .with_meta(MetaObject(fields(json!({
+        .with_meta(MetaObject(rmcp::model::object(json!({
             "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS,
         }))))
-}
-
-pub(super) fn fields(value: Value) -> JsonObject {
-    match value {
-        Value::Object(object) => object,
-        _ => JsonObject::new(),
-    }
 }
 
 /// Whether Claude Code would write this text to a file that the parent can read, instead of giving
@@ -185,18 +160,12 @@ pub(super) fn is_too_long_for_claude(text: &str) -> bool {
     text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
 }
 
-/// The answer with the document. It is one text block, so that the document is not sent twice.
-pub(super) fn document(text: String) -> CallToolResult {
-    CallToolResult::success(vec![ContentBlock::text(text)])
-}
-
 /// An error for the model: it may never see one of the protocol.
 pub(super) fn error(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// The call is refused. The text contains the code too, because some clients pass on
-/// only the text of an error.
+/// The call is refused. Some clients pass on only the text of an error, so that has the code.
 pub(super) fn refused(code: Refusal) -> CallToolResult {
     let mut result = error(code.to_string());
     result.structured_content = Some(json!({

@@ -114,10 +114,11 @@ where
                 return Ok(());
             };
             let mut to = to.lock().await;
-            let Some((answer, _place)) = pending.finish(number) else {
+            let Some((answer, content)) = pending.finish(number) else {
                 return Ok(());
             };
-            let (mut line, text, rest) = json::parts(answer)?;
+            let (mut line, rest) = json::around_text(&answer)?;
+            let text = content.as_ref().map_or("", |content| &content.text);
             // A piece may end within a character: escaping works on bytes.
             for piece in text.as_bytes().chunks(PIECE_BYTES) {
                 if line.len() >= PIECE_BYTES {

@@ -1,14 +1,16 @@
-use super::{escape, find_special, parts};
+use super::{around_text, escape, find_special};
 use proptest::prelude::*;
 use rmcp::model::{CallToolResult, ContentBlock, RequestId, ServerJsonRpcMessage, ServerResult};
 
 /// An answer to the request `id` is written as serde_json does.
 fn is_right(id: &str, text: &str) {
-    let result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    let result = ServerResult::CallToolResult(result);
-    let answer = ServerJsonRpcMessage::response(result, RequestId::String(id.into()));
-    let right = serde_json::to_vec(&answer).unwrap();
-    let (mut line, text, rest) = parts(answer).unwrap();
+    let answer = |text| {
+        let result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        let result = ServerResult::CallToolResult(result);
+        ServerJsonRpcMessage::response(result, RequestId::String(id.into()))
+    };
+    let right = serde_json::to_vec(&answer(text)).unwrap();
+    let (mut line, rest) = around_text(&answer("")).unwrap();
     escape(text.as_bytes(), &mut line);
     line.extend(rest);
     assert_eq!(line, right);
