@@ -23,7 +23,6 @@ pub const MARK: &str = "[withheld]";
 ///
 /// `known` are paths that the reader of the report knows, such as the folder of its session.
 /// A quotation inside such a path stays, and so does one inside the text of a heading.
-#[must_use]
 pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     let document = Document::read(document);
     let mut quoted = Vec::new();
@@ -55,7 +54,6 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
 }
 
 /// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
-#[must_use]
 pub fn has_few_values(document: &str) -> bool {
     let (_, words) = words(document, false);
     Document::read(document).values.len() * 10 < words.len()

@@ -4,8 +4,7 @@ use crate::words::Word;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// A number with fewer digits is compared as it is written: `47:11` and `4-711` are places in
-/// a file as well.
+/// A number with fewer digits is compared as written: `47:11` may be a place in a file.
 pub(crate) const LONG_NUMBER: usize = 6;
 
 /// A name of so many letters may have an ending, of at most so many, or a letter before it.

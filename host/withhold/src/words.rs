@@ -203,8 +203,7 @@ fn is_invisible(c: char) -> bool {
     !c.is_ascii_graphic() && !c.is_whitespace() && !is_private && is_mark()
 }
 
-/// Whether its script puts no blanks between words: Thai to Myanmar, Khmer, Chinese, Japanese.
-/// Then each letter counts as a word.
+/// Whether its script puts no blanks between words, as Thai or Chinese: each letter is a word.
 fn is_without_blanks(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
         || matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
