@@ -17,19 +17,14 @@ mod docs;
 mod examples;
 mod hostile;
 mod hostile_client;
-mod lifecycle;
 mod lines;
-mod live;
 mod macos;
 mod opens;
-mod places;
 mod plugin;
 mod questions;
 mod regressions;
-mod requests;
-#[cfg(target_os = "linux")]
-mod roots;
 mod secrecy;
+mod sessions;
 #[cfg(target_os = "linux")]
 mod streams;
 mod surface;

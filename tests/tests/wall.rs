@@ -1,5 +1,5 @@
 //! `serve` behind its wall, and on systems that lack a part of it. What a process can try there
-//! is in `host/wall/tests/wall`; what it can read, in `roots`.
+//! is in `host/wall/tests/wall`; what it can read, in `sessions/`.
 
 use keyhole_tests::{PATIENCE, World, lacking, skipped};
 use keyhole_wall::WallStatus;
@@ -130,27 +130,6 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
     let both = [&said["system_calls"], &said["roots"]];
     assert_eq!(both, [true; 2]);
     assert_eq!(walls(&world().map("[keys]\n"))["roots"], false);
-}
-
-/// The wall is made from the map, so without one that has roots there is less of it.
-#[test]
-fn a_map_that_gives_no_roots_at_the_start_is_said_once() {
-    for (map, begins) in [
-        (Some("[keys]\n"), "the map has no roots"),
-        (Some("keys = 1"), "map-invalid: "),
-        (None, "map-missing: "),
-    ] {
-        let world = map.map_or_else(World::new, |map| World::new().map(map));
-        let mut client = world.client();
-        // Also if the map is made later, with roots.
-        world.replace_map("roots = ['~/notes']\n[keys]\nk-1 = '~/notes/a.md'\n");
-        world.write("notes/a.md", "first");
-        client.load("k-1").is("first");
-        let said = client.ends_saying();
-        assert!(said.starts_with(&format!("keyhole: {begins}")), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(said.contains("restart"), "{said}");
-    }
 }
 
 fn walls(world: &World) -> Value {

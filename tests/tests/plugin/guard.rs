@@ -1,14 +1,36 @@
-//! Which calls the guard allows, which it denies, and which questions it does not answer.
+//! Which calls the guard allows, which it denies, and which questions it does not answer; and
+//! which answers it lets stand after a call.
 
-use super::{
-    AGENT, TOOL, ask, ask_of,
-    callers::{BOUND, UNBOUND, WRONG, data, user},
-    own_agent, own_server, question,
-};
+use super::{AGENT, TOOL, ask, ask_of, call, is_allowed, own_agent, own_server, question};
 use keyhole_core::AgentName;
-use keyhole_tests::World;
+use keyhole_tests::{MARKER, World};
 use serde_json::{Deserializer, Value, json};
-use std::fs;
+use std::{fs, path::PathBuf};
+
+pub(super) const BOUND: &str = "k-hunter2-bound-0123456789";
+pub(super) const UNBOUND: &str = "k-hunter2-unbound-01234567";
+pub(super) const WRONG: &str = "k-hunter2-wrong-0123456789";
+
+/// A user with one key for anyone and one for [`AGENT`], and the plugin's data
+/// folder. Servers require tickets if `ticketed`.
+pub(super) fn user(ticketed: bool) -> World {
+    let world = World::new()
+        .file("bound.md", "bound\n")
+        .file("unbound.md", "unbound\n")
+        .directory("data")
+        .map(format!(
+            "[keys]\n{BOUND} = {{ path = '~/bound.md', agents = ['{AGENT}', 'team:other'] }}\n\
+             {UNBOUND} = '~/unbound.md'\n"
+        ));
+    match ticketed {
+        true => world.plugin_data().argument("--require-ticket"),
+        false => world,
+    }
+}
+
+pub(super) fn data(world: &World) -> PathBuf {
+    world.path("data")
+}
 
 /// Each section has the expected answer, then rows of a field and its values. Each value in
 /// turn replaces that field of a good question; "gone" removes it.
@@ -206,4 +228,52 @@ fn a_guard_that_lacks_what_it_needs_denies() {
         let full = world.typed("keyhole guard <input >/dev/full").exits(2);
         assert!(full.stderr.contains("cannot be written"), "{full:?}");
     }
+}
+
+#[test]
+fn after_a_call_an_answer_that_our_server_did_not_give_is_taken_away() {
+    let world = user(true);
+    let mut client = world.client();
+    let is_taken = |said: &str| {
+        world.write("said", said);
+        let ran = world.typed("keyhole guard --after <said").exits(0);
+        let ran = ran.says_nothing_on_stderr();
+        assert!(!ran.stdout.contains(MARKER), "{ran:?}");
+        if ran.stdout.is_empty() {
+            return false;
+        }
+        let output = &ran.json()["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], "PostToolUse");
+        let instead = output["updatedToolOutput"].as_str().unwrap();
+        instead.starts_with("keyhole: this answer was not from Keyhole's server")
+    };
+    let answered = |id: &str| {
+        let mut said = question(id, AGENT, BOUND);
+        said["hook_event_name"] = "PostToolUse".into();
+        said["tool_response"] = json!(MARKER);
+        said
+    };
+    assert!(is_taken(&answered("toolu_1").to_string()));
+    is_allowed(&world, &question("toolu_2", AGENT, BOUND));
+    assert!(is_taken(&answered("toolu_2").to_string()));
+    is_allowed(&world, &question("toolu_3", AGENT, BOUND));
+    call(&mut client, json!({ "key": BOUND }), "toolu_3").is("bound\n");
+    // What cannot be read, or is about another call, does not use the receipt up.
+    for (field, value) in [
+        ("tool_name", json!("Read")),
+        ("hook_event_name", json!("PreToolUse")),
+        ("tool_use_id", json!("toolu_4")),
+        ("tool_use_id", json!(["toolu_3"])),
+    ] {
+        let mut other = answered("toolu_3");
+        other[field] = value;
+        assert!(is_taken(&other.to_string()), "{other}");
+    }
+    let good = answered("toolu_3").to_string();
+    assert!(is_taken("") && is_taken(&(good.clone() + &" ".repeat(16 << 20))));
+    world.write("said", &good);
+    let unset = "unset CLAUDE_PLUGIN_DATA; keyhole guard --after <said";
+    let _ = world.typed(unset).exits(0).mentions("updatedToolOutput");
+    assert!(!is_taken(&good));
+    client.end();
 }

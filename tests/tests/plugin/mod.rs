@@ -2,11 +2,10 @@
 //! itself.
 
 mod agents;
-mod callers;
 mod guard;
 pub(crate) mod launcher;
 mod own_agent;
-mod own_server;
+pub(crate) mod own_server;
 mod package;
 mod shell;
 
@@ -118,7 +117,7 @@ fn decision(ran: &Ran) -> String {
 }
 
 #[track_caller]
-fn is_allowed(world: &World, question: &Value) {
+pub(crate) fn is_allowed(world: &World, question: &Value) {
     let ran = ask(world, question).exits(0);
     assert_eq!(decision(&ran), "allow", "{ran:?}");
 }

@@ -1,12 +1,12 @@
 //! An agent of the user's own: its file starts a server that needs tickets, and the guard as a
 //! hook. Both are told one folder for the tickets.
 
-use super::{ask_of, call, decision, leave};
+use super::{call, leave};
 use crate::hostile::ground::fifo;
 use keyhole_core::ticket::LIFE;
 use keyhole_tests::{MARKER, World, without_start};
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, time::SystemTime};
+use std::{fs, time::SystemTime};
 
 const OWN: [&str; 4] = ["--bind", "reader", "--agent", "reader"];
 
@@ -35,33 +35,6 @@ fn user() -> World {
     world
         .arguments(OWN)
         .arguments(["--require-ticket", "--tickets", &folder])
-}
-
-#[track_caller]
-fn allows(world: &World, id: &str) {
-    let folder = folder(world);
-    let guard = [&["guard"], &OWN[..], &["--tickets", &folder]].concat();
-    let ran = ask_of(world, &guard, &question(id, "reader")).exits(0);
-    assert_eq!(decision(&ran), "allow", "{ran:?}");
-}
-
-#[test]
-fn a_call_that_its_own_guard_allowed_is_served_once_and_no_variable_moves_the_tickets() {
-    for (world, mut client) in World::in_each_protocol(|| user().after("umask 000")) {
-        // The server has made it, closed, and nothing else is in it.
-        for name in ["state", "state/keyhole", "state/keyhole/claude-code"] {
-            let found = fs::metadata(world.path(name)).unwrap();
-            assert_eq!(found.permissions().mode() & 0o777, 0o700);
-        }
-        let inside = fs::read_dir(folder(&world)).unwrap().flatten();
-        let inside: Vec<_> = inside.map(|found| found.file_name()).collect();
-        assert_eq!(inside, ["tickets"]);
-        call(&mut client, json!({}), "toolu_1").refused("caller-not-verified");
-        allows(&world, "toolu_1");
-        call(&mut client, json!({}), "toolu_1").is("the rules\n");
-        call(&mut client, json!({}), "toolu_1").refused("caller-not-verified");
-        client.end();
-    }
 }
 
 /// What the user reads if a call is refused.

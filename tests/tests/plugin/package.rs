@@ -2,9 +2,9 @@
 //! validation does not check.
 
 use super::{
-    AGENT, Package,
-    callers::{BOUND, data, user},
-    decision, dist, in_home, question, temporary,
+    AGENT, Package, decision, dist,
+    guard::{BOUND, data, user},
+    in_home, question, temporary,
 };
 use keyhole_tests::{Protocol, Ran, World, workspace};
 use serde_json::{Value, json};

@@ -53,21 +53,6 @@ fn no_argument_comes_back_whatever_is_wrong_with_it() {
     }
 }
 
-#[test]
-fn a_server_says_no_name_that_it_was_given() {
-    let world = || World::new().map(format!("[keys]\n{KEY} = '~/a.md'\n"));
-    for (arguments, exit) in [
-        (&["serve", "--bind", KEY][..], 0),
-        (&["serve", "--require-wall", "--bind", KEY], 1),
-        (&["serve", "--map", KEY, "--bind", "a"], 0),
-        (&["serve", "--require-wall", "--map", KEY], 1),
-    ] {
-        let ran = conceals(world().run(arguments).says("").exits(exit));
-        assert_ne!(ran.stderr, "", "{arguments:?}");
-    }
-    let _ = conceals(world().run(["serve", "--agent", KEY]).says("").exits(0));
-}
-
 /// Two maps that differ only in a key's length and marks look the same.
 #[test]
 fn check_tells_neither_a_keys_length_nor_its_marks() {
