@@ -89,12 +89,7 @@ impl Machine {
         self.root(version).join("server").join(own())
     }
 
-    /// With the real program as this machine's own server of `v1`.
-    pub(crate) fn real(self) -> Self {
-        self.make_real("v1");
-        self
-    }
-
+    /// With the real program as this machine's own server of `version`.
     pub(crate) fn make_real(&self, version: &str) {
         // The built program itself may be in a place that only root can enter.
         copy_program(&self.server(version));

@@ -6,47 +6,91 @@
 pub(crate) mod machine;
 
 use super::mode;
+use crate::sessions::{each_file, has};
 use keyhole_tests::{NOBODY, Ran, skipped};
 use machine::{Machine, own, real, servers};
 use rustix::process::geteuid;
-use sha2::{Digest as _, Sha256};
-use std::{
-    collections::BTreeSet,
-    env, fs,
-    os::unix::fs::{MetadataExt as _, chown},
-    path::Path,
-    process::Command,
-    thread,
-};
+use std::{collections::BTreeSet, env, fs, path::Path, process::Command, thread};
 
 /// Every command that the launcher runs in an installation.
 const COMMANDS: [&str; 6] = ["cmp", "sha256sum", "mkdir", "cp", "mv", "rm"];
 
-const DAMAGED: &str = "the program in this copy of the plugin is damaged; reinstall the plugin";
+each_file! {
+    "plugin/launcher", play;
+    fn a_damaged_program_is_found_before_a_version_counts_as_installed();
+    fn a_data_folder_that_is_not_named_not_made_or_read_only_is_one_clear_line();
+    fn a_full_disk_is_one_clear_line_and_leaves_nothing();
+    fn a_guard_that_cannot_be_run_denies();
+    fn a_program_that_is_not_there_or_may_not_be_run_is_one_clear_line();
+    fn a_program_that_the_system_kills_or_cannot_load_is_one_clear_line();
+    fn each_version_runs_its_own_program_in_its_own_folder_whatever_is_installed();
+    fn nothing_in_the_data_folder_is_run_whoever_put_it_there();
+    fn on_android_it_says_that_this_is_not_supported();
+    fn on_windows_it_says_where_to_run_the_client();
+}
 
-#[test]
-fn each_version_runs_its_own_program_in_its_own_folder_whatever_is_installed() {
-    let machine = Machine::new();
-    machine.runs("v1");
-    assert!(machine.installed().is_empty());
-    machine.installs("v1");
-    assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
-    // The next session finds all as it should be, and writes nothing.
-    let number = || {
-        fs::metadata(machine.data().join("manifest.sha256"))
-            .unwrap()
-            .ino()
-    };
-    let before = number();
-    machine.installs("v1");
-    assert_eq!(number(), before);
-    // A session from before an upgrade goes on.
-    machine.release("v2");
-    machine.installs("v2");
-    machine.runs("v1");
-    machine.runs("v2");
-    machine.installs("v1");
-    machine.runs("v2");
+/// A file has, line by line, a method of [`Machine`] with what it gets, or
+///
+/// ```text
+/// # TEXT                          why
+/// $ COMMAND                       what a shell does in the folder of the machine
+/// start VERSION ARGUMENTS ⇒ STATUS TEXT
+///                                 what it says, or if there is no TEXT, nothing on standard output
+/// data FOLDER                     where the data folder is from here on; or `nobody` starts all
+/// ====                            another machine
+/// ```
+fn play(text: &str) {
+    text.split("\n====\n").for_each(play_on_one);
+}
+
+fn play_on_one(text: &str) {
+    let mut machine = Machine::new();
+    let system = Ran::of(Command::new("uname").arg("-sm"), b"").stdout;
+    let text = text.replace("OWN", own()).replace("SYSTEM", system.trim());
+    for line in text.replace("NOBODY", &NOBODY.to_string()).lines() {
+        // Seen if the test fails.
+        println!("{line}");
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "" | "#" => {}
+            "needs" if has(rest) => {}
+            "needs" => return,
+            "release" => machine.release(rest),
+            "sum" => machine.sum(rest),
+            "real" => machine.make_real("v1"),
+            "runs" => machine.runs(rest),
+            "installs" => machine.installs(rest),
+            "refuses" => machine.refuses(rest),
+            "fails" => machine.fails(rest),
+            "data" => machine = machine.with_data(rest.into()),
+            "nobody" => machine.nobody = geteuid().is_root(),
+            "shim" => {
+                let (command, script) = rest.split_once(' ').unwrap();
+                machine.shim(command, script);
+            }
+            "$" => {
+                let mut shell = Command::new("sh");
+                let done = shell
+                    .args(["-ec", rest])
+                    .current_dir(machine.temp.path())
+                    .status();
+                assert!(done.unwrap().success());
+            }
+            _ => {
+                let (arguments, expected) = rest.split_once(" ⇒ ").unwrap();
+                let arguments: Vec<_> = arguments.split(' ').collect();
+                let (status, says) = expected.split_once(' ').unwrap_or((expected, ""));
+                let ran = machine.start(arguments[0], &arguments[1..]);
+                let ran = ran.exits(status.parse().unwrap());
+                let is_said = if says.is_empty() {
+                    ran.stdout.is_empty()
+                } else {
+                    (ran.stdout.clone() + &ran.stderr).contains(says)
+                };
+                assert!(is_said, "{ran:?}");
+            }
+        }
+    }
 }
 
 /// Each program that the script runs takes as long as all the rest of it. Times would
@@ -165,61 +209,6 @@ fn each_system_gets_its_own_program() {
     }
 }
 
-#[test]
-fn a_program_that_is_not_there_or_may_not_be_run_is_one_clear_line() {
-    let machine = Machine::new();
-    mode(&machine.server("v1"), 0o644);
-    machine.fails(&format!(
-        "server/{} in the plugin's folder may not be run: run chmod u+x on it, or, if its file \
-         system is mounted noexec, keep the plugin on another",
-        own()
-    ));
-    mode(&machine.server("v1"), 0o744);
-    machine.installs("v1");
-
-    fs::remove_file(machine.server("v1")).unwrap();
-    let system = Ran::of(Command::new("uname").arg("-sm"), b"").stdout;
-    machine.fails(&format!(
-        "this copy of the plugin holds no program for this system ({}); install a release of it",
-        system.trim()
-    ));
-    machine.shim("uname", "echo Plan9 mips");
-    machine.fails("there is no program for this system (Plan9 mips)");
-}
-
-/// Git's shell, and Cygwin's. The client may name the data folder as Windows does.
-#[test]
-fn on_windows_it_says_where_to_run_the_client() {
-    let machine = Machine::new();
-    fs::remove_file(machine.server("v1")).unwrap();
-    let line = "Windows: in WSL2, where Linux's walls should stand; we have not run it there";
-    for system in ["MINGW64_NT-10.0-26100", "MSYS_NT-10.0", "CYGWIN_NT-10.0"] {
-        machine.shim("uname", &format!("echo {system}"));
-        machine.fails(line);
-    }
-    let machine = machine.with_data("C:/Users/me/data".into());
-    machine.fails(line);
-}
-
-#[test]
-fn a_damaged_program_is_found_before_a_version_counts_as_installed() {
-    let machine = Machine::new();
-    machine.release("v2");
-    machine.installs("v2");
-    fs::write(machine.root("v1").join("server/other"), "").unwrap();
-    machine.sum("v1");
-    fs::write(machine.server("v1"), "#!/bin/sh\necho evil\n").unwrap();
-    machine.refuses(DAMAGED);
-    // A power cut can leave a file without its content.
-    fs::write(machine.server("v1"), "").unwrap();
-    machine.fails(DAMAGED);
-    // The manifest is missing.
-    machine.release("v3");
-    fs::remove_file(machine.root("v3").join("manifest.sha256")).unwrap();
-    let ran = machine.start("v3", &["install"]).says("").exits(1);
-    assert_eq!(ran.stderr, format!("keyhole: {DAMAGED}\n"));
-}
-
 /// Small systems lack `cmp`. Without a program for sums, nothing is damaged.
 #[test]
 fn without_a_program_that_it_needs_it_works_or_names_that() {
@@ -245,116 +234,6 @@ fn without_a_program_that_it_needs_it_works_or_names_that() {
             );
         }
     }
-}
-
-#[test]
-fn nothing_in_the_data_folder_is_run_whoever_put_it_there() {
-    let machine = Machine::new();
-    fs::create_dir_all(machine.data().join("server")).unwrap();
-    let sum = Sha256::digest(fs::read(machine.server("v1")).unwrap());
-    for name in [
-        &format!("keyhole-{sum:x}"),
-        "start.sh",
-        &format!("server/{}", own()),
-    ] {
-        let planted = machine.data().join(name);
-        fs::write(&planted, "#!/bin/sh\necho evil\n").unwrap();
-        mode(&planted, 0o777);
-    }
-    let manifest = machine.data().join("manifest.sha256");
-    fs::copy(machine.root("v1").join("manifest.sha256"), manifest).unwrap();
-    mode(&machine.data(), 0o777);
-    machine.start("v1", &["install"]).says("").exits(0);
-    machine.runs("v1");
-}
-
-#[test]
-fn a_guard_that_cannot_be_run_denies() {
-    let machine = Machine::new();
-    machine.replace_server("v1", own(), "#!/nonexistent\n");
-    for guard in [&["guard"][..], &["guard", "--after"]] {
-        machine.start("v1", guard).says("").exits(2);
-    }
-    let exit = machine.start("v1", &["serve"]).says("").exit;
-    assert_ne!(exit, Some(0));
-}
-
-#[test]
-fn a_full_disk_is_one_clear_line_and_leaves_nothing() {
-    let full = "head -c 9 \"$1\" >\"$2\"; echo 'No space left on device' >&2; exit 1";
-    for (command, script) in [("cp", full), ("mv", "exit 1")] {
-        let machine = Machine::new();
-        machine.shim(command, script);
-        machine.refuses("the plugin's data folder cannot be written to; is the disk full, or the folder read-only?");
-        assert_eq!(machine.installed(), ["tickets"]);
-        machine.remove_shims();
-        machine.installs("v1");
-    }
-}
-
-#[test]
-fn a_data_folder_that_is_not_named_not_made_or_read_only_is_one_clear_line() {
-    let machine = Machine::new();
-    let line = "keyhole: the client did not say where the plugin's data folder is\n";
-    for data in ["", "relative", "${CLAUDE_PLUGIN_DATA}"] {
-        for (command, status) in [("serve", 1), ("guard", 2)] {
-            let start = machine.root("v1").join("start.sh");
-            let ran = Ran::of(Command::new("sh").arg(start).args([data, command]), b"");
-            assert_eq!(ran.says("").exits(status).stderr, line);
-        }
-    }
-    fs::write(machine.data(), "").unwrap();
-    machine.refuses("the plugin's data folder cannot be made");
-
-    let mut machine = Machine::new().real();
-    fs::create_dir(machine.data()).unwrap();
-    if geteuid().is_root() {
-        // Permissions do not stop root.
-        machine.nobody = true;
-        chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    mode(&machine.data(), 0o500);
-    machine.refuses(
-        "the folder that Keyhole keeps tickets in cannot be used: the operating system denies it",
-    );
-    mode(&machine.data(), 0o700);
-    machine.installs("v1");
-    // Now all is there already.
-    mode(&machine.data(), 0o500);
-    machine.installs("v1");
-    mode(&machine.data(), 0o700);
-}
-
-/// As macOS kills what is in quarantine, or has a broken signature.
-#[test]
-fn a_program_that_the_system_kills_or_cannot_load_is_one_clear_line() {
-    for (script, status) in [("#!/bin/sh\nkill -9 $$\n", 137), ("#!/nonexistent\n", 126)] {
-        let machine = Machine::new();
-        machine.replace_server("v1", own(), script);
-        let ran = machine.start("v1", &["install"]).says("").exits(1);
-        let line = "keyhole: the program in this copy of the plugin cannot be run (status ";
-        let (_, said) = ran.stderr.split_once(line).unwrap();
-        // Shells differ in what they report of a missing interpreter.
-        let reported = said.split_once(')').unwrap().0.parse::<u8>().unwrap();
-        let is_missing = (status, reported) == (126, 127);
-        assert!(reported == status || is_missing, "{ran:?}");
-        assert!(said.contains("xattr -dr com.apple.quarantine"), "{ran:?}");
-        assert_eq!(machine.manifest(), b"");
-    }
-}
-
-/// There, the kernel would end the program without a word.
-#[cfg(target_os = "linux")]
-#[test]
-fn on_android_it_says_that_this_is_not_supported() {
-    let machine = Machine::new();
-    let script = machine.root("v1").join("start.sh");
-    let text = fs::read_to_string(&script).unwrap();
-    let androids = "/system/bin/app_process";
-    assert!(text.contains(androids));
-    fs::write(&script, text.replace(androids, "/")).unwrap();
-    machine
-        .fails("Android is not supported: its kernel ends programs for calls that this one makes");
 }
 
 /// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
