@@ -73,7 +73,7 @@ impl From<io::Error> for StartError {
 
 impl From<SandboxError> for StartError {
     fn from(error: SandboxError) -> Self {
-        Self::new(Refusal::Internal, &error)
+        Self(error.code(), error.to_string())
     }
 }
 

@@ -108,17 +108,22 @@ fn with_few_threads_a_server_ends_in_order_or_answers_what_is_missing() {
     }
     let mut world = world().run_by(54_330);
     let mut outcomes = Vec::new();
+    // Shells do not agree on the option's name.
+    let at_most = |most: u32| {
+        format!("if (ulimit -u 100) 2>/dev/null; then ulimit -u {most}; else ulimit -p {most}; fi")
+    };
     for most in [1, 2, 3, 4, 5, 6, 8, 10, 16, 100] {
-        // Shells do not agree on the option's name.
-        world = world.after(&format!(
-            "if (ulimit -u 100) 2>/dev/null; then ulimit -u {most}; else ulimit -p {most}; fi"
-        ));
+        world = world.after(&at_most(most));
         let place = format!("{most} threads");
         outcomes.push(outcome(world.serve(), 0, &place));
     }
     for expected in [Outcome::DidNotStart, Outcome::Served] {
         assert!(outcomes.contains(&expected), "{outcomes:?}");
     }
+    let words = "setup claude-code --bind a --file ~/a/b/c/d/e/f/a.md --dry-run";
+    let world = world.after(&at_most(1));
+    let ran = world.run(words.split(' ')).exits(1);
+    assert!(ran.stderr.contains("threads"), "{ran:?}");
 }
 
 /// A new thread for calls needs a stack for its signals. wasmtime panics without one.
@@ -160,5 +165,8 @@ fn without_the_memory_that_the_engine_needs_each_command_names_the_limit() {
             }
             let _ = ran.exits(1).only_complains(limit);
         }
+        let input = br#"{"hook_event_name":"SubagentStart","agent_id":"a3f29c07b1d4e8560","agent_type":"a"}"#;
+        let ran = world.run_with(["inject"], input).exits(0);
+        assert!(ran.stdout.contains("out-of-resources: "), "{ran:?}");
     }
 }

@@ -3,7 +3,8 @@
 use crate::{
     check::{LONG, ReadMap, Secrets, entry_report},
     inject::MAX_DOCUMENT,
-    resources::runtime,
+    resources::{make_threads, runtime},
+    start::StartError,
 };
 use keyhole_core::{
     Key, Loader, Map, Refusal, Target,
@@ -11,7 +12,7 @@ use keyhole_core::{
     sandbox::Sandbox,
 };
 use keyhole_setup::{Request, User};
-use std::{fmt::Display, sync::Arc};
+use std::sync::Arc;
 
 /// Whether the file reaches whom it is for with this map.
 ///
@@ -29,10 +30,11 @@ pub(super) fn is_served(
         _ => None,
     };
     let (entry, target) = found.zip(target).ok_or("the map has no entry for it")?;
-    let untried = |why: &dyn Display| format!("the file cannot be tried: {why}");
+    let untried = |why: StartError| format!("the file cannot be tried: {why}");
     let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits).map_err(|why| untried(&why))?;
-    let runtime = runtime(limits.running, || {}).map_err(|why| untried(&why))?;
+    let sandbox = Sandbox::embedded(limits).map_err(|why| untried(why.into()))?;
+    let runtime = runtime(limits.running, || {}).map_err(|why| untried(why.into()))?;
+    make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
     let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
     let (secrets, location) = (Secrets::of(map), user.location());
     let one = (target.clone(), entry);

@@ -45,10 +45,21 @@ pub struct Sandbox {
     limits: Limits,
 }
 
-/// Why the component could not be made ready: an error of the build, not of a user's file.
+/// Why the component could not be made ready: a limit of the system's, or an error of the build.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot load the component: {0:#}{hint}", hint = limit(.0))]
 pub struct SandboxError(#[from] pub wasmtime::Error);
+
+impl SandboxError {
+    /// What a caller learns.
+    pub fn code(&self) -> Refusal {
+        if limit(&self.0).is_empty() {
+            Refusal::Internal
+        } else {
+            Refusal::OutOfResources
+        }
+    }
+}
 
 /// The limit that kept the engine from its memory. wasmtime's errors are texts.
 fn limit(error: &wasmtime::Error) -> &'static str {
