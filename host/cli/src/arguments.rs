@@ -21,8 +21,8 @@ use std::{
 #[command(name = "keyhole", bin_name = "keyhole", version, about, long_about)]
 #[command(after_help = "\
 Examples:
-  keyhole check                      would every key in my map load?
   keyhole setup                      give an agent its file
+  keyhole check                      would every key in my map load?
 
 The map is $XDG_CONFIG_HOME/keyhole/context-map.toml, or
 ~/.config/keyhole/context-map.toml if that variable is not set.")]
@@ -33,33 +33,6 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the tool `load_context` over MCP on standard input and output
-    #[command(after_help = "\
-An MCP client starts this command: put it into the client's configuration.
-A call reads the map again if the map has changed; no restart is needed.
-
-On Linux the process first gives up all rights except reading beneath the map's roots:
-it can write nothing, start no program and reach no network and no other process,
-whatever happens to it. If the map has no roots, or the system cannot do all of that,
-it says so. If you change the roots, restart it. `keyhole check` shows what it can do.
-
-Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start or
-fails before that.")]
-    Serve(Serve),
-
-    /// Say for each entry in the map whether it would load, and if not, why
-    #[command(after_help = "\
-It prints no key and no key's length: the line in the map says which entry is meant.
-
-Examples:
-  keyhole check
-  keyhole check --map ./team-map.toml --json
-  keyhole check -q || echo wrong
-
-Exit codes: 0 everything would load, and only for whom the map names; 1 something would
-not, a key can be guessed, or an agent's server serves anybody; 2 no map, or an invalid one.")]
-    Check(Check),
-
     /// Give an agent its file: configure a client, or print what the client needs
     #[command(after_help = "\
 Without arguments, it asks for the client and the file. In a terminal, it then shows each
@@ -79,28 +52,64 @@ Exit codes: 0 written or printed; 1 not, and standard error says why, for exampl
 key would be shown.")]
     Setup(setup::Arguments),
 
-    /// Decide, as a hook of Claude Code, whether a call may be made
+    /// Say for each entry in the map whether it would load, and if not, why
     #[command(after_help = "\
+It prints no key and no key's length: the line in the map says which entry is meant.
+
+Examples:
+  keyhole check
+  keyhole check --map ./team-map.toml --json
+  keyhole check -q || echo wrong
+
+Exit codes: 0 everything would load, and only for whom the map names; 1 something would
+not, a key can be guessed, or an agent's server serves anybody; 2 no map, or an invalid one.")]
+    Check(Check),
+
+    /// Serve the tool `load_context` over MCP on standard input and output
+    #[command(after_help = "\
+An MCP client starts this command: put it into the client's configuration.
+A call reads the map again if the map has changed; no restart is needed.
+
+On Linux the process first gives up all rights except reading beneath the map's roots:
+it can write nothing, start no program and reach no network and no other process,
+whatever happens to it. If the map has no roots, or the system cannot do all of that,
+it says so. If you change the roots, restart it. `keyhole check` shows what it can do.
+
+Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start or
+fails before that.")]
+    Serve(Serve),
+
+    /// Print the imports and exports of the component that reads, as WIT, with its SHA-256
+    #[command(after_help = "\
+They are read from the component's bytes: they are all that it can reach.
+
+Exit codes: 0 printed, 1 not.")]
+    Contract,
+
+    /// Decide, as a hook of Claude Code, whether a call may be made
+    #[command(
+        hide = true,
+        after_help = "\
 Reads a PreToolUse question on standard input and answers on standard output.
 If it allows the call, it leaves a ticket for the server. Without --bind, it decides
 for the Claude Code plugin, and leaves the ticket in CLAUDE_PLUGIN_DATA.
 
-Exit codes: 0 decided, 2 denied because of an error.")]
+Exit codes: 0 decided, 2 denied because of an error."
+    )]
     Guard(Guard),
 
-    /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, for the install of the Claude Code plugin
-    #[command(hide = true)]
-    Tickets,
-
     /// Hand a subagent its file when it starts, as a hook of Claude Code
-    #[command(after_help = "\
+    #[command(
+        hide = true,
+        after_help = "\
 Reads a SubagentStart hook's input on standard input. If exactly one entry of the map
 names the agent in `agents`, it answers with that file, of up to 10,000 characters;
 else with a text that tells the agent to stop. The agent gets it without a key and
 without a call. `keyhole setup claude-code --inject AGENT --file FILE` writes the
 settings.
 
-Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
+Exit codes: 0 answered, or another event; 1 no answer because of an error."
+    )]
     Inject(MapArg),
 
     /// Take out of an agent's report what quotes its file, for the Claude Code plugin
@@ -113,16 +122,13 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
         stop: bool,
     },
 
+    /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, for the install of the Claude Code plugin
+    #[command(hide = true)]
+    Tickets,
+
     /// Print the agents that the map names, for the Claude Code plugin
     #[command(hide = true)]
     Agents(MapArg),
-
-    /// Print the imports and exports of the component that reads, as WIT, with its SHA-256
-    #[command(after_help = "\
-They are read from the component's bytes: they are all that it can reach.
-
-Exit codes: 0 printed, 1 not.")]
-    Contract,
 }
 
 // Not a doc comment: clap would print it as the help of `guard`.
