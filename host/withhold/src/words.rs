@@ -178,8 +178,10 @@ fn fold(c: char, start: usize, letters: &mut String) {
         return add(digit);
     }
     decompose_compatible(c, |c| {
-        // By way of the capital: ß and SS are then the same, and so are both small sigmas.
-        let folded = c.to_uppercase().flat_map(char::to_lowercase);
+        // By way of the capital: ß and SS are then the same, and so are both small sigmas. Before
+        // that, by way of the small letter: a capital ß is its own capital.
+        let folded = c.to_lowercase().flat_map(char::to_uppercase);
+        let folded = folded.flat_map(char::to_lowercase);
         let folded = folded.filter(|c| c.is_alphanumeric() && !is_combining_mark(*c));
         let mut shapes = SHAPES.as_chunks().0.iter();
         let shape = |c| shapes.find(|[from, _]| *from == c).map_or(c, |[_, to]| *to);
@@ -253,16 +255,21 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 }
 
 /// `&#233;`, `&#xe9;`, `&eacute;`. An accent does not count, so the letter before its name does.
-/// Other names are punctuation, or not worth a table.
+/// Other names are two letters in one, nothing that a reader sees, punctuation, or not worth a
+/// table.
 fn entity(rest: &str) -> Option<(char, usize)> {
     let size = rest.bytes().take(16).position(|byte| byte == b';')?;
     let (name, accent) = (rest.get(1..size)?, rest.get(2..size)?);
     let mut accents = "acute caron cedil circ grave ring slash tilde uml".split(' ');
-    let code = match (name.strip_prefix("#x"), name.strip_prefix('#')) {
+    let hex = name.strip_prefix("#x").or(name.strip_prefix("#X"));
+    let code = match (hex, name.strip_prefix('#')) {
         (Some(digits), _) => u32::from_str_radix(digits, 16).ok()?,
         (_, Some(digits)) => digits.parse().ok()?,
         _ if accents.any(|known| known == accent) => name.chars().next()?.into(),
-        _ if name == "shy" => 0xad,
+        _ if matches!(name, "shy" | "zwj" | "zwnj" | "NoBreak" | "ZeroWidthSpace") => 0xad,
+        _ if name == "szlig" => 'ß'.into(),
+        _ if matches!(name, "aelig" | "AElig") => 'æ'.into(),
+        _ if matches!(name, "oelig" | "OElig") => 'œ'.into(),
         _ => Some(0x20).filter(|_| name.bytes().all(|byte| byte.is_ascii_alphanumeric()))?,
     };
     Some((char::from_u32(code)?, size + 1))
