@@ -6,11 +6,13 @@
 //! WORD = TEXT            what WORD stands for from here on; HOME is the home
 //! == PATH                a file, with its lines below, up to an empty one; `map` is the map; or it
 //!                        is `PATH/` or `PATH -> TARGET`
-//! needs THING            without `Linux`, `the wall`, `root` or `a group`, nothing is played
+//! needs THING            without `Linux`, `the wall`, `root` or `a group of the user alone`, nothing
+//!                        is played
 //! speaking VERSION       the session is played in this protocol only
-//! env NAME=VALUE         a variable; or `without a home`, or `as a user`, who is not root
+//! env NAME=VALUE         a variable; or `without a home`, or `as a user`, who is not root; or `with
+//!                        the plugin`, which is at $PLUGIN: then no shell is shown a path
 //! after COMMAND          the server's shell has run this
-//! $ COMMAND              what a shell does in the home; after ` ⇒ `, its status and some of its words
+//! $ COMMAND              what a shell does in the home; after ` ⇒ `, its status, and WORDS … WORDS
 //! serve ARGUMENTS        a server starts, and a client shakes hands with it; the one before ends.
 //!                        After ` ⇒ `, why it does not start. With `start`, nobody shakes hands
 //! allow ID AGENT KEY     the plugin's guard allows this call, and leaves a ticket; without KEY, a
@@ -27,10 +29,11 @@
 //!
 //! An ANSWER is a refusal's code, or `"LINE"`, a file of one line; `says TEXT`, an error without a
 //! code; `error WORDS`, of the protocol; `{…}`, fields of a result or an error, and `{}`, a result;
-//! `same`, as the one before to the same request; `any`. In none of them is [`MARKER`], nor in what a program says.
+//! `same`, as the one before to the same request; `any`. No answer holds [`MARKER`], and nothing
+//! that a program says does.
 
 use crate::{
-    plugin::{is_allowed, leave, own_server, question},
+    plugin::{Package, is_allowed, leave, own_server, question},
     regressions::can_be_two_users,
 };
 use keyhole_tests::{Answer, MARKER, Protocol, Session, World, skipped, workspace};
@@ -75,12 +78,15 @@ each_file! {
     fn a_root_that_others_could_choose_at_the_start_needs_a_restart();
     fn a_server_says_no_name_that_it_was_given();
     fn a_server_that_needs_tickets_is_told_where_they_are();
+    fn a_session_is_told_of_a_map_that_cannot_be_used_and_of_nothing_else();
+    fn a_session_is_told_whether_the_plugins_agent_would_be_served_and_no_path();
     fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came();
     fn an_agents_own_server_gives_it_the_file_once_a_ticket_and_no_other_agent();
     fn any_argument_of_a_bound_server_is_refused_and_a_right_key_too();
     fn check_warns_of_a_map_without_roots_and_of_one_that_lies_in_the_home();
     fn each_path_and_each_root_leads_where_the_map_means_or_nowhere();
     fn files_and_map_may_be_saved_in_any_way();
+    fn in_a_sessions_shell_the_plugins_command_checks_shows_the_contract_and_makes_a_key();
     fn links_lead_into_a_root_and_from_one_into_another();
     fn no_key_of_the_map_is_a_part_of_what_a_bound_server_shows();
     fn the_agents_that_the_map_names_are_told_and_nothing_else_of_it();
@@ -120,7 +126,7 @@ pub(crate) fn has(thing: &str) -> bool {
         #[cfg(target_os = "linux")]
         "the wall" => return crate::wall::stands(),
         "root" => return can_be_two_users(),
-        "a group" => {
+        "a group of the user alone" => {
             let world = World::new().with_k1("one");
             world.mode("1.md", 0o664);
             world.load("k-1").code().is_none()
@@ -128,14 +134,14 @@ pub(crate) fn has(thing: &str) -> bool {
         thing => thing == "Linux" && cfg!(target_os = "linux"),
     };
     if !has {
-        skipped(format!("{thing} is not here, or not this user's alone"));
+        skipped(format!("needs {thing}"));
     }
     has
 }
 
 fn play(text: &str, protocol: Protocol) {
     let mut world = World::new().speaking(protocol);
-    let mut client: Option<Session> = None;
+    let (mut client, mut package) = (None::<Session>, None);
     let mut words = vec![("HOME".to_owned(), world.home().to_str().unwrap().to_owned())];
     let mut answers = HashMap::new();
     let mut lines = text.lines().map(str::to_owned);
@@ -173,13 +179,22 @@ fn play(text: &str, protocol: Protocol) {
                 world = world.env(name, value);
             }
             ("after", _) => world = world.after(rest),
+            ("with", _) => {
+                let package = package.insert(Package::shared());
+                world = world.env("PLUGIN", package.plugin());
+            }
             ("without", _) => world = world.homeless(),
             ("as", _) => world = world.unprivileged(),
             ("$", _) => {
                 let (status, says) = expected.unwrap_or("0 ").split_once(' ').unwrap();
                 let ran = world.typed(rest).exits(status.parse().unwrap());
-                let said = ran.stdout + &ran.stderr;
-                assert!(said.contains(says) && !said.contains(MARKER), "{said}");
+                let mut said = ran.stdout + &ran.stderr;
+                if package.is_some() {
+                    // A session's shell is shown no path.
+                    said = said.replace("HOME", MARKER);
+                }
+                let is_said = says.split(" … ").all(|words| said.contains(words));
+                assert!(is_said && !said.contains(MARKER), "{said}");
             }
             ("serve" | "start", why) => {
                 if let Some(before) = client.take() {
