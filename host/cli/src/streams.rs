@@ -38,9 +38,8 @@ pub(crate) fn say(message: &str) {
     let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
 
-/// Writes a line to standard error if that takes it at once. A server's calls must not wait for
-/// a client that does not read. A pipe that is ready takes 4,096 bytes, more than all threads
-/// write at a time.
+/// Writes a line to standard error if that takes it at once: a server's calls must not wait. A pipe
+/// that is ready takes 4,096 bytes, more than all threads write at a time.
 pub(crate) fn note(line: &str) {
     let stderr = io::stderr();
     let mut polled = [PollFd::new(&stderr, PollFlags::OUT)];

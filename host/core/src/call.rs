@@ -21,10 +21,8 @@ pub enum Target {
     OfCaller,
 }
 
-/// Makes a call of `caller` that must have ended at `deadline`, on a thread that may block.
-///
-/// # Errors
-/// Each [`Refusal`]; the first that applies, in the order of this function.
+/// Makes a call of `caller` that must have ended at `deadline`, on a thread that may block. The
+/// first [`Refusal`] that applies, in this order, is the answer.
 pub fn call<M: Maps>(
     target: Target,
     caller: &Caller,

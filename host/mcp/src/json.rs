@@ -1,7 +1,5 @@
-//! An answer as JSON.
-//!
-//! serde_json looks at each byte of a text separately. For a document of 1 MiB, that was half of
-//! the host's work, so we escape it.
+//! An answer as JSON. serde_json looks at each byte of a text separately: for a document of 1 MiB,
+//! that was half of the host's work, so we escape it.
 
 use rmcp::model::ServerJsonRpcMessage;
 
@@ -17,12 +15,10 @@ pub(super) fn around_text(answer: &ServerJsonRpcMessage) -> serde_json::Result<(
     Ok((head, tail))
 }
 
-/// Appends `text` to `out` as the inside of a JSON string: exactly the bytes that
-/// serde_json writes.
+/// Appends `text` to `out` as the inside of a JSON string, as serde_json writes it.
 ///
-/// It copies eight bytes at a time, and takes back those behind a byte that must be
-/// escaped. So nothing calls `memcpy` for the few bytes between two of them: musl's is
-/// slow to begin, and took half of the time of a document of 1 MiB.
+/// It copies eight bytes at a time, and takes back those behind a byte that must be escaped. So
+/// nothing calls `memcpy` for the few bytes between two of them: musl's took half of the time.
 pub(super) fn escape(text: &[u8], out: &mut Vec<u8>) {
     // Room for a few escaped quotes; with more of them it grows.
     out.reserve(text.len() + text.len() / 8);

@@ -1,9 +1,8 @@
 //! The Model Context Protocol over stdio: one tool, `load_context`.
 //!
 //! rmcp serves protocol 2026-07-28 (stateless) side by side with the older versions, which begin
-//! with `initialize`. `tool` defines the tool, and what a client may ask of it. `message` parses a
-//! line, and lists the methods. `server` answers requests. `transport` guards the streams,
-//! `pending` has the unanswered requests, and `json` writes an answer.
+//! with `initialize`. `tool` defines the tool, `message` parses a line, `server` answers requests,
+//! `transport` guards the streams, `pending` has the requests, and `json` writes an answer.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

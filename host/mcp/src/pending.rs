@@ -1,8 +1,7 @@
-//! The requests that are received and not yet answered.
+//! The requests that are received and not yet answered, without the cancelled ones.
 //!
-//! Inside the server, each request has a number of ours instead of the client's id.
-//! So an answer finds its own request and no other, even if the client uses an id
-//! again. A cancelled request is no longer in this table, and neither is its answer.
+//! Inside the server, each has a number of ours instead of the client's id. So an answer finds its
+//! own request and no other, even if the client uses an id again.
 
 use keyhole_core::Content;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};

@@ -31,9 +31,8 @@ use tokio::{
     sync::{Mutex, Semaphore},
 };
 
-/// The longest line that we accept, in bytes, with its newline. A longer one is skipped. A
-/// request for this server takes a few hundred bytes, but the protocol does not limit what a
-/// client may add in `_meta`.
+/// The longest line that we accept, in bytes, with its newline. A longer one is skipped. The
+/// protocol does not limit what a client may add in `_meta`.
 const MAX_LINE_BYTES: u32 = 1 << 20;
 
 /// The least that a request counts for, in bytes: its task, its table entries, its answer. So at
@@ -74,10 +73,8 @@ where
         }
     }
 
-    /// The next line that is not too long. Bytes between the last newline and the end of input
-    /// are a line too. None means the end of input.
-    ///
-    /// The future can be dropped at any time. No byte is consumed before it is stored.
+    /// The next line that is not too long, also without a newline; None at the end of input. It can
+    /// be dropped at any time: no byte is consumed before it is stored.
     async fn next_line(&mut self) -> Option<Vec<u8>> {
         loop {
             let room = u64::from(MAX_LINE_BYTES).saturating_sub(self.line.len() as u64);
@@ -134,9 +131,7 @@ where
         }
     }
 
-    /// The next request or cancellation. None means the end of input.
-    ///
-    /// The future can be dropped at any time.
+    /// The next request or cancellation; None at the end of input. It can be dropped at any time.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let room = self.room.clone();

@@ -1,9 +1,8 @@
 //! Takes out of an agent's report what quotes its document.
 //!
-//! docs/withhold.md has the rule in words, and what it misses; `cases.toml` shows it by
-//! example. `words` turns a text into words, `run` compares words that follow one another, and
-//! `document` says which of the document's words are values. The time is linear in both texts.
-//! Nothing here reads a file.
+//! docs/withhold.md has the rule in words, and `cases.toml` by example. `words` turns a text into
+//! words, `run` compares words that follow one another, and `document` says which of the document's
+//! words are values. The time is linear in both texts. Nothing here reads a file.
 #![forbid(unsafe_code)]
 
 mod document;

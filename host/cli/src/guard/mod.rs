@@ -98,11 +98,8 @@ fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookErr
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
-/// The agent that may make the call, or the refusal, in the server's own words.
-///
-/// A key that is bound to other agents gets the same refusal as a missing key, so no caller
-/// learns which keys exist. If the map cannot be used, or the call has no key because that server
-/// has its own, the guard leaves the decision to the server.
+/// The agent that may make the call, or the refusal: the same for a key of other agents and for a
+/// missing one. If the map cannot be used, or the server has its own key, the server decides.
 fn decide<'a>(
     agent: Option<&'a AgentName>,
     key: Option<&str>,

@@ -68,10 +68,8 @@ impl Lines {
     }
 }
 
-/// What is wrong in the text of a map, and on which line.
-///
-/// Neither `Display` nor `Debug` quotes the text, because anything in it may be a key.
-/// Neither gives the position in the line, because it may tell a key's length.
+/// What is wrong in the text of a map, and on which line. It neither quotes the text, which may be
+/// a key, nor gives the position in the line, which may tell a key's length.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {message}{}", .help.iter().map(|help| format!("; {help}")).collect::<String>())]
 pub struct MapMistake {

@@ -1,7 +1,5 @@
-//! Turns an entry into an open directory and a name in it.
-//!
-//! The guest decides about the file. This module only ensures that the one directory
-//! that the guest gets is the one that the map means.
+//! Turns an entry into an open directory and a name in it: the one directory that the guest gets is
+//! the one that the map means. The guest decides about the file.
 
 use super::{Entry, Map};
 use crate::{grant::Grant, refusal::Refusal};
@@ -45,12 +43,9 @@ pub fn locate<F: FileSystem>(
     })
 }
 
-/// Whether a file is in one of the roots. A root that does not exist, or that others
-/// could have put there, contains no file.
-///
-/// It looks first at the roots that the path names, as written or as it really is, the
-/// longest first: so a root on a file system that hangs delays only its own files, and those
-/// whose root is named by a link.
+/// Whether a file is in one of the roots. One that is not there, or that others could have put
+/// there, contains no file. The roots that the path names come first, as written or as it really
+/// is: so a root that hangs delays only its own files, and those whose root is named by a link.
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
