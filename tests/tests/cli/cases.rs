@@ -9,27 +9,32 @@
 //! with mounts     that shell may mount; or `with a user`: it is not root's; or `with root`.
 //!                 Only root can play these
 //! == PATH         a file, with its lines below. `crlf` or `attribute` may follow; or it is
-//!                 `PATH/` or `PATH -> TARGET`
+//!                 `PATH/` or `PATH -> TARGET`; also between two commands
 //! $ keyhole …     a command; `·` is a blank in an argument
 //! > ANSWER        what is typed at its next question, `yes` at all that follow, or ^C, ^D
 //! ! …             before that, such a command, with `yes`, or what a shell does
-//! $ …             what a shell does in between
+//! $ …             what a shell does in between; `$ exec keyhole …` runs without a terminal
 //! ```
 //!
 //! `␍` is a carriage return, `␉` a tab, `⏎` a line end in an answer, `<BOM>` a mark, and `<no
 //! newline>` the end of a file. `HOME` is the home, `OUT` the folder that it is in.
 
+use keyhole_core::{LiveMap, Location};
 use keyhole_tests::{MARKER, World, binary, skipped, workspace};
+use keyhole_tree::private_directory;
 use rustix::{
     fs::{XattrFlags, getxattr, setxattr},
     process::geteuid,
 };
+use serde_json::Value;
 use std::{
     collections::BTreeMap,
     env, fs,
-    os::unix::fs::MetadataExt as _,
+    iter::{self, Peekable},
+    os::unix::fs::{MetadataExt as _, symlink},
     panic::{self, AssertUnwindSafe},
     path::Path,
+    slice,
     sync::{
         Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
@@ -43,11 +48,11 @@ const ATTRIBUTE: &str = "user.keyhole-test";
 const END: &str = "====\n";
 
 /// Each path of a home: its mode or target, and its text.
-type Files = BTreeMap<String, (String, String)>;
+pub(super) type Files = BTreeMap<String, (String, String)>;
 /// What the first case showed, by names; and its rules.
 #[derive(Default)]
 struct Known {
-    texts: Vec<(String, String)>,
+    texts: Vec<(String, &'static str)>,
     rules: Vec<String>,
 }
 
@@ -103,9 +108,22 @@ struct Case<'a> {
     variables: Vec<(&'a str, &'a str)>,
     shell: String,
     with: &'a str,
-    files: Vec<(&'a str, String)>,
-    /// Commands, and the answers to each.
-    steps: Vec<(&'a str, Vec<&'a str>)>,
+    steps: Vec<Step<'a>>,
+}
+
+enum Step<'a> {
+    /// A file, a folder or a link, and its text.
+    File(&'a str, String),
+    /// A command, and the answers to it.
+    Command(&'a str, Vec<&'a str>),
+}
+
+type Steps<'s, 'a> = Peekable<slice::Iter<'s, Step<'a>>>;
+
+impl Step<'_> {
+    fn is_file(&self) -> bool {
+        matches!(self, Self::File(..))
+    }
 }
 
 impl<'a> Case<'a> {
@@ -114,12 +132,12 @@ impl<'a> Case<'a> {
         case.shell += "true";
         for line in input.lines() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            match (word, case.steps.last_mut(), case.files.last_mut()) {
-                ("$", ..) => case.steps.push((rest, Vec::new())),
-                (">", Some((_, answers)), _) => answers.push(rest),
-                ("!", Some((_, answers)), _) => answers.push(line),
-                ("==", ..) => case.files.push((rest, String::new())),
-                (_, None, Some((_, text))) => *text += &format!("{line}\n"),
+            match (word, case.steps.last_mut()) {
+                ("$", _) => case.steps.push(Step::Command(rest, Vec::new())),
+                ("==", _) => case.steps.push(Step::File(rest, String::new())),
+                (">", Some(Step::Command(_, answers))) => answers.push(rest),
+                ("!", Some(Step::Command(_, answers))) => answers.push(line),
+                (_, Some(Step::File(_, text))) => *text += &format!("{line}\n"),
                 ("env", ..) => case.variables.push(rest.split_once('=').unwrap()),
                 ("sh", ..) => case.shell += &format!(" && {rest}"),
                 ("with", ..) => case.with = rest,
@@ -130,29 +148,11 @@ impl<'a> Case<'a> {
         case
     }
 
-    /// The home, the environment and the shell. None if there can be none like this here.
-    fn world(&self) -> Option<World> {
+    /// Puts the first files into the home. None if there can be no such world here.
+    fn world(&self, steps: &mut Steps<'_, 'a>) -> Option<World> {
         let mut world = World::new();
-        for (name, text) in &self.files {
-            let text = filled(text, &world).replace('␍', "\r").replace('␉', "\t");
-            let text = text
-                .replace("<BOM>", "\u{feff}")
-                .replace("<no newline>\n", "");
-            if let Some((name, target)) = name.split_once(" -> ") {
-                let target = filled(target, &world);
-                world = world.link(name, target);
-            } else if let Some(folder) = name.strip_suffix('/') {
-                world = world.directory(folder);
-            } else if let Some(name) = name.strip_suffix(" crlf") {
-                world.write(name, text.replace('\n', "\r\n"));
-            } else {
-                let plain = name.strip_suffix(" attribute").unwrap_or(name);
-                world.write(plain, text);
-                let flags = XattrFlags::empty();
-                if plain != *name {
-                    setxattr(world.path(plain), ATTRIBUTE, MARKER.as_bytes(), flags).ok()?;
-                }
-            }
+        while let Some(Step::File(name, text)) = steps.next_if(|step| step.is_file()) {
+            put(&world, name, text)?;
         }
         for (name, value) in &self.variables {
             let value = filled(value, &world);
@@ -173,12 +173,24 @@ impl<'a> Case<'a> {
 
     /// Returns what there is to record.
     fn play(&self, known: &OnceLock<Known>) -> Option<String> {
-        let world = self.world()?;
+        let mut steps = self.steps.iter().peekable();
+        let world = self.world(&mut steps)?;
         let (mut text, mut first, mut screens) = (String::new(), None, Vec::new());
-        for (at, (command, answers)) in self.steps.iter().enumerate() {
+        while let Some(step) = steps.next() {
+            let (command, answers) = match step {
+                Step::Command(command, answers) => (command, answers),
+                Step::File(name, content) => {
+                    put(&world, name, content)?;
+                    text += &format!("== {name}\n{content}");
+                    continue;
+                }
+            };
             let Some(arguments) = command.strip_prefix("keyhole ") else {
                 let ran = world.typed(command);
-                let said = cleaned(&(ran.stdout + &ran.stderr), &world);
+                let mut said = cleaned(&(ran.stdout + &ran.stderr), &world);
+                if let Some(exit @ 1..) = ran.exit {
+                    said += &format!("[exit {exit}]\n");
+                }
                 if first.is_some() || !said.is_empty() {
                     text += &format!("$ {command}\n{said}");
                 }
@@ -190,10 +202,13 @@ impl<'a> Case<'a> {
             let makes_a_key = command.contains("setup key");
             let is_secret = shown.contains(MARKER) || shown.contains("k-FRESH") && !makes_a_key;
             assert!(!is_secret, "a secret is shown: {command}: {shown}");
+            if arguments == "check" {
+                calls_get_what_it_says(&world);
+            }
             let after = files(&world);
             let exit = exit.map_or("by a signal".to_owned(), |exit| exit.to_string());
             text += &format!("$ {command}\n{shown}[exit {exit}]\n");
-            let is_last = at + 1 == self.steps.len() && command.contains("setup remove");
+            let is_last = steps.peek().is_none() && command.contains("setup remove");
             let (from, same, other) = match &first {
                 Some(first) if is_last => (first, "as at the start", "changed since the start"),
                 _ => (&before, "nothing is changed", "changed"),
@@ -206,6 +221,54 @@ impl<'a> Case<'a> {
         }
         known.get_or_init(|| parts(&screens));
         Some(text)
+    }
+}
+
+/// Makes a file, a folder or a link of a case. None if the disk has no attributes.
+fn put(world: &World, name: &str, text: &str) -> Option<()> {
+    let text = filled(text, world).replace('␍', "\r").replace('␉', "\t");
+    let text = text.replace("<BOM>", "\u{feff}");
+    let text = text.replace("<no newline>\n", "");
+    if let Some((name, target)) = name.split_once(" -> ") {
+        let link = world.path(name);
+        private_directory(link.parent().unwrap());
+        symlink(filled(target, world), link).unwrap();
+    } else if let Some(folder) = name.strip_suffix('/') {
+        private_directory(&world.path(folder));
+    } else if let Some(name) = name.strip_suffix(" crlf") {
+        world.write(name, text.replace('\n', "\r\n"));
+    } else if let Some(name) = name.strip_suffix(" attribute") {
+        world.write(name, text);
+        let flags = XattrFlags::empty();
+        setxattr(world.path(name), ATTRIBUTE, MARKER.as_bytes(), flags).ok()?;
+    } else {
+        world.write(name, text);
+    }
+    Some(())
+}
+
+/// Calls for each entry of the map, and compares with what `check` says of it.
+#[track_caller]
+fn calls_get_what_it_says(world: &World) {
+    let ran = world.run(["check", "--json"]);
+    assert!(!ran.stdout.contains(MARKER), "a secret is shown: {ran:#?}");
+    let report = ran.json();
+    assert_eq!(report["ok"], ran.exit == Some(0), "{ran:#?}");
+    let place = Location::find(Some(&world.map_path()), |_| None).unwrap();
+    let Ok(map) = LiveMap::new(place).current() else {
+        return;
+    };
+    let entries = report["entries"].as_array().into_iter().flatten();
+    for (told, (key, entry)) in entries.zip(map.entries()) {
+        let agent = entry.agents().map(|agents| ["--agent", &agents[0]]);
+        let mut client = world.start(iter::once("serve").chain(agent.into_iter().flatten()));
+        let _ = client.handshake();
+        let answer = client.load_at_last(key.expose());
+        match told["code"].as_str() {
+            Some(code) => answer.refused(code),
+            None => assert_eq!(told["bytes"], answer.text().unwrap().len(), "{told}"),
+        }
+        client.end();
     }
 }
 
@@ -270,6 +333,14 @@ fn asked(world: &World, arguments: &str, answers: &[&str]) -> (String, Option<i3
     (shown + &beside, exit)
 }
 
+/// The beginning and the end of what differs between machines, and what then stands there: where
+/// the program is, and which walls stand.
+const VARYING: [(&str, &str, &str); 3] = [
+    ("\nCareful: ", "\n", ""),
+    ("\nwall: ", "\n", "\n"),
+    ("\n  \"second_wall\": {", "},", ""),
+];
+
 /// Without what differs from run to run, or from machine to machine.
 fn cleaned(text: &str, world: &World) -> String {
     let (home, out) = (world.path(""), world.outside(""));
@@ -283,12 +354,12 @@ fn cleaned(text: &str, world: &World) -> String {
         .replace(place(&out), "OUT");
     let text = text.replace('\u{feff}', "<BOM>");
     let mut text = text.replace('\r', "␍").replace('\t', "␉");
-    // A paragraph about where the program is.
-    while let Some(at) = text.find("\nCareful: ") {
-        let end = text[at + 1..]
-            .find('\n')
-            .map_or(text.len(), |end| at + end + 2);
-        text.replace_range(at..end, "");
+    for (begin, end, instead) in VARYING {
+        while let Some(at) = text.find(begin) {
+            let rest = &text[at + begin.len()..];
+            let (_, after) = rest.split_once(end).unwrap_or_default();
+            text = [&text[..at], instead, after].concat();
+        }
     }
     let keys: Vec<_> = text.match_indices("k-").map(|(at, _)| at + 2).collect();
     for at in keys.into_iter().rev() {
@@ -301,21 +372,16 @@ fn cleaned(text: &str, world: &World) -> String {
 }
 
 /// All that is in the home.
-fn files(world: &World) -> Files {
+pub(super) fn files(world: &World) -> Files {
     let mut all = Files::new();
     let mut folders = vec![world.path("")];
     let group = fs::metadata(&folders[0]).unwrap().gid();
     while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder)
-            .unwrap()
-            .map(|found| found.unwrap().path())
-        {
+        for found in fs::read_dir(folder).unwrap() {
+            let path = found.unwrap().path();
             let about = fs::symlink_metadata(&path).unwrap();
-            let mut name = path
-                .strip_prefix(world.path(""))
-                .unwrap()
-                .display()
-                .to_string();
+            let name = path.strip_prefix(world.home()).unwrap();
+            let mut name = name.display().to_string();
             let mut kind = format!("{:o}", about.mode() & 0o7777);
             if about.gid() != group {
                 kind += &format!(", group {}", about.gid());
@@ -419,94 +485,63 @@ fn difference(old: &str, new: &str) -> String {
 fn parts(screens: &[(String, Files)]) -> Known {
     let mut known = Known::default();
     for (shown, files) in screens {
-        let starts = shown.match_indices("\n~/").map(|(at, _)| at + 1).skip(1);
-        known
-            .texts
-            .push((shown.clone(), format!("<as in {FIRST}>\n")));
-        let rest = |at| {
-            (
-                shown[at..].to_owned(),
-                format!("<the rest as in {FIRST}>\n"),
-            )
-        };
-        known.texts.extend(starts.map(rest));
-        let agent = shown
-            .split_once("scanner.md (")
-            .map_or("", |(_, after)| after);
-        let lines = agent
-            .split("\n\n")
-            .next()
-            .and_then(|text| text.split_once('\n'));
-        let lines = lines.map_or(String::new(), |(_, lines)| format!("{lines}\n"));
-        known
-            .texts
-            .push((lines, "  <the agent's file>\n".to_owned()));
+        let starts = shown.match_indices("\n~/").skip(1);
+        let name = "<the rest as in client-claude-code.txt>\n";
+        let rests = starts.map(|(at, _)| (&shown[at + 1..], name));
+        let (_, agent) = shown.split_once("scanner.md (").unwrap_or_default();
+        let (agent, _) = agent.split_once("\n\n").unwrap_or_default();
+        let (_, agent) = agent.split_once('\n').unwrap_or_default();
         let (said, done) = shown.split_once("\nDone.\n").unwrap_or_default();
         let (_, checked) = said.split_once("changes? [y/N] y\n").unwrap_or_default();
-        known
-            .texts
-            .push((checked.to_owned(), "<what check says>\n".to_owned()));
-        known
-            .texts
-            .push((done.to_owned(), "\n<the last step>\n".to_owned()));
-        let settings = files
-            .get(".claude/settings.json")
-            .map_or("", |(_, text)| text);
-        let settings: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
+        let whole = (&**shown, "<as in client-claude-code.txt>\n");
+        let texts = iter::once(whole).chain(rests).chain([
+            (agent, "  <the agent's file>"),
+            (checked, "<what check says>\n"),
+            (done, "\n<the last step>\n"),
+        ]);
+        // A short one is also part of a longer one.
+        let long = texts.filter(|(text, _)| text.lines().count() > 2);
+        let owned = long.map(|(text, name)| (text.to_owned(), name));
+        known.texts.extend(owned);
+        let settings = files.get(".claude/settings.json");
+        let settings = settings.map_or("", |(_, text)| text);
+        let settings: Value = serde_json::from_str(settings).unwrap_or_default();
         let rules = settings["permissions"]["deny"].as_array();
-        known
-            .rules
-            .extend(rules.into_iter().flatten().map(ToString::to_string));
+        let rules = rules.into_iter().flatten().map(ToString::to_string);
+        known.rules.extend(rules);
     }
-    // Each is also part of a longer one.
-    known.texts.retain(|(text, _)| text.lines().count() > 2);
     known
 }
 
 impl Known {
     /// With these texts by their names. The rules may stand on lines or on one, in any layout.
     fn folded(&self, text: &str) -> String {
-        let text = self
-            .texts
-            .iter()
-            .fold(text.to_owned(), |text, (known, name)| {
-                text.replace(known, name)
-            });
-        let plain = self
-            .rules
-            .iter()
-            .filter(|rule| !rule.contains("state/keyhole"))
-            .cloned();
-        let plain: Vec<_> = plain.collect();
-        let without = format!(
-            "<the {} rules for ~/private/ids.md, without tickets>",
-            plain.len()
-        );
-        let all = format!("<the {} rules for ~/private/ids.md>", self.rules.len());
-        [(&self.rules, all), (&plain, without)]
-            .iter()
-            .fold(text, |text, (rules, name)| {
-                let text = text
-                    .replace(&rules.join(", "), name)
-                    .replace(&rules.join(","), name);
-                let lines: Vec<_> = text.lines().collect();
-                let (mut at, mut folded) = (0, String::new());
-                while let Some(line) = lines.get(at) {
-                    let part = lines[at..].iter().take(rules.len());
-                    if part
-                        .map(|line| bare(line))
-                        .eq(rules.iter().map(String::as_str))
-                    {
-                        let first = line.replace(&format!("{},", rules[0]), name);
-                        folded += &format!("{}\n", first.replace(&rules[0], name));
-                        at += rules.len();
-                    } else {
-                        folded += &format!("{line}\n");
-                        at += 1;
-                    }
+        let mut text = text.to_owned();
+        for (known, name) in &self.texts {
+            text = text.replace(known, name);
+        }
+        let mut plain = self.rules.clone();
+        plain.retain(|rule| !rule.contains("state/keyhole"));
+        for (rules, end) in [(&self.rules, ""), (&plain, ", without tickets")] {
+            let name = format!("<the {} rules for ~/private/ids.md{end}>", rules.len());
+            text = text.replace(&rules.join(", "), &name);
+            text = text.replace(&rules.join(","), &name);
+            let all: Vec<_> = text.lines().collect();
+            let (mut folded, mut lines) = (String::new(), &all[..]);
+            while let [line, rest @ ..] = lines {
+                let some = lines.iter().take(rules.len());
+                if some.map(|line| bare(line)).eq(rules) {
+                    let line = line.replace(&format!("{},", rules[0]), &name);
+                    folded += &format!("{}\n", line.replace(&rules[0], &name));
+                    lines = &lines[rules.len()..];
+                } else {
+                    folded += &format!("{line}\n");
+                    lines = rest;
                 }
-                folded
-            })
+            }
+            text = folded;
+        }
+        text
     }
 }
 
