@@ -5,9 +5,7 @@ mod cases;
 pub(crate) mod check;
 mod contract;
 mod inject;
-mod setup;
 mod setup_example;
-mod setup_key;
 #[cfg(target_os = "linux")]
 mod setup_killed;
 mod setup_page;

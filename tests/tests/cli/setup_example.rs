@@ -1,11 +1,11 @@
 //! What `keyhole setup` prints is the example that is tested with the client.
 
-use super::setup::{clients, pastes, program_at, run_at};
+use super::setup_page::{clients, pastes};
 use crate::examples::{self, parse};
 use keyhole_setup::clients::Client;
-use keyhole_tests::World;
+use keyhole_tests::{Ran, World, copy_program};
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 /// The name of an agent that each format must quote.
 const ODD: &str = r#"acme:"r\e#v'[x]"#;
@@ -66,7 +66,8 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
     // Odd names that every format can hold.
     let world = World::new();
     let program = program(&world);
-    program_at(&program);
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    copy_program(&program);
     for Client {
         name: client,
         parts,
@@ -91,9 +92,13 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
         for (bind, agent) in usual.into_iter().chain(odd) {
             let mut arguments = vec!["setup", client, "--bind", bind];
             arguments.extend(agent.iter().flat_map(|agent| ["--agent", agent]));
-            let ran = run_at(&program, &world, &arguments)
-                .exits(0)
-                .says_nothing_on_stderr();
+            let mut command = Command::new(&program);
+            command
+                .args(&arguments)
+                .env_clear()
+                .env("HOME", world.home());
+            let ran = Ran::of(command.current_dir(world.home()), b"").exits(0);
+            let ran = ran.says_nothing_on_stderr();
             if let (true, Some(agent)) = (whole_client, agent) {
                 let counts = format!(" All of them count as the agent {agent}.\n");
                 let _ = ran.clone().mentions(&counts);

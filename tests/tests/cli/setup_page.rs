@@ -1,10 +1,9 @@
 //! The table of docs/use-from.md is made from the rows of `clients.txt` and the versions that the
 //! tests run, and `keyhole setup` says the same.
 
-use super::setup::{clients, pastes, setup};
-use crate::docs::{headings, is_committed, read, slug};
+use crate::docs::{fenced, headings, is_committed, read, slug};
 use keyhole_core::limits::MAX_CLAUDE_CHARS;
-use keyhole_setup::clients::{Audience, Client, Part};
+use keyhole_setup::clients::{self, Audience, Client, Part};
 use keyhole_tests::World;
 
 const PAGE: &str = "docs/use-from.md";
@@ -12,6 +11,16 @@ const HEAD: &str = "
 | client | who gets the file | files | longest file | version seen |
 |---|---|---|---|---|
 ";
+
+/// Each client that needs a server of its own.
+pub(super) fn clients() -> impl Iterator<Item = Client> {
+    clients::all().filter(|client| !client.is_plugin())
+}
+
+/// The blocks that are not commands, as users paste them.
+pub(super) fn pastes(text: &str) -> Vec<String> {
+    fenced(text, |language| language != "sh")
+}
 
 /// Each client, the file in `tests` that pins the version that the tests run, and the
 /// words before it.
@@ -92,7 +101,8 @@ fn setup_says_of_each_client_what_the_table_says() {
         let line = list.lines().find(|line| line.starts_with(&start)).unwrap();
         assert!(line.contains(client.audience.in_words()), "{list}");
 
-        let ran = setup(&World::new(), client.name, &["--bind", "a"]);
+        let ran = World::new().run(["setup", client.name, "--bind", "a"]);
+        let ran = ran.exits(0).says_nothing_on_stderr();
         assert_eq!(pastes(&ran.stdout).len(), client.parts.len(), "{ran:#?}");
         let first = match client.audience {
             Audience::Plugin => unreachable!(),
