@@ -42,6 +42,9 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
         Kind::InvalidValue if of(InvalidValue).is_empty() => {
             (Some("a value is missing"), vec![of(InvalidArg)])
         }
+        Kind::ArgumentConflict if of(InvalidArg) == of(PriorArg) => {
+            (Some("an option is there twice"), vec![of(InvalidArg)])
+        }
         kind => (
             kind.as_str(),
             [InvalidArg, PriorArg, ValidValue].map(of).to_vec(),
