@@ -1,40 +1,20 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
 #![expect(clippy::disallowed_methods, reason = "it opens the terminal")]
 
-use crate::{clients::all, is_under_sudo};
+use crate::{SetupError, User, clients::all, error::said, is_under_sudo};
 use rustix::{
     fs::Uid,
     process::geteuid,
     termios::{QueueSelector, tcflush},
 };
 use std::{
-    ffi::OsString,
     fs::{File, metadata},
     io::{self, BufRead as _, BufReader, Write as _},
     os::unix::fs::MetadataExt as _,
-    path::Path,
 };
 
-/// Why nobody can be asked.
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    /// An agent runs this.
-    #[error(
-        "nothing is changed from a client's shell: you answer, not an agent. Run this in a terminal of your own"
-    )]
-    InAClient,
-    /// Root's files would be changed, or the user's would become root's.
-    #[error("nothing is changed under sudo: run this as yourself, without it")]
-    UnderSudo,
-    /// There is no terminal.
-    #[error(
-        "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed"
-    )]
-    NoTerminal,
-}
-
 /// The terminal of this process; or nobody, in a dry run: then what is shown is kept.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Screen {
     terminal: Option<BufReader<File>>,
     /// What was shown to nobody.
@@ -45,34 +25,34 @@ impl Screen {
     /// Opens the terminal, if the user is there; nothing for a dry run.
     ///
     /// # Errors
-    /// [`AskError`].
-    pub fn open(
-        is_dry: bool,
-        home: &Path,
-        variable: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Self, AskError> {
-        let mut screen = Self {
-            terminal: None,
-            shown: String::new(),
-        };
+    /// Why nobody can be asked.
+    pub fn open(is_dry: bool, user: &User<'_>) -> Result<Self, SetupError> {
         if is_dry {
-            return Ok(screen);
+            return Ok(Self::default());
         }
+        let (home, variable) = (&user.home, user.variable);
         // From root to the user whose home this is, as by `sudo -iu`, nothing is mixed up.
         let is_own = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
-        if is_under_sudo(&variable) && (geteuid().is_root() || !is_own) {
-            return Err(AskError::UnderSudo);
+        if is_under_sudo(variable) && (geteuid().is_root() || !is_own) {
+            return said("nothing is changed under sudo: run this as yourself, without it");
         }
-        if all()
-            .flat_map(|client| client.shell)
-            .any(|name| variable(name).is_some())
-        {
-            return Err(AskError::InAClient);
+        let mut shells = all().flat_map(|client| client.shell);
+        if shells.any(|name| variable(name).is_some()) {
+            return said(
+                "nothing is changed from a client's shell: you answer, not an agent. Run this in a terminal of your own",
+            );
         }
         let mut options = File::options();
         let terminal = options.read(true).write(true).open("/dev/tty");
-        screen.terminal = Some(BufReader::new(terminal.map_err(|_| AskError::NoTerminal)?));
-        Ok(screen)
+        let Ok(terminal) = terminal else {
+            return said(
+                "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed",
+            );
+        };
+        Ok(Self {
+            terminal: Some(BufReader::new(terminal)),
+            ..Self::default()
+        })
     }
 
     /// Whether somebody could answer.
@@ -84,14 +64,12 @@ impl Screen {
     ///
     /// # Errors
     /// If it cannot.
-    pub fn show(&mut self, text: &str) -> io::Result<()> {
+    pub fn show(&mut self, text: &str) -> Result<(), SetupError> {
         match &mut self.terminal {
-            Some(terminal) => terminal.get_mut().write_all(text.as_bytes()),
-            None => {
-                self.shown += text;
-                Ok(())
-            }
+            Some(terminal) => terminal.get_mut().write_all(text.as_bytes())?,
+            None => self.shown += text,
         }
+        Ok(())
     }
 
     /// Asks until `read` takes the answer; what it says against one is shown. What was typed or
@@ -103,21 +81,18 @@ impl Screen {
         &mut self,
         question: &str,
         mut read: impl FnMut(&str) -> Result<T, String>,
-    ) -> io::Result<T> {
+    ) -> Result<T, SetupError> {
+        let ended = || io::Error::from(io::ErrorKind::UnexpectedEof);
         loop {
-            let Some(terminal) = &mut self.terminal else {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            };
-            tcflush(terminal.get_ref(), QueueSelector::IFlush)?;
+            let terminal = self.terminal.as_mut().ok_or_else(ended)?;
+            tcflush(terminal.get_ref(), QueueSelector::IFlush).map_err(io::Error::from)?;
             terminal.consume(terminal.buffer().len());
             terminal.get_mut().write_all(question.as_bytes())?;
             let mut line = Vec::new();
             terminal.read_until(b'\n', &mut line)?;
             // What is no text is a wrong answer like others.
             let line = String::from_utf8_lossy(&line);
-            let answer = line
-                .strip_suffix('\n')
-                .ok_or(io::ErrorKind::UnexpectedEof)?;
+            let answer = line.strip_suffix('\n').ok_or_else(ended)?;
             match read(answer.trim()) {
                 Ok(answer) => return Ok(answer),
                 Err(why) => self.show(&format!("{why}\n"))?,
@@ -129,7 +104,7 @@ impl Screen {
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn agrees(&mut self, question: &str) -> io::Result<bool> {
+    pub fn agrees(&mut self, question: &str) -> Result<bool, SetupError> {
         self.ask(&format!("{question} [y/N] "), |answer| {
             match &*answer.to_ascii_lowercase() {
                 "y" | "yes" => Ok(true),

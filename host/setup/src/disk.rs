@@ -67,6 +67,8 @@ pub(crate) struct Found {
     /// Its mode and group; those of a new file otherwise.
     mode: u32,
     group: Option<u32>,
+    /// Why it is not replaced.
+    why_not: Option<&'static str>,
 }
 
 impl Found {
@@ -81,27 +83,25 @@ impl Found {
         text.map_err(|_| FileError::new(&self.real, EditError::Syntax("UTF-8")))
     }
 
-    /// Reads a file, and says whether it may be replaced.
+    /// Reads a file. Nothing may be there.
     pub(crate) fn at(path: &Path) -> Result<Self, FileError> {
-        let refuse = |why: &str| FileError::new(path, why);
         let mut real = path.to_owned();
         if path.is_symlink() {
-            let to = fs::canonicalize(path);
-            real = to.map_err(|_| refuse("it is a link, and nothing is where it leads"))?;
+            let why = "it is a link, and nothing is where it leads";
+            real = fs::canonicalize(path).map_err(|_| FileError::new(path, why))?;
         }
-        let above = real.ancestors().skip(1);
-        let mut there = above.filter_map(|at| Some((at, fs::metadata(at).ok()?)));
-        let (folder, found) = there.next().ok_or_else(|| refuse("it has no folder"))?;
-        if !found.is_dir() {
-            return Err(refuse("a folder above it is a file"));
-        }
-        if found.uid() != geteuid().as_raw() {
-            return Err(refuse("its folder is not yours"));
-        }
-        if access(folder, Access::WRITE_OK).is_err() {
-            return Err(refuse("its folder is read-only"));
-        }
-        look(&real).map_err(|why| FileError::new(path, why))
+        let shut = why_no_folder(&real);
+        let found = look(&real).map_err(|why| FileError::new(path, shut.map_or(why, Why::from)));
+        found.map(|found| Self {
+            why_not: shut.or(found.why_not),
+            ..found
+        })
+    }
+
+    /// Whether it may be replaced.
+    pub(crate) fn may_change(&self, named: &Path) -> Result<(), FileError> {
+        let why = self.why_not.map(|why| FileError::new(named, why));
+        why.map_or(Ok(()), Err)
     }
 
     /// Puts `new` in its place in one step, or takes it away, if it is still what was found. Makes
@@ -112,7 +112,7 @@ impl Found {
         let beside = self.real.with_file_name(beside);
         let written = new.map_or(Ok(()), |new| self.write(&beside, new.as_bytes()));
         let done = written.and_then(|()| {
-            if look(&self.real).ok().as_ref() != Some(self) {
+            if Self::at(&self.real).ok().as_ref() != Some(self) {
                 return Err("it has changed since it was shown; run this again".into());
             }
             let remove = || fs::remove_file(&self.real);
@@ -149,11 +149,17 @@ impl Found {
     }
 }
 
-/// Takes away the folders of an own agent's tickets, if nothing is in them.
-pub(crate) fn remove_empty(folders: &[PathBuf]) {
-    for folder in folders {
-        let _ = fs::remove_dir(folder);
-    }
+/// Why nothing can be put there.
+fn why_no_folder(file: &Path) -> Option<&'static str> {
+    let mut above = file.ancestors().skip(1);
+    let there = above.find_map(|at| Some((at, fs::metadata(at).ok()?)));
+    Some(match there {
+        None => "it has no folder",
+        Some((_, found)) if !found.is_dir() => "a folder above it is a file",
+        Some((_, found)) if found.uid() != geteuid().as_raw() => "its folder is not yours",
+        Some((folder, _)) if access(folder, Access::WRITE_OK).is_err() => "its folder is read-only",
+        Some(_) => return None,
+    })
 }
 
 /// Opens what is there itself, and waits for nobody.
@@ -162,22 +168,27 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// What is at a place where no link is, if it may be replaced. A new file is for the user alone.
+/// What is at a place where no link is. A new file is for the user alone.
 fn look(real: &Path) -> Result<Found, Why> {
     let mut there = Found {
         real: real.to_owned(),
         bytes: None,
         mode: 0o600,
         group: None,
+        why_not: None,
     };
     let file = match open(real) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(there),
         opened => opened?,
     };
     let found = file.metadata()?;
-    if let Some(why) = why_not(real, &found) {
-        return Err(why.into());
+    if !found.is_file() {
+        return Err("it is not a file".into());
     }
+    if found.len() > MAX_SIZE {
+        return Err("it is too large".into());
+    }
+    there.why_not = why_not(real, &found);
     there.mode = found.mode() & 0o7777;
     there.group = Some(found.gid());
     let mut file = file.take(MAX_SIZE);
@@ -193,11 +204,9 @@ fn why_not(real: &Path, found: &Metadata) -> Option<&'static str> {
         geteuid().is_root() || group == getegid() || groups.contains(&group)
     };
     Some(match found {
-        _ if !found.is_file() => "it is not a file",
         _ if found.uid() != geteuid().as_raw() => "it belongs to another user",
         _ if found.nlink() > 1 => "it has a second name (a hard link)",
         _ if found.mode() & 0o200 == 0 => "it is read-only",
-        _ if found.len() > MAX_SIZE => "it is too large",
         _ if !is_in() => "its group is one that you are not in, so a new file could not have it",
         _ if is_mount(real) => {
             "it is a mount of its own, as containers make it, so it cannot be replaced; edit it where it comes from"

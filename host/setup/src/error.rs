@@ -1,8 +1,8 @@
 //! Why setup changes nothing. No text holds a key, or content of a file.
 
-use crate::{FileError, ask::AskError, rules::PlaceError};
+use crate::FileError;
 use keyhole_core::MapError;
-use std::io;
+use std::{io, path::Path};
 
 /// Why a file cannot be edited safely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,10 +24,16 @@ pub(crate) enum EditError {
     Unsafe,
 }
 
-/// Why a name or a path will not do that the user gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a name or a place will not do that the user gave.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NameError(pub(crate) &'static str);
+pub struct NameError(String);
+
+impl From<&str> for NameError {
+    fn from(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
 
 /// Why nothing was changed, or not all.
 #[derive(Debug, thiserror::Error)]
@@ -38,30 +44,38 @@ pub enum SetupError {
     /// A name or the file's path will not do.
     #[error("nothing is changed: {0}")]
     Name(#[from] NameError),
-    /// The places of the client cannot be told.
-    #[error("nothing is changed: {0}")]
-    Places(#[from] PlaceError),
     /// The map cannot be used.
     #[error("nothing is changed: {}", .0.code().says())]
     Map(#[from] MapError),
     /// A file cannot be read or edited.
     #[error("nothing is changed: {0}")]
     File(#[from] FileError),
-    /// A file cannot be edited, and these lines are what it needs.
-    #[error("nothing is changed: {0}. It needs these lines:\n\n{1}")]
-    ByHand(#[source] FileError, String),
-    /// A file could not be written.
-    #[error("stopped, and nothing further is changed: {0}\n\nThe whole plan was:\n{1}")]
-    Stopped(#[source] FileError, String),
-    /// Nobody can be asked.
-    #[error("{0}")]
-    Ask(#[from] AskError),
     /// The terminal failed, or the user ended it.
     #[error("nothing is changed")]
     NoAnswer(#[from] io::Error),
+    /// Anything else, in these words.
+    #[error("{0}")]
+    Said(String),
 }
 
 /// That it would be of no use, or would replace what is there.
-pub(crate) fn refused<T>(why: impl Into<String>) -> Result<T, SetupError> {
+///
+/// # Errors
+/// Always.
+pub fn refused<T>(why: impl Into<String>) -> Result<T, SetupError> {
     Err(SetupError::Refused(why.into()))
+}
+
+/// Why nothing happens, in these words.
+///
+/// # Errors
+/// Always.
+pub fn said<T>(why: impl Into<String>) -> Result<T, SetupError> {
+    Err(SetupError::Said(why.into()))
+}
+
+/// That a file cannot be edited, with the lines that it needs.
+pub(crate) fn by_hand(file: &Path, why: EditError, lines: &str) -> SetupError {
+    let why = FileError::new(file, why);
+    SetupError::Refused(format!("{why}. It needs these lines:\n\n{lines}"))
 }

@@ -17,19 +17,12 @@ use std::{
 pub const NEW: &str = "~/private/identifiers.md";
 
 /// What it has then.
-pub(crate) const TEMPLATE: &str = "\
-# Home address (high)
-12 Example Street, and without the number
+pub(crate) const TEMPLATE: &str = include_str!("identifiers.md");
 
-# Phone (medium)
-+1 555 0100, with any blanks or dashes
-";
-
-const ODD_PATH: NameError = NameError(
-    "this path cannot be used: write it in full or with ~/, without a character that is not shown",
-);
-const PLACEHOLDER: NameError =
-    NameError("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md");
+const ODD_PATH: &str =
+    "this path cannot be used: write it in full or with ~/, without a character that is not shown";
+const PLACEHOLDER: &str =
+    "replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md";
 
 /// The user's file.
 #[derive(Clone, Debug)]
@@ -42,8 +35,6 @@ pub struct File {
     pub(crate) real: PathBuf,
     /// Whether it is to be made.
     pub is_new: bool,
-    /// Its size.
-    pub(crate) bytes: u64,
 }
 
 impl File {
@@ -54,27 +45,26 @@ impl File {
     pub fn find(named: &str, home: &Path) -> Result<Self, NameError> {
         let path = expanded(named, home)?;
         if path.is_dir() {
-            return Err(NameError("this is a folder: name a Markdown file in it"));
+            return Err("this is a folder: name a Markdown file in it".into());
         }
         // It may be a key in the wrong place, so this check comes before anything prints it.
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.filter(|name| name.len() > 3 && name.ends_with(".md"));
-        if name.ok_or(NameError("name a Markdown file: its name must end in .md"))? == "FILE.md" {
-            return Err(PLACEHOLDER);
+        if name.ok_or("name a Markdown file: its name must end in .md")? == "FILE.md" {
+            return Err(PLACEHOLDER.into());
         }
         let text = plain(&path).ok_or(ODD_PATH)?;
         let written = short(&path, home).unwrap_or_else(|| text.to_owned());
         let found = fs::metadata(&path).ok();
         let is_new = found.is_none() && written == NEW;
         if found.as_ref().is_some_and(|found| !found.is_file()) {
-            return Err(NameError("this is no regular file"));
+            return Err("this is no regular file".into());
         }
         if found.is_none() && !is_new {
-            return Err(NameError("no file is there; make it first"));
+            return Err("no file is there; make it first".into());
         }
         Ok(Self {
             is_new,
-            bytes: found.map_or(0, |found| found.len()),
             real: without_links(&path),
             written,
             path,
@@ -100,10 +90,10 @@ fn expanded(named: &str, home: &Path) -> Result<PathBuf, NameError> {
         }
     }
     if text == "FILE" || text.ends_with("/FILE") {
-        return Err(PLACEHOLDER);
+        return Err(PLACEHOLDER.into());
     }
     if text.is_empty() || text.starts_with(['~', '$']) {
-        return Err(ODD_PATH);
+        return Err(ODD_PATH.into());
     }
     let path = std::path::absolute(text).map_err(|_| ODD_PATH)?;
     // Behind a link, `..` is another folder than the name says.

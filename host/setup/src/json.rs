@@ -1,6 +1,6 @@
-//! Edits of Claude Code's `settings.json`: strings in `permissions.deny`, and hooks.
+//! Edits of Claude Code's `settings.json`: strings in `permissions.deny`, hooks, and switches.
 
-use crate::{Change, EditError, settings};
+use crate::{EditError, plan::lines_of, settings};
 use jsonc_parser::{
     ParseOptions,
     cst::{CstInputValue, CstObject, CstRootNode},
@@ -14,129 +14,114 @@ pub(crate) const HOOKS: &[&str] = &["hooks", "SubagentStart"];
 
 /// A change at one place of the settings: what goes from the list there and what comes; or a
 /// value that comes, and no list.
-pub(crate) struct Side<'a> {
-    pub(crate) at: &'a [&'static str],
-    pub(crate) goes: &'a [Value],
-    pub(crate) comes: &'a Value,
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) at: Vec<&'static str>,
+    pub(crate) goes: Vec<Value>,
+    pub(crate) comes: Value,
 }
 
-impl Side<'_> {
+impl Change {
+    pub(crate) fn new(at: &[&'static str], goes: Vec<Value>, comes: impl Into<Value>) -> Self {
+        let (at, comes) = (at.to_vec(), comes.into());
+        Self { at, goes, comes }
+    }
+
     /// Whether nothing goes or comes.
     pub(crate) fn is_empty(&self) -> bool {
-        self.goes.is_empty() && *self.comes == json!([])
+        self.goes.is_empty() && self.comes == json!([])
+    }
+
+    /// Where it is, as `serde_json` names it.
+    pub(crate) fn pointer(&self) -> String {
+        format!("/{}", self.at.join("/"))
     }
 
     /// For the user.
-    pub(crate) fn shown(&self) -> Change {
+    pub(crate) fn shown(&self) -> String {
         let lines = |all: &[Value]| {
             let lines = all.iter().map(|value| format!("{value:#}\n"));
             lines.collect::<String>()
         };
-        let place = self.at.join(".");
-        match self.comes {
-            Value::Array(comes) => Change::new(&place, &lines(self.goes), &lines(comes)),
-            _ => Change::new("", "", &self.by_hand()),
+        match &self.comes {
+            Value::Array(comes) => lines_of(&self.at.join("."), &lines(&self.goes), &lines(comes)),
+            _ => lines_of("", "", &self.by_hand()),
         }
     }
 
     /// What comes, for a user who writes it.
     pub(crate) fn by_hand(&self) -> String {
-        let place = self.at.join(".");
-        let all = self
-            .comes
-            .as_array()
-            .map_or(slice::from_ref(self.comes), |all| all);
-        all.iter()
-            .map(|one| format!("{place}: {one:#}\n"))
-            .collect()
+        let (place, one) = (self.at.join("."), slice::from_ref(&self.comes));
+        let all = self.comes.as_array().map_or(one, Vec::as_slice).iter();
+        all.map(|one| format!("{place}: {one:#}\n")).collect()
     }
 }
 
-/// The settings with these changes, and what they change. All else stays. A list or table that is
-/// empty then goes, too. A value that is there already stays.
-pub(crate) fn edit(text: &str, sides: &[Side<'_>]) -> Result<(String, Vec<Change>), EditError> {
-    let (mark, body) = text.split_at(text.len() - text.trim_start_matches('\u{feff}').len());
-    let is_blank = body.trim().is_empty();
-    let body = if is_blank { "{}" } else { body };
+/// The settings with these changes, and what is shown of them. All else stays. A list or table
+/// that is empty then goes, too. A value that is there already stays.
+pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<(String, String), EditError> {
+    let body = text.trim_start_matches('\u{feff}');
+    let mark = &text[..text.len() - body.len()];
+    let body = if body.trim().is_empty() { "{}\n" } else { body };
     let mut expected = settings::json(body).map_err(|_| EditError::Syntax("JSON"))?;
-    let mut new = body.to_owned();
-    let mut changes = Vec::new();
-    for Side { at, goes, comes } in sides {
-        let there = expected.pointer(&format!("/{}", at.join("/"))).cloned();
-        let (gone, comes, now) = match (comes, there) {
-            (Value::Array(comes), there) => {
-                let there = there.as_ref().and_then(Value::as_array).cloned();
-                let there = there.unwrap_or_default();
-                let comes = comes.iter().filter(|one| !there.contains(one));
-                let comes: Vec<_> = comes.cloned().collect();
-                let there = there.into_iter();
-                let (gone, left): (Vec<_>, Vec<_>) = there.partition(|one| goes.contains(one));
-                let now = [left, comes.clone()].concat();
-                (gone, json!(comes), json!(now))
-            }
-            (_, Some(_)) => continue,
-            (one, None) => (Vec::new(), (*one).clone(), (*one).clone()),
-        };
-        if gone.is_empty() && comes == json!([]) {
+    let (mut new, mut shown) = (body.to_owned(), String::new());
+    for wanted in changes {
+        let there = expected.pointer(&wanted.pointer());
+        let (mut change, mut now) = (wanted.clone(), wanted.comes.clone());
+        if let Value::Array(comes) = &mut change.comes {
+            let there = there.and_then(Value::as_array).cloned().unwrap_or_default();
+            comes.retain(|one| !there.contains(one));
+            let (gone, left) = there.into_iter().partition(|it| wanted.goes.contains(it));
+            change.goes = gone;
+            now = [left, comes.clone()].concat().into();
+        } else if there.is_some() {
+            continue;
+        }
+        if change.is_empty() {
             continue;
         }
         let root = CstRootNode::parse(&new, &ParseOptions::default());
         let root = root.map_err(|_| EditError::Half)?;
         let whole = root.object_value().ok_or(EditError::Differs("the file"))?;
-        change(&whole, at, goes, &comes)?;
+        apply(&whole, &change.at, &change)?;
         if now == json!([]) {
-            prune(&whole, &mut expected, at[0], at[1]);
+            prune(&whole, &mut expected, change.at[0], change.at[1]);
         } else {
-            let place = at
-                .iter()
-                .fold(&mut expected, |table, name| &mut table[*name]);
-            *place = now;
+            let names = change.at.iter();
+            *names.fold(&mut expected, |table, name| &mut table[*name]) = now;
         }
         new = root.to_string();
-        changes.push(
-            Side {
-                at,
-                goes: &gone,
-                comes: &comes,
-            }
-            .shown(),
-        );
+        shown += &change.shown();
     }
-    new += if is_blank { "\n" } else { "" };
     let is_as_shown = settings::json(&new).is_ok_and(|new| new == expected);
     let new = is_as_shown.then(|| mark.to_owned() + &new);
-    Ok((new.ok_or(EditError::Unsafe)?, changes))
+    Ok((new.ok_or(EditError::Unsafe)?, shown))
 }
 
-/// Changes one list, or adds what is not there.
-fn change(
-    whole: &CstObject,
-    at: &[&'static str],
-    goes: &[Value],
-    comes: &Value,
-) -> Result<(), EditError> {
+/// Changes the list at this place of the object, or adds what is not there.
+fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(), EditError> {
     let [name, rest @ ..] = at else {
         return Ok(());
     };
-    single(whole, name)?;
-    if whole.get(name).is_none() {
+    single(object, name)?;
+    if object.get(name).is_none() {
         let value = rest.iter().rev();
-        let value = value.fold(comes.clone(), |value, name| json!({ *name: value }));
-        put(whole, name, &value);
+        let value = value.fold(change.comes.clone(), |value, name| json!({ *name: value }));
+        put(object, name, &value);
         return Ok(());
     }
     if !rest.is_empty() {
-        let table = whole.object_value(name).ok_or(EditError::Differs(name))?;
-        return change(&table, rest, goes, comes);
+        let table = object.object_value(name).ok_or(EditError::Differs(name))?;
+        return apply(&table, rest, change);
     }
-    let list = whole.array_value(name).ok_or(EditError::Differs(name))?;
+    let list = object.array_value(name).ok_or(EditError::Differs(name))?;
     for element in list.elements() {
         let value = element.to_serde_value();
-        if value.is_some_and(|value| goes.contains(&value)) {
+        if value.is_some_and(|value| change.goes.contains(&value)) {
             element.remove();
         }
     }
-    for value in comes.as_array().into_iter().flatten() {
+    for value in change.comes.as_array().into_iter().flatten() {
         list.append(input(value));
     }
     Ok(())

@@ -24,8 +24,11 @@ pub mod clients;
 mod disk;
 mod error;
 pub mod file;
+mod here;
+mod install;
 mod json;
 mod map;
+mod own;
 pub mod paste;
 mod plan;
 pub mod program;
@@ -37,22 +40,23 @@ pub mod shells;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use error::EditError;
 pub use {
     disk::{FileError, lock},
-    error::{NameError, SetupError},
+    error::{NameError, SetupError, refused, said},
+    install::{Request, Walls},
     map::entry,
-    plan::{Plan, Request, Walls},
+    plan::Plan,
     remove::names,
 };
-pub(crate) use {error::EditError, plan::Change};
 
-use keyhole_core::{LiveMap, Location};
+use keyhole_core::{LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::visible;
-use paste::{plain, quoted_for_sh};
-use rules::PlaceError;
+use rules::{Places, odd_place};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The plugin's agent, and the key that it has in its text.
@@ -84,6 +88,8 @@ pub struct User<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// This program, as clients start it.
     pub program: String,
+    /// Why they should not start it where it is.
+    pub caution: Option<String>,
 }
 
 impl User<'_> {
@@ -104,21 +110,32 @@ impl User<'_> {
     ///
     /// # Errors
     /// If the variable is not absolute, or a text could not name it.
-    pub fn folder(&self, text: &str, variable: &'static str) -> Result<PathBuf, PlaceError> {
+    pub fn folder(&self, text: &str, variable: &str) -> Result<PathBuf, NameError> {
         let (name, rest) = variable.split_once('/').unwrap_or((variable, ""));
         let Some(set) = (self.variable)(name).filter(|set| rules::is_set(name, set)) else {
             return Ok(self.home.join(text.trim_start_matches("~/")));
         };
         let folder = rules::normal(&PathBuf::from(set).join(rest));
         let is_plain = folder.is_absolute() && visible(&folder).is_some();
-        is_plain.then_some(folder).ok_or(PlaceError(name))
+        is_plain.then_some(folder).ok_or_else(|| odd_place(name))
     }
 
-    /// The command of a hook. It names the map, so that no variable of a project's settings can
-    /// name another.
-    pub(crate) fn inject(&self) -> Option<String> {
-        let map = plain(self.location().file())?;
-        let program = quoted_for_sh(&self.program);
-        Some(format!("{program} inject --map {}", quoted_for_sh(map)))
+    /// Where Claude Code keeps what tells of an agent's file.
+    ///
+    /// # Errors
+    /// If a variable names a place that no rule can name, or none at all.
+    pub fn places(&self) -> Result<Places, NameError> {
+        Places::find(&self.home, self.variable)
+    }
+
+    /// The map. None if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    pub fn map_now(&self) -> Result<Option<Arc<Map>>, SetupError> {
+        match self.map.current() {
+            Err(MapError::Missing(_)) => Ok(None),
+            read => Ok(Some(read?)),
+        }
     }
 }

@@ -1,41 +1,33 @@
 //! Edits of the map: one table at its end, and one string among its roots.
 
 use crate::{
-    Change, EditError, PLUGIN,
+    EditError, PLUGIN,
     file::{File, root_of},
     paste::quoted,
+    plan::lines_of,
 };
-use serde_json::{Value, json};
+use keyhole_core::{Entry, Map};
+use serde_json::json;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// A table as setup writes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Table {
-    /// `keys` or `bindings`.
-    pub(crate) kind: &'static str,
-    /// The key, or the binding's name.
-    pub(crate) name: String,
-    /// Its fields, in this order. A text, a number, a yes, or a list of texts is the same in JSON
-    /// and TOML.
-    pub(crate) fields: Vec<(&'static str, Value)>,
-}
-
-impl Table {
-    /// Its lines.
-    pub(crate) fn text(&self, end: &str) -> String {
-        let fields = self.fields.iter();
-        let fields = fields.map(|(name, value)| format!("{name} = {value}{end}"));
-        format!("[{}.{}]{end}", self.kind, key(&self.name)) + &fields.collect::<String>()
+/// A table as setup writes it. A list of texts is the same in JSON and TOML.
+pub(crate) fn table(
+    (kind, name): (&str, &str),
+    path: &str,
+    agents: &[&str],
+    max_bytes: Option<u64>,
+    withholds: bool,
+) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let bare = Some(name).filter(|name| !name.is_empty() && name.chars().all(is_bare));
+    let name = bare.map_or_else(|| quoted(name), str::to_owned);
+    let mut text = format!("[{kind}.{name}]\npath = {}\n", quoted(path));
+    if !agents.is_empty() {
+        text += &format!("agents = {}\n", json!(agents));
     }
-
-    fn put_into(&self, whole: &mut toml::Table) -> Option<()> {
-        let mut own = parse(&self.text("\n")).ok()?;
-        let own = own.get_mut(self.kind)?.as_table_mut()?.remove(&self.name)?;
-        let all = whole.entry(self.kind).or_insert(toml::Table::new().into());
-        let old = all.as_table_mut()?.insert(self.name.clone(), own);
-        old.is_none().then_some(())
-    }
+    text.extend(max_bytes.map(|most| format!("max_bytes = {most}\n")));
+    text + if withholds { "withhold = true\n" } else { "" }
 }
 
 /// What the end of a map gets for this file, to be printed: the roots, if it is the first, and a
@@ -47,95 +39,101 @@ pub fn entry(
     max_bytes: Option<u64>,
     key: &str,
 ) -> (Option<String>, String) {
-    let key = if agent == Some(PLUGIN.0) {
-        PLUGIN.1
-    } else {
-        key
-    };
-    let agents = agent.map(|agent| ("agents", json!([agent])));
-    let limit = max_bytes.map(|most| ("max_bytes", json!(most)));
-    let path = [("path", json!(file.written))].into_iter();
-    let table = Table {
-        kind: if bind.is_some() { "bindings" } else { "keys" },
-        name: bind.unwrap_or(key).to_owned(),
-        fields: path.chain(agents).chain(limit).collect(),
-    };
+    let is_plugins = agent == Some(PLUGIN.0);
+    let key = ("keys", if is_plugins { PLUGIN.1 } else { key });
+    let named = bind.map_or(key, |bind| ("bindings", bind));
+    let table = table(named, &file.written, agent.as_slice(), max_bytes, false);
     let roots = root_of(&file.real, home).map(|root| format!("roots = [{}]\n", quoted(&root)));
-    (roots, format!("\n{}", table.text("\n")))
+    (roots, format!("\n{table}"))
+}
+
+/// All tables of a map: whether one is of `keys` or `bindings`, its key or name, and its entry.
+pub(crate) fn all_of(map: &Map) -> impl Iterator<Item = (&'static str, &str, &Entry)> {
+    let keys = map.entries().into_iter();
+    let keys = keys.map(|(key, entry)| ("keys", key.expose(), entry));
+    let bindings = map.bindings().into_iter();
+    keys.chain(bindings.map(|(name, found)| ("bindings", &**name, found.entry())))
 }
 
 fn parse(text: &str) -> Result<toml::Table, EditError> {
-    let text = text.trim_start_matches('\u{feff}');
     text.parse().map_err(|_| EditError::Syntax("TOML"))
 }
 
-/// The map with this table at its end, and this string among its roots; and what that adds.
+/// Puts a table of the map, as it is written, among all. None if its name is there.
+fn put(table: &str, all: &mut toml::Table) -> Option<()> {
+    for (kind, own) in parse(table).ok()? {
+        let of_kind = all.entry(kind).or_insert(toml::Table::new().into());
+        for (name, fields) in own.as_table()?.clone() {
+            let old = of_kind.as_table_mut()?.insert(name, fields);
+            old.is_none().then_some(())?;
+        }
+    }
+    Some(())
+}
+
+/// The map with this table at its end, and this string among its roots; and what is shown of it.
 pub(crate) fn add(
     text: &str,
-    table: Option<&Table>,
+    table: Option<&str>,
     root: Option<&str>,
-) -> Result<(String, Vec<Change>), EditError> {
-    let end = line_end(text);
+) -> Result<(String, String), EditError> {
     let mut expected = parse(text)?;
-    let (mut new, mut changes) = (text.to_owned(), Vec::new());
+    let (mut new, mut shown) = (text.to_owned(), String::new());
     if let Some(root) = root {
         let (at, inserted) = place_of_root(text, root)?;
         new.insert_str(at, &inserted);
         let is_line = inserted.starts_with("roots");
-        let place = if is_line { "" } else { "roots" };
-        changes.push(Change::new(place, "", &inserted));
-        let roots = expected.remove("roots");
-        let mut roots = roots.unwrap_or(toml::Value::Array(Vec::new()));
-        let list = roots.as_array_mut().ok_or(EditError::Unsafe)?;
-        list.push(root.into());
-        expected.insert("roots".to_owned(), roots);
+        shown += &lines_of(if is_line { "" } else { "roots" }, "", &inserted);
+        let roots = expected.entry("roots");
+        let roots = roots.or_insert(toml::Value::Array(Vec::new()));
+        let roots = roots.as_array_mut().ok_or(EditError::Unsafe)?;
+        roots.push(root.into());
     }
     if let Some(table) = table {
+        let end = line_end(text);
         let before = match &*new {
             "" | "\u{feff}" => "",
             ended if ended.ends_with('\n') => end,
             _ => &end.repeat(2),
         };
-        let inserted = table.text(end);
-        new += &format!("{before}{inserted}");
-        changes.push(Change::new("", "", &inserted));
-        table.put_into(&mut expected).ok_or(EditError::Unsafe)?;
+        new += &format!("{before}{}", table.replace('\n', end));
+        shown += &lines_of("", "", table);
+        put(table, &mut expected).ok_or(EditError::Unsafe)?;
     }
     let is_as_shown = parse(&new).is_ok_and(|new| new == expected);
-    let new = is_as_shown.then_some((new, changes));
+    let new = is_as_shown.then_some((new, shown));
     new.ok_or(EditError::Unsafe)
 }
 
 /// Where a string among the roots comes, and how. A map without roots must have no table: before
 /// one, roots would be new for all that it has.
 fn place_of_root(text: &str, root: &str) -> Result<(usize, String), EditError> {
-    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
-    let document = DeTable::parse(&text[mark..]).map_err(|_| EditError::Syntax("TOML"))?;
+    let document = DeTable::parse(text).map_err(|_| EditError::Syntax("TOML"))?;
     let Some(found) = document.get_ref().get("roots") else {
+        let mark = text.len() - text.trim_start_matches('\u{feff}').len();
         let line = format!("roots = [{}]{}", quoted(root), line_end(text));
         return Ok((mark, line));
     };
-    let DeValue::Array(list) = found.get_ref() else {
-        return Err(EditError::Unsafe);
+    // An empty list is no valid map.
+    let last = match found.get_ref() {
+        DeValue::Array(list) => list.iter().last(),
+        _ => None,
     };
-    Ok(match list.iter().last() {
-        Some(last) => (mark + last.span().end, format!(", {}", quoted(root))),
-        None => (mark + found.span().start + 1, quoted(root)),
-    })
+    let last = last.ok_or(EditError::Unsafe)?;
+    Ok((last.span().end, format!(", {}", quoted(root))))
 }
 
 /// The map without this table, if it stands there as setup writes it, and once.
-pub(crate) fn take(text: &str, table: &Table) -> Option<String> {
+pub(crate) fn take(text: &str, table: &str) -> Option<String> {
     let end = line_end(text);
-    let (head, tail) = text.split_once(&table.text(end))?;
+    let (head, tail) = text.split_once(&table.replace('\n', end))?;
     let is_line = head.is_empty() || head.ends_with(['\n', '\u{feff}']);
     // The blank line above is setup's, too.
     let is_below_blank = head.ends_with(&end.repeat(2));
     let above = head.strip_suffix(end).filter(|_| is_below_blank);
-    let head = above.unwrap_or(head);
-    let new = is_line.then(|| head.to_owned() + tail)?;
+    let new = is_line.then(|| above.unwrap_or(head).to_owned() + tail)?;
     let mut back = parse(&new).ok()?;
-    table.put_into(&mut back)?;
+    put(table, &mut back)?;
     // A map may have an empty `[keys]` of its own.
     (back == parse(text).ok()?).then_some(new)
 }
@@ -143,11 +141,4 @@ pub(crate) fn take(text: &str, table: &Table) -> Option<String> {
 /// How a text ends its lines.
 pub(crate) fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
-}
-
-/// A key of TOML, in quotes if it must be.
-fn key(name: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let bare = Some(name).filter(|name| !name.is_empty() && name.chars().all(is_bare));
-    bare.map_or_else(|| quoted(name), str::to_owned)
 }

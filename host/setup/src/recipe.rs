@@ -1,10 +1,11 @@
 //! What one client needs, with a program and the user's names in it.
 
 use crate::{
-    NameError, SetupError, User,
+    NameError, User,
     agents::InjectHook,
     clients::{Audience, Client, Part},
-    paste::{is_expanded, plain, quoted, script_text, yaml_text},
+    file::{File, root_of},
+    paste::{is_expanded, plain, quoted, quoted_for_sh, script_text, yaml_text},
     remove::PLUGIN_NAME,
 };
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ impl Client {
     /// # Errors
     /// Why not.
     pub fn takes(&self, name: &str) -> Result<(), NameError> {
-        Err(NameError(if name.len() > MAX_IN_TOOL {
+        let why = if name.len() > MAX_IN_TOOL {
             "some clients cannot call the tool of a binding with so long a name: choose one of at most 41 characters"
         } else if name == PLUGIN_NAME || self.agents.contains(&name) {
             TAKEN
@@ -63,7 +64,8 @@ impl Client {
             "in this client, an agent's name is 1 to 41 of a to z, digits and -, starts with a letter, and is no word of YAML"
         } else {
             return Ok(());
-        }))
+        };
+        Err(why.into())
     }
 }
 
@@ -76,40 +78,49 @@ fn is_agent(name: &str) -> bool {
         && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)
 }
 
+/// The names of a binding and, if that is said, of its agent.
+pub type Names<'a> = (&'a str, Option<&'a str>);
+
 /// Parts of an example, each with its replacement.
 #[derive(Debug)]
 pub struct Filled(Vec<(String, String)>);
 
 impl Filled {
-    /// For these names. `tickets` is the folder that a server and its guard share.
+    /// For these names, and for the folder of this file.
     ///
     /// # Errors
     /// If the client does not take such a name, or its folder cannot be told.
     pub fn new(
         client: &Client,
         user: &User<'_>,
-        bind: &str,
-        agent: Option<&str>,
-    ) -> Result<Self, SetupError> {
+        names: Names<'_>,
+        file: Option<&File>,
+    ) -> Result<Self, NameError> {
         let tickets = user.tickets();
         let tickets = plain(&tickets).filter(|text| !is_expanded(text));
-        Self::with(client, user, &user.program, tickets, (bind, agent))
+        let mut filled = Self::with(client, user, &user.program, tickets, names)?;
+        filled.0.extend(file.map(|file| {
+            let folder = root_of(&file.real, &user.home);
+            let folder = folder.as_ref().unwrap_or(&file.written);
+            (quoted(FOLDER), quoted(folder))
+        }));
+        Ok(filled)
     }
 
-    /// The same, with another program and another folder for tickets.
+    /// The same, with another program and another folder, which a server and its guard share.
     pub(crate) fn with(
         client: &Client,
         user: &User<'_>,
         program: &str,
         tickets: Option<&str>,
-        (bind, agent): (&str, Option<&str>),
-    ) -> Result<Self, SetupError> {
+        (bind, agent): Names<'_>,
+    ) -> Result<Self, NameError> {
         let needs = |part: &Part| part.text.contains(TICKETS);
         if tickets.is_none() && client.parts.iter().any(needs) {
-            return Err(NameError("the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread; set XDG_STATE_HOME to another").into());
+            return Err("the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread; set XDG_STATE_HOME to another".into());
         }
         if agent.is_some_and(|agent| is_expanded(agent) || agent.starts_with('-')) {
-            return Err(NameError("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -").into());
+            return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
         }
         // The agent and its file have the binding's name, so that a second binding's do not
         // replace them.
@@ -121,7 +132,7 @@ impl Filled {
         for (text, variable) in &client.folders {
             let folder = user.folder(text, variable)?;
             if folder != user.home.join(text.trim_start_matches("~/")) {
-                let folder = plain(&folder).ok_or(NameError("a folder of the client has a character in its path that cannot be written here"))?;
+                let folder = plain(&folder).ok_or("a folder of the client has a character in its path that cannot be written here")?;
                 // A rule has one slash more.
                 places.push((format!("Read({text}"), format!("Read(/{folder}")));
                 places.push((text.to_string(), folder.to_owned()));
@@ -150,12 +161,6 @@ impl Filled {
         put(BINDING, bind.to_owned());
         put(AGENT, of_agent.to_owned());
         Ok(Self(places))
-    }
-
-    /// Also names this folder instead of the one in the examples.
-    pub(crate) fn and_folder(mut self, folder: &str) -> Self {
-        self.0.push((quoted(FOLDER), quoted(folder)));
-        self
     }
 
     /// Fills in the text in one pass, so it never replaces a part of a replacement.
@@ -206,12 +211,17 @@ pub struct Hook {
     pub last: String,
 }
 
-/// Whether setup has written this hook for the agent, by whatever path it named the program.
-pub(crate) fn is_own_hook(group: &Value, agent: &str) -> bool {
-    let is_ours = |hook: InjectHook| {
-        hook.agent == agent && hook.program.to_string_lossy().ends_with("keyhole")
+/// The hooks in these settings that setup has written for the agent, by whatever path they name
+/// the program.
+pub(crate) fn own_hooks(settings: &Value, agent: &str) -> Vec<Value> {
+    let groups = settings["hooks"]["SubagentStart"].as_array();
+    let is_own = |group: &&Value| {
+        let hook = InjectHook::of(group).filter(|hook| hook.agent == agent);
+        let is_ours = hook.is_some_and(|it| it.program.to_string_lossy().ends_with("keyhole"));
+        is_ours && group["hooks"].get(1).is_none()
     };
-    group["hooks"].get(1).is_none() && InjectHook::of(group).is_some_and(is_ours)
+    let groups = groups.into_iter().flatten();
+    groups.filter(is_own).cloned().collect()
 }
 
 /// Who gets the file by a hook.
@@ -221,24 +231,30 @@ pub fn by_hook(agent: &str) -> String {
     )
 }
 
-/// The hook of `client` for this agent.
+/// The hook of `client` for this agent, and what else keeps this file from others.
 ///
 /// # Errors
 /// If the client has none, or it cannot name this agent or map.
-pub fn hook(client: &Client, user: &User<'_>, agent: &str) -> Result<Hook, NameError> {
-    let (file, last) = client.hook.ok_or(NameError(
+pub fn hook(
+    client: &Client,
+    user: &User<'_>,
+    agent: &str,
+    for_file: Option<&File>,
+) -> Result<Hook, NameError> {
+    let (file, last) = client.hook.ok_or(
         "only claude-code, codex and copilot-cli hand a file over by a hook; name one of them",
-    ))?;
+    )?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
     if agent == PLUGIN_NAME || client.agents.contains(&agent) {
-        return Err(NameError(TAKEN));
+        return Err(TAKEN.into());
     } else if !agent.bytes().all(is_plain) {
-        let why = "a hook takes agents' names of letters, digits, -, _ and : only";
-        return Err(NameError(why));
+        return Err("a hook takes agents' names of letters, digits, -, _ and : only".into());
     }
-    let command = user.inject().ok_or(NameError(
-        "the path of the map holds a character that cannot be printed here; move it",
-    ))?;
+    let map = plain(user.location().file())
+        .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
+    // It names the map, so that no variable of a project's settings can name another.
+    let (program, map) = (quoted_for_sh(&user.program), quoted_for_sh(map));
+    let command = format!("{program} inject --map {map}");
     // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
     let matcher = format!("^{agent}$");
     let own = json!({ "type": "command", "command": command });
@@ -253,6 +269,13 @@ pub fn hook(client: &Client, user: &User<'_>, agent: &str) -> Result<Hook, NameE
         "Put this into {file}, beside what you have there:\n\n```json\n{whole:#}\n```"
     )];
     texts.extend(OF_HOOKS.map(str::to_owned));
+    let is_beside = |part: &Part| part.to.is_none();
+    if client.parts.iter().any(is_beside) {
+        let filled = Filled::new(client, user, (client.usual(), None), for_file)?;
+        texts.extend(filled.blocks(client, is_beside));
+        let by_hand = client.by_hand.iter().filter(|_| for_file.is_none());
+        texts.extend(by_hand.map(ToString::to_string));
+    }
     let last = last.replace(AGENT, agent);
     Ok(Hook { group, texts, last })
 }

@@ -7,6 +7,7 @@
 
 mod denied;
 
+use crate::NameError;
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
 use std::{
@@ -46,12 +47,13 @@ const ANY: &str = "\u{1}\u{1}";
 const TRANSCRIPTS: &str = "/**/subagents/**";
 const TASKS: &str = "*/**/tasks/a*.output";
 
-/// A variable leads to a place that no rule can name.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{0} must be an absolute path without any of * ? [ ] {{ }} ( ) ! \\ , and without a name that ends in a blank: the client's rules and texts cannot name another. Set it to such a path, or unset it"
-)]
-pub struct PlaceError(pub &'static str);
+/// That a variable leads to a place that no rule can name.
+pub(crate) fn odd_place(variable: &str) -> NameError {
+    let why = format!(
+        "{variable} must be an absolute path without any of * ? [ ] {{ }} ( ) ! \\ , and without a name that ends in a blank: the client's rules and texts cannot name another. Set it to such a path, or unset it"
+    );
+    NameError::from(&*why)
+}
 
 /// Where Claude Code keeps what tells of an agent's file.
 #[derive(Clone, Debug)]
@@ -77,13 +79,13 @@ impl Places {
     pub fn find(
         home: &Path,
         variable: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Self, PlaceError> {
-        let set = |name: &'static str| {
+    ) -> Result<Self, NameError> {
+        let set = |name: &str| {
             let set = variable(name).filter(|set| is_set(name, set));
             let path = set.map(|set| normal(Path::new(&set)));
             let is_odd = |path: &PathBuf| path.is_relative() || literal(path).is_none();
             if path.as_ref().is_some_and(is_odd) {
-                return Err(PlaceError(name));
+                return Err(odd_place(name));
             }
             Ok(path)
         };

@@ -5,7 +5,10 @@
     reason = "it reads settings of the client, and opens nothing of the map"
 )]
 
-use crate::rules::{Denied, PlaceError, Places};
+use crate::{
+    NameError,
+    rules::{Denied, Places},
+};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 use std::{
@@ -46,31 +49,12 @@ pub struct Fault {
 
 /// What an administrator's keys do: where the key is, when it counts (it is true; it is a list
 /// without anything of ours; it lists this), what stops by it, and words.
-const DECIDED: &str = "\
-/allowManagedHooksOnly | true | plugin agent inject | no hook of yours or of a plugin runs, so no agent gets its file
-/allowedMcpServers | without | plugin agent | Keyhole's server is not among those that may run, so its agents get no file
-/strictKnownMarketplaces | without | plugin | the plugin's marketplace is not among those that are allowed, so the plugin cannot be installed
-/allowManagedPermissionRulesOnly | true | rules | no deny rule of yours counts, so the main conversation may read your file. Only an administrator's settings can hold these rules
-/strictPluginOnlyCustomization | agents | agent | your own agents are off. The plugin's agent is not
-/strictPluginOnlyCustomization | mcp | agent | the servers of your own agents are off, so they get no file. The plugin's agent is not
-/strictPluginOnlyCustomization | hooks | agent inject | your own hooks are off, so your own agents get no file. The plugin's agent is not
-/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly | true | - | mods are off, so the plugin's agent works as in older clients: the main conversation sees its tool, and is refused";
+const DECIDED: &str = include_str!("settings/decided.txt");
 
 /// What a value must be (or after `|`, may be). Otherwise the client loads nothing of the file.
 /// `*` is each member, EVENT each of [`EVENTS`], `[]` each of a list, and `[command]` each of that
 /// type; with `!`, it must be there.
-const SHAPES: &str = "\
-an object: permissions env enabledPlugins sandbox sandbox.ignoreViolations sandbox.network sandbox.filesystem sandbox.credentials
-an object|no objects: hooks
-a list: permissions.allow permissions.deny permissions.ask hooks.EVENT.[].hooks!
-a list|null: hooks.PreToolUse hooks.PermissionRequest
-a list of texts: permissions.additionalDirectories sandbox.excludedCommands sandbox.network.allowedDomains sandbox.filesystem.allowWrite sandbox.filesystem.denyRead sandbox.filesystem.denyWrite
-a text: hooks.EVENT.[].matcher hooks.EVENT.[].hooks.[].type! hooks.EVENT.[].hooks.[command].command!
-a number above 0: hooks.EVENT.[].hooks.[].timeout
-true or false: disableAllHooks permissions.blockReadsOutsideWorkingDirectories sandbox.enabled sandbox.failIfUnavailable sandbox.autoAllowBashIfSandboxed sandbox.allowUnsandboxedCommands sandbox.enableWeakerNestedSandbox
-true or false|a list of texts: enabledPlugins.*
-disable: permissions.disableBypassPermissionsMode permissions.disableAutoMode
-default, acceptEdits, plan, auto, dontAsk, bypassPermissions or manual: permissions.defaultMode";
+const SHAPES: &str = include_str!("settings/shapes.txt");
 
 /// The events of hooks that each client knows. It takes no notice of others.
 const EVENTS: &str = "PreToolUse PermissionRequest PostToolUse SubagentStart SubagentStop SessionStart SessionEnd Stop UserPromptSubmit";
@@ -82,7 +66,7 @@ const UNREAD: &str = "what an administrator decides by a server or by device man
 #[derive(Debug)]
 pub struct Settings {
     /// The client's places.
-    pub places: Result<Places, PlaceError>,
+    pub places: Result<Places, NameError>,
     /// The user's settings. Null if there are none, or the client does not load them.
     pub value: Value,
     /// The administrator's, each of one file.
@@ -104,7 +88,7 @@ impl Settings {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
 
-    fn of(places: Result<Places, PlaceError>, here: Option<&Path>, machine: &Path) -> Self {
+    fn of(places: Result<Places, NameError>, here: Option<&Path>, machine: &Path) -> Self {
         let (mut value, mut faults, mut projects) = (Value::Null, Vec::new(), Vec::new());
         let users = places.as_ref().ok().map(Places::settings);
         match &places {

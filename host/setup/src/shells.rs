@@ -6,7 +6,7 @@
 )]
 
 use crate::{
-    json::{RULES, Side},
+    json::{Change, RULES},
     rules::{Denied, Places, both, normal},
     settings::{MANAGED, Settings},
 };
@@ -93,13 +93,14 @@ pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
 /// What setup adds to the settings, each with its place: the switches; the lists that keep agents'
 /// conversations also from a shell that runs already, less what the client keeps of long outputs;
 /// and rules that keep Claude from these settings.
-pub(crate) fn settings(places: &Places) -> Vec<(Vec<&'static str>, Value)> {
+pub(crate) fn settings(places: &Places) -> Vec<Change> {
     let folder = format!("{}/projects", places.shown);
     let outputs = format!("{folder}/**/tool-results/**");
-    let switches = SWITCHES.map(|(key, value)| (vec!["sandbox", key], json!(value)));
+    let add = |at: &[&'static str], comes| Change::new(at, Vec::new(), comes);
+    let switches = SWITCHES.map(|(key, value)| add(&["sandbox", key], json!(value)));
     let lists = [("denyRead", folder), ("allowRead", outputs)];
-    let lists = lists.map(|(key, path)| (vec!["sandbox", "filesystem", key], json!([path])));
-    let guards = [(RULES.to_vec(), json!(places.guards()))];
+    let lists = lists.map(|(key, path)| add(&["sandbox", "filesystem", key], json!([path])));
+    let guards = [add(RULES, json!(places.guards()))];
     switches.into_iter().chain(lists).chain(guards).collect()
 }
 
@@ -109,7 +110,7 @@ pub struct Shells {
     /// Whether an administrator's do, which no other settings take down.
     pub are_managed: bool,
     /// What is missing of [`settings`].
-    pub(crate) lacks: Vec<(Vec<&'static str>, Value)>,
+    pub(crate) lacks: Vec<Change>,
     /// What lets a shell past, with its file. Empty if nothing does.
     pub weak: String,
 }
@@ -123,10 +124,10 @@ impl Shells {
         let (managed, home) = (&settings.managed, &*places.home);
         let all = || managed.iter().chain([&settings.value]);
         let mut lacks = self::settings(places);
-        lacks.retain_mut(|(at, wanted)| {
-            let pointer = format!("/{}", at.join("/"));
+        lacks.retain_mut(|change| {
+            let pointer = change.pointer();
             let mut there = all().filter_map(|one| one.pointer(&pointer));
-            let Value::Array(wanted) = wanted else {
+            let Value::Array(wanted) = &mut change.comes else {
                 // Another value is told as what lets a shell past.
                 return there.next().is_none();
             };
@@ -165,17 +166,14 @@ impl Shells {
 
     /// Whether the client's sandbox is on for shells, whatever lets them past.
     pub fn are_in_it(&self) -> bool {
-        !self
-            .lacks
-            .iter()
-            .any(|(at, _)| at == &["sandbox", "enabled"])
+        let is_switch = |change: &Change| change.at == ["sandbox", "enabled"];
+        !self.lacks.iter().any(is_switch)
     }
 
     /// What is missing in the user's settings, in words. Empty if nothing is.
     pub fn missing(&self) -> String {
-        let goes = &[];
         let lacks = self.lacks.iter().filter(|_| !self.are_managed);
-        let lines = lacks.map(|(at, comes)| Side { at, goes, comes }.by_hand());
+        let lines = lacks.map(Change::by_hand);
         lines.collect::<String>().trim_end().replace('\n', ", ")
     }
 }
@@ -259,7 +257,7 @@ pub(crate) fn for_the_machine(
     let mut rules = places.missing(&Denied::default(), files, None).0;
     rules.retain(|rule| rule.starts_with("Read("));
     let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
-    for (at, comes) in self::settings(places) {
+    for Change { at, comes, .. } in self::settings(places) {
         *at.iter().fold(&mut all, |table, name| &mut table[*name]) = comes;
     }
     all["permissions"]["deny"] = json!(rules);

@@ -16,12 +16,13 @@ fn user(program: &str) -> User<'static> {
         map: LiveMap::new(map.unwrap()),
         variable: &|_| None,
         program: program.to_owned(),
+        caution: None,
     }
 }
 
 /// Claude Code's settings with a hook that setup writes.
 pub(crate) fn hooked(program: &str, agent: &str) -> serde_json::Value {
-    let group = hook(&named("claude-code").unwrap(), &user(program), agent);
+    let group = hook(&named("claude-code").unwrap(), &user(program), agent, None);
     serde_json::json!({ "hooks": { "SubagentStart": [group.unwrap().group] } })
 }
 
@@ -46,7 +47,7 @@ fn a_new_client_is_a_row_and_an_example() {
     assert_eq!(client.max_bytes, Some(4096));
     assert_eq!(client.here, ["new", "~/.new"]);
     let user = user("/b/key hole");
-    let filled = Filled::new(&client, &user, "mine", None).unwrap();
+    let filled = Filled::new(&client, &user, ("mine", None), None).unwrap();
     let text = "{ \"/b/key hole\": [\"serve\", \"--bind\", \"mine\"] }\n";
     let block = format!("Put this into ~/.new/mine.json:\n\n```json\n{text}```");
     assert_eq!(filled.blocks(&client, |_| true), [block]);

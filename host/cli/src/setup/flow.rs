@@ -1,15 +1,16 @@
 //! The questions of `keyhole setup`, in their order; and doing what was agreed to.
 
-use super::{SetupError, conceals, fresh, judge::is_served, list};
+use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::{check, streams::note};
 use keyhole_core::{BindingName, LiveMap, ticket::Tickets};
 use keyhole_setup::{
-    PLUGIN, Plan, Request, User, Walls,
+    PLUGIN, Plan, Request, SetupError, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
-    lock,
-    rules::{CAUTION, Places},
+    lock, refused,
+    rules::CAUTION,
+    said,
     shells::COSTS,
 };
 use keyhole_walk::printable::printable;
@@ -25,23 +26,13 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// What the command line says. The user is asked for the rest.
-#[derive(Default)]
-pub(super) struct Wish<'a> {
-    pub(super) name: Option<&'a str>,
-    pub(super) agent: Option<&'a str>,
-    pub(super) is_hook: bool,
-    pub(super) file: Option<&'a str>,
-    /// Why clients should not start this program where it is.
-    pub(super) caution: Option<String>,
-}
-
 /// What setup offers.
 const WALLS: Walls = Walls {
     rules: true,
     shells: true,
 };
 
+const DECLINED: &str = "nothing is changed";
 const BUSY: &str = "another `keyhole setup` runs; end that one first";
 
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
@@ -49,13 +40,13 @@ static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
 
 /// The terminal, and the lock that keeps another setup away.
 fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>), SetupError> {
-    let screen = Screen::open(is_dry, &user.home, user.variable)?;
+    let screen = Screen::open(is_dry, user)?;
     if is_dry {
         return Ok((screen, None));
     }
     let (is_busy, lock) = lock(&user.home);
     if is_busy {
-        return Err(SetupError::Said(BUSY.to_owned()));
+        return said(BUSY);
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     // From here on, it is caught.
@@ -78,17 +69,16 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
 fn write(user: &User<'_>, plan: &Plan) -> Result<(), SetupError> {
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     *said = "\nIt is written.";
-    Ok(plan.write(&user.home)?)
+    plan.write(&user.home)
 }
 
 /// Gives somebody a file. Returns what to print.
 pub(super) fn install(
     user: &User<'_>,
     client: Option<Client>,
-    wish: &Wish<'_>,
-    is_dry: bool,
+    wish: &Arguments,
 ) -> Result<String, SetupError> {
-    let (mut screen, _lock) = begin(user, is_dry)?;
+    let (mut screen, _lock) = begin(user, wish.dry_run)?;
     conceals(user, "", &[])?;
     let client = client.map_or_else(|| ask_client(user, &mut screen), Ok)?;
     // What keeps setup from writing at all comes before any other question.
@@ -96,7 +86,7 @@ pub(super) fn install(
         user.folder(folder, variable)?;
     }
     if client.is_claude_code() {
-        Places::find(&user.home, user.variable)?;
+        user.places()?;
     }
     let request = ask_rest(user, client, wish, &mut screen)?;
     let (agent, file) = (request.agent.as_deref(), &*request.file.written);
@@ -109,7 +99,7 @@ pub(super) fn install(
     let key = fresh()?;
     let planned = |walls| {
         let mut plan = Plan::install(user, &request, &key, walls)?;
-        plan.notes.extend(wish.caution.clone());
+        plan.notes.extend(user.caution.clone());
         Ok(plan)
     };
     let mut plan = planned(WALLS)?;
@@ -129,23 +119,20 @@ pub(super) fn install(
         agree(user, planned, &mut plan, &mut screen)?;
         done = "Done.";
     }
-    if is_dry {
+    if wish.dry_run {
         return Ok(screen.shown);
     }
     let made = tickets.map_or(Ok(()), |tickets| tickets.make());
-    let mut said = screen.shown + &checked(user, &request.client)?;
+    let mut text = screen.shown + &checked(user, &request.client)?;
     let texts = plan.print.iter().chain(&plan.for_the_machine);
-    said.extend(texts.map(|text| format!("\n{text}\n")));
+    text.extend(texts.map(|text| format!("\n{text}\n")));
     let ending = ending(&plan);
     let map = user.map.current()?;
-    made.map_err(|why| why.to_string())
-        .and_then(|()| is_served(user, &map, plan.target.as_ref(), &request))
-        .map_err(|why| SetupError::Unserved(why, format!("{said}{ending}")))?;
-    Ok(format!("{said}\n{done}\n{ending}"))
-}
-
-fn refused<T>(why: String) -> Result<T, SetupError> {
-    Err(keyhole_setup::SetupError::Refused(why).into())
+    let served = made.map_err(|why| why.to_string());
+    match served.and_then(|()| is_served(user, &map, plan.target.as_ref(), &request)) {
+        Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
+        Ok(()) => Ok(format!("{text}\n{done}\n{ending}")),
+    }
 }
 
 /// What is still to do, and the last step.
@@ -177,7 +164,7 @@ fn agree(
         format!("{}\n\nThis would be changed:\n{changes}{notes}", plan.who)
     };
     screen.show(&shown(plan))?;
-    if plan.has_rules {
+    if !plan.rules.is_empty() {
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
     if !screen.is_asked() {
@@ -187,7 +174,7 @@ fn agree(
         return Ok(());
     }
     let mut walls = WALLS;
-    if plan.has_rules && !screen.agrees("Add these rules?")? {
+    if !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
         walls.rules = false;
         screen.show("Without them, the main conversation may read the file itself.\n")?;
     } else if plan.for_the_machine.is_some() {
@@ -202,50 +189,46 @@ fn agree(
         screen.show(&format!("\n{}", shown(plan)))?;
     }
     if plan.is_empty() || !screen.agrees("\nWrite these changes?")? {
-        return declined();
+        return said(DECLINED);
     }
     write(user, plan)
-}
-
-fn declined<T>() -> Result<T, SetupError> {
-    Err(SetupError::Said("nothing is changed".to_owned()))
 }
 
 /// What `keyhole check` says now.
 fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
     let live = Arc::new(LiveMap::new(user.location().clone()));
     let plugin = client.is_plugin().then_some(Path::new("keyhole"));
-    let report = check::report(&live, plugin, true).map_err(|why| {
-        SetupError::Said(format!(
+    match check::report(&live, plugin, true) {
+        Ok(report) => Ok(report.to_text(false)),
+        Err(why) => said(format!(
             "the result cannot be checked: {why}; run `keyhole check`"
-        ))
-    })?;
-    Ok(report.to_text(false))
+        )),
+    }
 }
 
 /// Which client: by its number or its name.
 fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError> {
     screen.show(&format!("Who is to get a file?\n\n{}\n", list(user, true)))?;
-    let client = screen.ask("Number or name: ", |answer| {
+    screen.ask("Number or name: ", |answer| {
         let mut all = clients::all().enumerate();
         let is_it = |(at, client): &(usize, Client)| {
             answer.eq_ignore_ascii_case(client.name) || answer == (at + 1).to_string()
         };
         let client = all.find(is_it).map(|(_, client)| client);
         client.ok_or_else(|| "The list has no such client: type its number or its name.".to_owned())
-    })?;
-    Ok(client)
+    })
 }
 
 /// Which file, and which name.
 fn ask_rest(
     user: &User<'_>,
     client: Client,
-    wish: &Wish<'_>,
+    wish: &Arguments,
     screen: &mut Screen,
 ) -> Result<Request, SetupError> {
     let not_this = |why: &dyn Display| format!("Not this one: {why}.");
-    let file = if let Some(file) = wish.file.or((!screen.is_asked()).then_some(NEW)) {
+    let typed = wish.file.as_deref();
+    let file = if let Some(file) = typed.or((!screen.is_asked()).then_some(NEW)) {
         File::find(file, &user.home)?
     } else {
         let question =
@@ -259,51 +242,49 @@ fn ask_rest(
             File::find(named, &user.home).map_err(|why| not_this(&why))
         })?
     };
-    let name = match wish.name {
-        Some(name) => name.to_owned(),
-        None if client.is_plugin() => client.name.to_owned(),
-        None if wish.file.is_some() => {
-            let why = "name the server and its agent: add --bind NAME, or --inject AGENT";
-            return Err(SetupError::Said(why.to_owned()));
-        }
-        None => {
-            let usual = client.usual();
-            let whose = if client.audience == Audience::Client {
-                "server"
-            } else {
-                "agent"
-            };
-            let question =
-                format!("A name for the {whose}: a to z, digits and - (Enter: {usual}): ");
-            screen.ask(&question, |answer| {
-                let name = if answer.is_empty() { usual } else { answer };
-                let parsed = name.parse::<BindingName>().map_err(|why| not_this(&why))?;
-                client.takes(&parsed).map_err(|why| not_this(&why))?;
-                let is_taken = Plan::is_taken(user, &client, name, &file);
-                let other = || not_this(&"another file has this name already");
-                (!is_taken).then(|| name.to_owned()).ok_or_else(other)
-            })?
-        }
-    };
-    Ok(Request {
+    let mut request = Request {
+        name: wish.name().unwrap_or(client.name).to_owned(),
+        agent: wish.agent().map(str::to_owned),
+        is_hook: wish.inject.is_some(),
         client,
-        name,
-        agent: wish.agent.map(str::to_owned),
-        is_hook: wish.is_hook,
         file,
-    })
+    };
+    if wish.name().is_some() || request.client.is_plugin() {
+        return Ok(request);
+    }
+    if typed.is_some() {
+        return said("name the server and its agent: add --bind NAME, or --inject AGENT");
+    }
+    let usual = request.client.usual();
+    let is_shared = request.client.audience == Audience::Client;
+    let whose = if is_shared { "server" } else { "agent" };
+    let question = format!("A name for the {whose}: a to z, digits and - (Enter: {usual}): ");
+    screen.ask(&question, |answer| {
+        let name = if answer.is_empty() { usual } else { answer };
+        let parsed = name.parse::<BindingName>().map_err(|why| not_this(&why))?;
+        let takes = request.client.takes(&parsed);
+        takes.map_err(|why| not_this(&why))?;
+        name.clone_into(&mut request.name);
+        if Plan::is_taken(user, &request) {
+            return Err(not_this(&"another file has this name already"));
+        }
+        Ok(())
+    })?;
+    Ok(request)
 }
 
 /// Takes away what setup wrote for a name. Returns what to print.
 pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String, SetupError> {
     let (mut screen, _lock) = begin(user, is_dry)?;
+    // Both, before anything is shown: only what the user saw is written.
     let with_rules = Plan::remove(user, name, true)?;
     let mut plan = Plan::remove(user, name, false)?;
     let (changes, notes) = (plan.shown(&user.home), notes(&plan));
-    let what = format!("This takes away what setup wrote for {name}:\n{changes}{notes}");
-    screen.show(&what)?;
-    if with_rules.has_rules {
-        let rules = with_rules.shown_rules();
+    screen.show(&format!(
+        "This takes away what setup wrote for {name}:\n{changes}{notes}"
+    ))?;
+    let rules = &with_rules.rules;
+    if !rules.is_empty() {
         screen.show(&format!(
             "\nNo other entry of the map needs these rules:\n{rules}"
         ))?;
@@ -311,17 +292,14 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     if is_dry {
         return Ok(screen.shown + &ending(&plan));
     }
-    if plan.is_empty() && !with_rules.has_rules {
-        return Err(SetupError::Said(format!(
-            "nothing is taken away\n{}",
-            ending(&plan)
-        )));
+    if plan.is_empty() && rules.is_empty() {
+        return said(format!("nothing is taken away\n{}", ending(&plan)));
     }
-    if with_rules.has_rules && screen.agrees("Take the rules away, too?")? {
+    if !rules.is_empty() && screen.agrees("Take the rules away, too?")? {
         plan = with_rules;
     }
     if plan.is_empty() || !screen.agrees("\nTake it away?")? {
-        return declined();
+        return said(DECLINED);
     }
     write(user, &plan)?;
     Ok(format!("\nDone.\n{}", ending(&plan)))

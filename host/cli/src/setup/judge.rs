@@ -41,35 +41,29 @@ pub(super) fn is_served(
     let report = entry_report(map, one, false, &secrets, location, &loader);
     let report = runtime.block_on(report);
     runtime.shutdown_background();
-    if report.result == Err(Refusal::TooLarge) {
-        let why =
-            "the file has more bytes than the map allows (1 MiB, or its max_bytes): shorten it";
-        return Err(why.to_owned());
-    }
-    if let (Err(code), Some(why)) = (report.result, report.message()) {
-        return Err(format!(
-            "the file would be refused as {}: {why}",
-            code.as_str()
-        ));
-    }
     let is_for_claude = request.client.is_claude_code();
-    let bytes = report.result.unwrap_or_default();
-    let size = if is_for_claude {
-        report.chars as u64
-    } else {
-        bytes
+    let size = match report.result {
+        Err(Refusal::TooLarge) => {
+            let most = entry.max_bytes();
+            return Err(format!(
+                "the file has more than the {most} bytes that its entry allows: shorten it"
+            ));
+        }
+        Err(code) => {
+            let (code, why) = (code.as_str(), report.message().unwrap_or_default());
+            return Err(format!("the file would be refused as {code}: {why}"));
+        }
+        Ok(_) if is_for_claude => report.chars as u64,
+        Ok(bytes) => bytes,
     };
-    if request.is_hook && report.is_blank {
-        return Err("a hook hands over no empty file: write it first".to_owned());
-    }
-    if request.is_hook && size > MAX_DOCUMENT as u64 {
-        return Err(
-            "a hook hands over 10,000 characters at most (Codex, Copilot: bytes): shorten the file"
-                .to_owned(),
-        );
-    }
-    if is_for_claude && report.chars > MAX_CLAUDE_CHARS {
-        return Err(LONG.to_owned());
-    }
-    Ok(())
+    let why = if request.is_hook && report.is_blank {
+        "a hook hands over no empty file: write it first"
+    } else if request.is_hook && size > MAX_DOCUMENT as u64 {
+        "a hook hands over 10,000 characters at most (Codex, Copilot: bytes): shorten the file"
+    } else if is_for_claude && report.chars > MAX_CLAUDE_CHARS {
+        LONG
+    } else {
+        return Ok(());
+    };
+    Err(why.to_owned())
 }

@@ -14,17 +14,17 @@ mod judge;
 
 use crate::check::{Secrets, foreign_map};
 use clap::builder::PossibleValuesParser;
-use keyhole_core::{
-    AgentName, BindingName, LiveMap, Location, MapError, hex, limits::MAX_MAX_BYTES,
-};
+use keyhole_core::{AgentName, BindingName, LiveMap, Location, hex, limits::MAX_MAX_BYTES};
 use keyhole_setup::{
-    User,
+    SetupError, User,
     clients::{self, Audience, Client},
+    entry as table,
     file::File,
     names,
     paste::bare,
     program::Program,
     recipe::{Filled, by_hook, hook},
+    said,
 };
 use std::{
     fs,
@@ -111,44 +111,24 @@ fn max_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
 }
 
-/// Why nothing is printed or changed. No message repeats the user's input: it may be a key.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SetupError {
-    #[error("{0}")]
-    Setup(keyhole_setup::SetupError),
-    #[error("{1}\nThe file is not served yet: {0}")]
-    Unserved(String, String),
-    #[error("the output would show a text that holds a key of your map; choose another name")]
-    HoldsAKey,
-    #[error("with this entry, the map would be invalid: {0}")]
-    Entry(MapError),
-    #[error("{0}")]
-    Said(String),
-}
-
-impl<E: Into<keyhole_setup::SetupError>> From<E> for SetupError {
-    fn from(error: E) -> Self {
-        Self::Setup(error.into())
-    }
-}
-
-/// Runs `keyhole setup`. Returns what it prints.
+/// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
+/// key.
 ///
 /// # Errors
-/// [`SetupError`].
+/// Why nothing is printed or changed.
 pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
     let variable = |name: &str| std::env::var_os(name);
-    let start = |why: &dyn std::fmt::Display| SetupError::Said(why.to_string());
-    let location = Location::find(None, variable).map_err(|why| start(&why))?;
+    let location = Location::find(None, variable);
+    let location = location.map_err(|why| SetupError::Said(why.to_string()))?;
     if let Some(why) = foreign_map(&location) {
-        return Err(SetupError::Said(why));
+        return said(why);
     }
-    let home = location
-        .home()
-        .ok_or_else(|| start(&"HOME does not say where your home is"))?;
+    let Some(home) = location.home() else {
+        return said("HOME does not say where your home is");
+    };
     // Only a client's texts name it.
     let program = if arguments.what.is_none() {
-        Program::this().map_err(|why| start(&why))?
+        Program::this().map_err(SetupError::Said)?
     } else {
         Program::default()
     };
@@ -157,46 +137,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         map: LiveMap::new(location),
         variable: &variable,
         program: program.path,
-    };
-    let Arguments {
-        client,
-        names: given,
-        inject,
-        file,
-        dry_run,
-        what,
-    } = arguments;
-    let wish = flow::Wish {
-        name: given.bind.as_deref().or(inject.as_deref()),
-        agent: given.agent.as_deref(),
-        is_hook: inject.is_some(),
-        file: file.as_deref(),
         caution: program.caution,
     };
-    match (what, client.as_deref().and_then(clients::named)) {
+    let is_named = arguments.name().is_some() || arguments.agent().is_some();
+    let client = arguments.client.as_deref().and_then(clients::named);
+    match (&arguments.what, client) {
         (Some(Command::Remove { name, dry_run }), _) => match name {
             Some(name) => flow::remove(&user, name, *dry_run),
             None => Ok(listed(&names(&user)?)),
         },
         (Some(Command::Key(wanted)), _) => entry(&user, wanted),
-        (None, Some(client))
-            if client.is_plugin() && (wish.name.is_some() || wish.agent.is_some()) =>
-        {
-            let why = "the plugin's agent has its own name: leave --bind, --inject and --agent out";
-            Err(SetupError::Said(why.to_owned()))
+        (None, Some(client)) if client.is_plugin() && is_named => {
+            said("the plugin's agent has its own name: leave --bind, --inject and --agent out")
         }
-        (None, Some(client)) if file.is_some() || client.is_plugin() => {
-            flow::install(&user, Some(client), &wish, *dry_run)
+        (None, Some(client)) if arguments.file.is_some() || client.is_plugin() => {
+            flow::install(&user, Some(client), arguments)
         }
-        (None, Some(client)) => printed(&user, &client, &wish, given.bind.is_some()),
-        (None, None) if wish.name.is_some() || wish.agent.is_some() => {
-            let why = "name a client, or `key` and a file; `keyhole setup` lists the clients";
-            Err(SetupError::Said(why.to_owned()))
+        (None, Some(client)) => printed(&user, &client, arguments),
+        (None, None) if is_named => {
+            said("name a client, or `key` and a file; `keyhole setup` lists the clients")
         }
         (None, None) if io::stdin().is_terminal() && io::stdout().is_terminal() => {
-            flow::install(&user, None, &wish, false)
+            flow::install(&user, None, arguments)
         }
         (None, None) => Ok(list(&user, false) + LINES),
+    }
+}
+
+impl Arguments {
+    /// The binding's name, or the agent's of a hook.
+    fn name(&self) -> Option<&str> {
+        self.names.bind.as_deref().or(self.inject.as_deref())
+    }
+
+    /// The agent that is said beside a binding.
+    fn agent(&self) -> Option<&str> {
+        self.names.agent.as_deref()
     }
 }
 
@@ -243,37 +219,30 @@ fn listed(names: &[String]) -> String {
 }
 
 /// All that a client needs, to be pasted.
-fn printed(
-    user: &User<'_>,
-    client: &Client,
-    wish: &flow::Wish<'_>,
-    is_named: bool,
-) -> Result<String, SetupError> {
-    let name = wish.name.unwrap_or(client.usual());
-    let (option, of_key) = if wish.is_hook {
-        ("inject", "agent")
-    } else {
-        ("bind", "bind")
-    };
-    let mut key = format!("--{of_key} {name}");
+fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String, SetupError> {
+    let (name, agent) = (arguments.name(), arguments.agent());
+    let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
+    let is_hook = arguments.inject.is_some();
+    let option = if is_hook { "inject" } else { "bind" };
+    let of_key = if is_hook { "agent" } else { "bind" };
     // A shell may read the name in its own way: then the user writes it.
-    let word = wish.agent.map(|agent| bare(agent).unwrap_or("NAME"));
-    let agent = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
-    key += &agent;
-    key.extend(client.max_bytes.map(|most| format!(" --max-bytes {most}")));
-    let mut said: Vec<_> = wish.caution.iter().cloned().collect();
+    let word = agent.map(|agent| bare(agent).unwrap_or("NAME"));
+    let count = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
+    let most = client.max_bytes.map(|most| format!(" --max-bytes {most}"));
+    let mut said: Vec<_> = user.caution.iter().cloned().collect();
     said.push(format!(
-        "To have it written, add --file, in a terminal: keyhole setup {} --{option} {name}{agent} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE {key}",
-        client.name
+        "To have it written, add --file, in a terminal: keyhole setup {} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{}",
+        client.name,
+        most.unwrap_or_default()
     ));
-    let who = if wish.is_hook {
-        let hook = hook(client, user, name)?;
+    let who = if is_hook {
+        let hook = hook(client, user, name, None)?;
         said.extend(hook.texts);
         said.push(hook.last);
         by_hook(name)
     } else {
-        let filled = Filled::new(client, user, name, wish.agent)?;
-        if !is_named {
+        let filled = Filled::new(client, user, (name, agent), None)?;
+        if is_usual {
             said.push(format!(
                 "The name {name} is an example; --bind takes another."
             ));
@@ -281,12 +250,12 @@ fn printed(
         said.extend(filled.blocks(client, |_| true));
         let notes = client.notes.iter().chain(&client.by_hand);
         said.extend(notes.map(|note| filled.fill(note)));
-        let count = wish.agent.filter(|_| client.audience == Audience::Client);
+        let count = agent.filter(|_| client.audience == Audience::Client);
         let count = count.map(|agent| format!(" All of them count as the agent {agent}."));
         filled.fill(client.who) + &count.unwrap_or_default()
     };
     let text = format!("{who}\n\n{}\n", said.join("\n\n"));
-    conceals(user, &text, &[Some(name), wish.agent])?;
+    conceals(user, &text, &[Some(name), agent])?;
     Ok(text)
 }
 
@@ -295,37 +264,39 @@ fn printed(
 fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
     let file = File::find(&wanted.file, &user.home)?;
     let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
-    let (roots, table) =
-        keyhole_setup::entry(&user.home, &file, names, wanted.max_bytes, &fresh()?);
+    let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
     let map = Some(user.location().file()).filter(|map| map.is_file());
     let map = map.and_then(|map| fs::read_to_string(map).ok());
     let is_blank = map.is_none_or(|map| map.trim().is_empty());
-    let roots = roots.filter(|_| is_blank).unwrap_or_default();
-    let text = roots + &table;
+    let text = roots.filter(|_| is_blank).unwrap_or_default() + &table;
     conceals(user, &text, &[Some(&file.written), names.0, names.1])?;
-    user.map.extended_by(&text).map_err(SetupError::Entry)?;
-    Ok(text)
+    match user.map.extended_by(&text) {
+        Err(why) => said(format!("with this entry, the map would be invalid: {why}")),
+        Ok(_) => Ok(text),
+    }
 }
 
 /// A key of 128 random bits.
 fn fresh() -> Result<String, SetupError> {
     let mut bytes = [0; 16];
-    let filled = getrandom::fill(&mut bytes);
-    filled.map_err(|why| SetupError::Said(format!("the system gives no random bytes: {why}")))?;
-    Ok(format!("k-{}", hex(&bytes)))
+    match getrandom::fill(&mut bytes) {
+        Err(why) => said(format!("the system gives no random bytes: {why}")),
+        Ok(()) => Ok(format!("k-{}", hex(&bytes))),
+    }
 }
 
 /// Whether neither the text nor one of these names, which it holds, reveals a key of the map.
 fn conceals(user: &User<'_>, text: &str, names: &[Option<&str>]) -> Result<(), SetupError> {
-    let map = match user.map.current() {
-        // What is no map has no keys.
-        Err(MapError::Missing(_)) => return Ok(()),
-        read => read?,
+    // What is no map has no keys.
+    let Some(map) = user.map_now()? else {
+        return Ok(());
     };
     let secrets = Secrets::of(&map);
-    let tells = |text: &&str| secrets.are_told_by(text);
-    if names.iter().flatten().chain([&text]).any(tells) {
-        return Err(SetupError::HoldsAKey);
+    let mut texts = names.iter().flatten().chain([&text]);
+    if texts.any(|text| secrets.are_told_by(text)) {
+        return said(
+            "the output would show a text that holds a key of your map; choose another name",
+        );
     }
     Ok(())
 }
