@@ -25,7 +25,12 @@ const SHELL = {
  */
 export async function lacking(home, shells, play) {
   const memory = path.join(home.home, '.claude/projects', home.project.replace(/[^a-zA-Z0-9]/g, '-'), 'memory/MEMORY.md');
-  const begin = [bash('echo ZQ-BEHIND', { run_in_background: true }), bash('seq 1 60000')];
+  // It ends only after it was read: of one that ends at once, an older client on a busy machine may
+  // lose the output.
+  const stop = path.join(home.project, 'stop');
+  fs.rmSync(stop, { force: true });
+  home.write(home.project, 'behind', 'echo ZQ-BEHIND\nwhile [ ! -e stop ]; do sleep 0.1; done\n');
+  const begin = [bash('sh ./behind', { run_in_background: true }), bash('seq 1 60000')];
   const commands = Object.entries(SHELL).slice(0, shells);
   const look = async ({ messages }) => {
     const said = messages.flatMap(({ results }) => results.map(({ text }) => text)).join('\n');
@@ -35,8 +40,11 @@ export async function lacking(home, shells, play) {
     const part = call('Read', { file_path: long, offset: 50000, limit: 9 });
     return [read(behind), part, ...commands.map(([, [command]]) => bash(command({ behind, long })))];
   };
-  const write = call('Write', { file_path: memory, content: 'ZQ-MEMORY\n' });
-  const session = await play({ parent: [begin, look, write, read(memory), ...DONE] }, '--allowedTools', 'Bash(seq:*)');
+  const write = () => {
+    fs.writeFileSync(stop, '');
+    return call('Write', { file_path: memory, content: 'ZQ-MEMORY\n' });
+  };
+  const session = await play({ parent: [begin, look, write, read(memory), ...DONE] }, '--allowedTools', 'Bash(seq:*),Bash(sh ./behind)');
   assert.deepEqual(session.unscripted, [], session.report());
   fs.rmSync(memory, { force: true });
   const texts = session.answers('parent').slice(begin.length).map(({ text }) => text);
