@@ -183,6 +183,3 @@ fn unquoted(word: &str) -> Option<String> {
         None => crate::paste::bare(word).map(str::to_owned),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,15 +2,15 @@
 
 use crate::{
     User,
-    clients::{Audience, named, row},
-    recipe::{Filled, hook},
+    clients::{Audience, row},
+    recipe::Filled,
 };
 use keyhole_core::{LiveMap, Location};
 use std::path::Path;
 
 /// A user whose program is here.
 fn user(program: &str) -> User<'static> {
-    let map = Location::find(Some(Path::new("/h/it's/m.toml")), |_| None);
+    let map = Location::find(Some(Path::new("/h/m.toml")), |_| None);
     User {
         home: "/h".into(),
         map: LiveMap::new(map.unwrap()),
@@ -18,12 +18,6 @@ fn user(program: &str) -> User<'static> {
         program: program.to_owned(),
         caution: None,
     }
-}
-
-/// Claude Code's settings with a hook that setup writes.
-pub(crate) fn hooked(program: &str, agent: &str) -> serde_json::Value {
-    let group = hook(&named("claude-code").unwrap(), &user(program), agent, None);
-    serde_json::json!({ "hooks": { "SubagentStart": [group.unwrap().group] } })
 }
 
 const EXAMPLE: (&str, &str) = (
