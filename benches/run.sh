@@ -21,10 +21,7 @@ full() {
     set -- --peers "$peers"
     target=$(uname -m)-unknown-linux-musl
     if [ "$(uname -s)" = Linux ] && can_build "$target"; then
-        # One after the other: built together, each would get the crate features that only
-        # the other asks for.
         cargo build --locked --profile dist -p keyhole --target "$target"
-        cargo build --locked --profile dist -p keyhole-benches --bin keyhole-twin --target "$target"
         set -- "$@" --packaged "$BUILD/$target/dist/keyhole"
     fi
     "$BUILD/dist/keyhole-bench" "$@"

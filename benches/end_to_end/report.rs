@@ -36,7 +36,7 @@ pub(crate) fn tables(
     let mut text = conditions(&profile.to_string_lossy(), rounds);
     let results = &measured.results;
 
-    text += "\n## Servers, whole processes over stdio\n\n";
+    text += "\n## Servers over stdio\n\n";
     let servers = measured.servers.iter();
     let servers = servers.map(|server| (server.title(), results.of(&server.name)));
     table(&mut text, "server", servers)?;
@@ -145,9 +145,8 @@ fn conditions(profile: &str, rounds: usize) -> String {
 - machine: {processor}, {cores} cores, {system}
 - load average when it ended: {load}; the bench itself keeps about 1 busy
 - build: profile `{profile}`, {rustc}; Node {node}
-- {rounds} rounds; a number is the median over the rounds, and beside a ratio is the middle
-  half of them. Slow servers take part in a third of the rounds. A ratio is taken
-  round by round, so that what disturbs one server disturbs the other.
+- {rounds} rounds, a third of them for slow servers; medians, and beside a ratio, which is taken
+  round by round, the middle half
 "
     )
 }

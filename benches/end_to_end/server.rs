@@ -30,7 +30,6 @@ pub(crate) struct Server {
 pub(crate) const KEYHOLE: &str = "keyhole";
 pub(crate) const TWIN: &str = "twin without the sandbox";
 pub(crate) const PACKAGED: &str = "keyhole, as packaged";
-pub(crate) const PACKAGED_TWIN: &str = "twin, packaged the same way";
 pub(crate) const PYTHON: &str = "Python server";
 pub(crate) const NPM: &str = "npm filesystem server";
 pub(crate) const RUST: &str = "rust-mcp-filesystem";
@@ -39,8 +38,7 @@ pub(crate) const HYPER: &str = "hyper-mcp";
 pub(crate) struct Programs {
     /// The folder with our own, built in one go.
     pub(crate) own: PathBuf,
-    /// keyhole as it is packaged for this machine, if that is another build; the twin is
-    /// next to it.
+    /// keyhole as it is packaged for this machine, if that is another build.
     pub(crate) packaged: Option<PathBuf>,
     /// The folder that `./x bench --peers` installs the others into.
     pub(crate) peers: Option<PathBuf>,
@@ -56,22 +54,14 @@ pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
     let constant = folder.join("keyhole-constant");
     let constants = [constant, files.small(), files.large()];
     let constant = Server::new("constant answers (the ceiling)", constants);
-    let sockets = |name: &str, server: &Server| Server {
-        name: name.to_owned(),
+    let over_sockets = Server {
+        name: "keyhole, over sockets".to_owned(),
         has_sockets: true,
-        ..server.clone()
+        ..keyhole.clone()
     };
-    let over_sockets = [
-        sockets("keyhole, over sockets", &keyhole),
-        sockets("twin, over sockets", &twin),
-    ];
-    let mut servers = vec![keyhole, twin, constant];
-    servers.extend(over_sockets);
-    servers.push(many);
+    let mut servers = vec![keyhole, many, over_sockets, twin, constant];
     if let Some(program) = &programs.packaged {
-        let twin = program.with_file_name("keyhole-twin");
         servers.push(self::keyhole(PACKAGED, program, &map));
-        servers.push(Server::new(PACKAGED_TWIN, [twin, map]));
     }
     servers
 }
