@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DESCRIPTION = "Gives one AI subagent a private file that the main conversation never sees"
+DESCRIPTION = "Gives a private file to one AI subagent, and not to the main conversation"
 LICENCE = "MIT OR Apache-2.0"
 LICENCE_FILES = ("LICENSE-APACHE", "LICENSE-MIT", "LICENSE-SCOWL")
 

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// Gives one AI subagent a private file that the main conversation never sees
+/// Gives a private file to one AI subagent, and not to the main conversation
 ///
 /// A user keeps a map of opaque keys to Markdown files. An MCP client that was
 /// given a key calls the tool `load_context` with it and gets that file; without

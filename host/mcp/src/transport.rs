@@ -115,6 +115,8 @@ where
                 return Ok(());
             };
             let (mut line, rest) = json::around_text(&answer)?;
+            // Without a place for it, nothing is put in.
+            let content = content.filter(|_| !rest.is_empty());
             let text = content.as_ref().map_or("", |content| &content.text);
             // A piece may end within a character: escaping works on bytes.
             for piece in text.as_bytes().chunks(PIECE_BYTES) {

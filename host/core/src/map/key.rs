@@ -7,7 +7,8 @@ use std::{
 };
 use subtle::ConstantTimeEq;
 
-/// A well-formed key: see "What a key is" in `wit/context.wit`. It is not printed by accident.
+/// A well-formed key: 1 to 128 visible ASCII characters, as `wit/context.wit` says. It is not
+/// printed by accident.
 ///
 /// The time of a lookup in a map does not tell how close a wrong key came: two keys are compared
 /// in constant time, and a hash with a random seed (SipHash) decides which are compared at all.
