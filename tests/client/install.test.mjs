@@ -141,8 +141,9 @@ function block(language) {
 // Its two commands, its catalog, its map, its rules and its check. Only the repository
 // differs: it is this package.
 onEachClient("readme-word-for-word: the plugin's README works word for word", BARE, async ({ home }) => {
-  const commands = block('').trim().split('\n');
-  const [, repository, branch] = commands[0].match(/ ([\w-]+\/[\w-]+)@(\w+)$/);
+  // What FOLDER can be, by the page.
+  const [name, repository, branch] = README.match(/([\w-]+\/[\w-]+)@(\w+)/);
+  const commands = block('').replace('FOLDER', name).trim().split('\n');
   home.publish(DIST, `https://github.com/${repository}.git`, branch);
   // Otherwise the client would ask that host by SSH first.
   fs.chmodSync(home.write(home.root, 'shims/ssh', '#!/bin/sh\nexit 1\n'), 0o755);

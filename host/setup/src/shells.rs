@@ -45,7 +45,8 @@ const OUTSIDE: [&str; 9] = [
     "LD_LIBRARY_PATH",
 ];
 
-const NOT_THERE: &str = "It needs bubblewrap and socat: install both, as packages of your system, and run setup again.";
+const NOT_THERE: &str =
+    "It needs bubblewrap and socat: install both, as packages of your system, and run setup again.";
 const NOT_ALLOWED: &str = "bubblewrap may not make what it needs here: docs/shells.md says how to allow it. Then run setup again.";
 
 /// How the client starts bubblewrap (2.1.332 and 2.1.197): without a network, and inside once more,
