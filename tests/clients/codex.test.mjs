@@ -208,7 +208,7 @@ onCase(client, "a main conversation's shell may read the document where it lies,
  */
 const onSandbox = (promise, run) =>
   onCase(client, promise, async ({ t, home, ...all }) => {
-    const [, printed] = home.shown.match(/^Put this at the top of ~\/\.codex\/config\.toml[^]*?\n\n```toml\n([^]+?)```$/m);
+    const [, printed] = home.shown.match(/put this at the top of ~\/\.codex\/config\.toml[^]*?\n\n```toml\n([^]+?)```$/m);
     const [, name] = printed.match(/^default_permissions = "(.*)"$/m);
     const more = { ':slash_tmp': 'read', '~': 'write' };
     home.top = printed + Object.entries(more).map(([place, may]) => `permissions.${name}.filesystem."${place}" = "${may}"\n`).join('');
