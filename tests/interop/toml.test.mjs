@@ -8,7 +8,7 @@ import { World } from '../harness/world.mjs'
 import { here } from './world.mjs'
 
 const SCHEMA = `#:schema ${pathToFileURL(here('../../docs/context-map.schema.json'))}\n`
-const PAGES = ['README.md', 'docs/map.md', 'plugin/README.md', 'docs/use-from.md', 'docs/own-subagent.md']
+const PAGES = ['README.md', 'docs/map.md', 'plugin/README.md', 'docs/own-subagent.md']
 const WRONG = ['root = ["/a"]\n', '[keys]\nk-a = 1\n', '[bindings.a]\nrole = "r"\n']
 
 test('each example and each map in the documentation is valid to taplo, and a mistake is found', (t) => {
