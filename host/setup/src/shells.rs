@@ -207,16 +207,17 @@ fn weakening(
             Some(rest) => home.join(rest.trim_start_matches('/')),
             None => here.join(text.replacen("//", "/", 1)),
         };
+        let forms = both(&normal(&path)).map(|form| form.display().to_string());
         let mut files = files.iter().flat_map(|file| both(file));
         files.any(|file| {
-            let names = |path: &PathBuf, depth| {
-                // `**` stands for any number of folders.
+            // `**` stands for any number of folders.
+            let rules = (0..file.iter().count()).flat_map(|depth| {
                 let between = format!("/{}", "*/".repeat(depth));
-                let path = path.display().to_string().replace("/**/", &between);
-                Denied(vec![format!("Read(/{path})")]).names(&file, home)
-            };
-            let forms = both(&normal(&path));
-            (0..file.iter().count()).any(|depth| forms.iter().any(|path| names(path, depth)))
+                let read =
+                    move |form: &String| format!("Read(/{})", form.replace("/**/", &between));
+                forms.iter().map(read)
+            });
+            Denied(rules.collect()).names(&file, home)
         })
     };
     let mut read = filesystem["allowRead"].as_array().into_iter().flatten();
@@ -230,7 +231,7 @@ fn weakening(
         let names = settings["env"].as_object().into_iter().flatten();
         let names = names.map(|(name, _)| name).filter(|name| {
             let is_loaders = name.starts_with("LD_") || name.starts_with("BASH_FUNC_");
-            is_loaders || *name == "HOME" || OUTSIDE.contains(&&***name)
+            is_loaders || *name == "HOME" || OUTSIDE.iter().any(|one| one == name)
         });
         keys.extend(names.map(|name| format!("env.{name}")));
     }
