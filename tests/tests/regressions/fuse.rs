@@ -263,17 +263,22 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
+/// Such a file system in a home with this map. None if this system cannot do this.
+fn mounted_with(map: &str) -> Option<(World, Hanging)> {
+    let world = World::new().directory("mounted").map(map);
+    let mount = Hanging::mount(&world.path("mounted"))?;
+    mount.let_go();
+    Some((world, mount))
+}
+
 /// WSL's `/mnt/c` does so.
 #[test]
 fn a_root_that_gets_another_inode_when_nobody_has_it_open_is_still_served() {
     let Some(_) = whole() else { return };
-    let world = World::new()
-        .directory("mounted")
-        .map("roots = ['~/mounted/fresh']\n[keys]\nk-1 = '~/mounted/fresh/a.md'\n");
-    let Some(mount) = Hanging::mount(&world.path("mounted")) else {
+    let map = "roots = ['~/mounted/fresh']\n[keys]\nk-1 = '~/mounted/fresh/a.md'\n";
+    let Some((world, mount)) = mounted_with(map) else {
         return;
     };
-    mount.let_go();
     let mut client = world.client();
     for _ in 0..3 {
         mount.forget();
@@ -288,13 +293,10 @@ fn a_root_that_gets_another_inode_when_nobody_has_it_open_is_still_served() {
 /// The kernel keeps what the file reported for an hour: a look at that would find it at rest.
 #[test]
 fn a_file_that_another_machine_is_writing_is_not_served_from_what_the_kernel_remembers() {
-    let world = World::new()
-        .directory("mounted")
-        .map("[keys]\nk-1 = '~/mounted/written.md'\n");
-    let Some(mount) = Hanging::mount(&world.path("mounted")) else {
+    let map = "[keys]\nk-1 = '~/mounted/written.md'\n";
+    let Some((world, _mount)) = mounted_with(map) else {
         return;
     };
-    mount.let_go();
     let mut client = world.client();
     client.load("k-1").refused("changed");
     client.end();
