@@ -2,11 +2,10 @@
 //!
 //! rmcp serves protocol 2026-07-28 (stateless) side by side with the older versions, which begin
 //! with `initialize`. `tool` defines the tool, `message` parses a line, `server` answers requests,
-//! `transport` guards the streams, `pending` has the requests, and `json` writes an answer.
+//! `transport` guards the streams, and `pending` has the requests.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
-mod json;
 mod message;
 mod pending;
 mod server;

@@ -37,7 +37,7 @@ struct Fields<'a> {
 #[serde(default, rename_all = "camelCase")]
 struct Params<'a> {
     #[serde(borrow, rename = "_meta")]
-    meta: Meta<'a>,
+    meta: Option<Meta<'a>>,
     protocol_version: ProtocolVersion,
     name: String,
     #[serde(borrow)]
@@ -90,7 +90,8 @@ fn id(own: &RawValue) -> Option<RequestId> {
 /// The request for `method`. These are all methods that we serve. The arguments of a call travel
 /// with it as they are.
 fn request(method: &str, params: Params<'_>) -> ClientRequest {
-    let stated = params.meta.version.as_ref();
+    let of_call = params.meta.unwrap_or_default();
+    let stated = of_call.version.as_ref();
     let handshake = stated.is_none_or(ProtocolVersion::has_initialize);
     let mut request: ClientRequest = match method {
         "initialize" if handshake => {
@@ -111,13 +112,13 @@ fn request(method: &str, params: Params<'_>) -> ClientRequest {
         extensions.insert(arguments.to_owned());
     }
     let mut meta = RequestMetaObject::new();
-    if let Some(version) = params.meta.version {
+    if let Some(version) = of_call.version {
         meta.set_protocol_version(version);
     }
-    if params.meta.capabilities.is_some() {
+    if of_call.capabilities.is_some() {
         meta.set_client_capabilities(ClientCapabilities::default());
     }
-    let call_id = params.meta.call_id.map(|id| serde_json::from_str(id.get()));
+    let call_id = of_call.call_id.map(|id| serde_json::from_str(id.get()));
     if let Some(Ok(call_id)) = call_id {
         meta.insert(CALL_ID.into(), Value::String(call_id));
     }

@@ -3,7 +3,6 @@
 //! Inside the server, each has a number of ours instead of the client's id. So an answer finds its
 //! own request and no other, even if the client uses an id again.
 
-use keyhole_core::Content;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use std::{
     collections::BTreeMap,
@@ -28,8 +27,8 @@ struct Request {
     id: RequestId,
     /// Its share of the memory for requests, until it has an answer.
     room: Option<OwnedSemaphorePermit>,
-    /// The document, whose place in the answer is empty.
-    content: Option<Content>,
+    /// The place of its call, until the answer is written.
+    place: Option<OwnedSemaphorePermit>,
     answer: Option<ServerJsonRpcMessage>,
 }
 
@@ -47,19 +46,19 @@ impl PendingRequests {
         let request = Request {
             id,
             room: Some(room),
-            content: None,
+            place: None,
             answer: None,
         };
         table.requests.insert(number, request);
         RequestId::Number(number)
     }
 
-    /// Keeps the document of the answer to our `number` until that is written or dropped.
-    pub(super) fn keep(&self, number: &RequestId, content: Content) {
+    /// Keeps the place of the call with our `number` until its answer is written or dropped.
+    pub(super) fn keep(&self, number: &RequestId, place: OwnedSemaphorePermit) {
         if let RequestId::Number(number) = number
             && let Some(request) = self.table().requests.get_mut(number)
         {
-            request.content = Some(content);
+            request.place = Some(place);
         }
     }
 
@@ -85,10 +84,13 @@ impl PendingRequests {
         Some((number, request.room.take()?))
     }
 
-    /// Removes the request with our `number`: its answer, and the document in that, if any.
-    pub(super) fn finish(&self, number: i64) -> Option<(ServerJsonRpcMessage, Option<Content>)> {
+    /// Removes the request with our `number`: its answer, and its place, if it has one.
+    pub(super) fn finish(
+        &self,
+        number: i64,
+    ) -> Option<(ServerJsonRpcMessage, Option<OwnedSemaphorePermit>)> {
         let request = self.table().requests.remove(&number)?;
-        Some((request.answer?, request.content))
+        Some((request.answer?, request.place))
     }
 
     /// Removes the request with the client's `id`, so that it is never answered,

@@ -70,10 +70,9 @@ impl<L: Load> Server<L> {
             Ok(Content { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
                 tool::refused(Refusal::TooLarge)
             }
-            Ok(content) => {
-                self.pending.keep(&context.id, content);
-                // The transport puts the document in, as one text block, so that it is sent once.
-                CallToolResult::success(vec![ContentBlock::text("")])
+            Ok(Content { text, permit }) => {
+                self.pending.keep(&context.id, permit);
+                CallToolResult::success(vec![ContentBlock::text(text)])
             }
             Err(code) => tool::refused(code),
         }

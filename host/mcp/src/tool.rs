@@ -130,11 +130,7 @@ fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> 
         (None, _) => ".".to_owned(),
     };
     let description = format!("{BOUND}{what}{BOUND_END}\n\n{}. {END}", what_to_do());
-    let schema = json!({
-        "type": "object",
-        "properties": {},
-        "additionalProperties": false,
-    });
+    let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     tool(&title, description, schema)
 }
 

@@ -10,7 +10,6 @@
 //! - A notification or response as the first message ends the process.
 
 use super::{
-    json,
     message::{self, Message},
     pending::PendingRequests,
 };
@@ -38,9 +37,6 @@ const MAX_LINE_BYTES: u32 = 1 << 20;
 /// The least that a request counts for, in bytes: its task, its table entries, its answer. So at
 /// most 1024 requests are in flight, four times as many as may wait for the loader.
 const MIN_REQUEST_BYTES: u32 = 1024;
-
-/// So much of a document is escaped before it is written.
-const PIECE_BYTES: usize = 128 << 10;
 
 /// The server's side of the connection.
 pub(super) struct StdioTransport<R, W> {
@@ -111,22 +107,10 @@ where
                 return Ok(());
             };
             let mut to = to.lock().await;
-            let Some((answer, content)) = pending.finish(number) else {
+            let Some((answer, _place)) = pending.finish(number) else {
                 return Ok(());
             };
-            let (mut line, rest) = json::around_text(&answer)?;
-            // Without a place for it, nothing is put in.
-            let content = content.filter(|_| !rest.is_empty());
-            let text = content.as_ref().map_or("", |content| &content.text);
-            // A piece may end within a character: escaping works on bytes.
-            for piece in text.as_bytes().chunks(PIECE_BYTES) {
-                if line.len() >= PIECE_BYTES {
-                    to.write_all(&line).await?;
-                    line.clear();
-                }
-                json::escape(piece, &mut line);
-            }
-            line.extend_from_slice(&rest);
+            let mut line = serde_json::to_vec(&answer)?;
             line.push(b'\n');
             to.write_all(&line).await?;
             to.flush().await

@@ -20,9 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
 
-/// Repeated, it is larger than one piece of output, and the pieces end within characters.
-const ESCAPED: &str = "\"\u{1f511}\"\n";
-
 /// More than any test holds.
 const PERMITS: usize = 10_000;
 
@@ -67,7 +64,6 @@ impl Load for Fake {
         let text = match &key[..] {
             "document" => DOCUMENT.to_owned(),
             "big" => "x".repeat(100_000),
-            "escaped" => ESCAPED.repeat(100_000),
             "slow" => {
                 self.gate.acquire().await.unwrap().forget();
                 "slow".to_owned()

@@ -69,19 +69,6 @@ async fn a_place_is_held_until_its_answer_is_written_and_none_is_after_a_cancell
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_put_between_the_pieces_of_a_large_document() {
-    let mut client = Client::with_room(1 << 20, 1000);
-    client.initialize().await;
-    for id in 1..4 {
-        client.call(id, "escaped").await;
-    }
-    until(|| client.loader.held() == 3).await;
-    for id in 1..4 {
-        client.is(id, &super::ESCAPED.repeat(100_000)).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_client_that_has_closed_its_end_holds_no_place() {
     let mut client = Client::with_room(1 << 20, 1000);
     client.initialize().await;

@@ -149,8 +149,8 @@ impl Maps for Keys {
     fn resolve(&self, _: &Map, entry: &Entry, _: Instant) -> Result<Grant<()>, Refusal> {
         Ok(Grant {
             directory: (),
-            name: entry.path().to_owned(),
-            max_bytes: entry.max_bytes(),
+            name: entry.path.to_string(),
+            max_bytes: entry.max_bytes,
         })
     }
 }
