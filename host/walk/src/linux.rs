@@ -9,7 +9,7 @@ use crate::{
     error::{Result, SystemError, WalkError, is_exhaustion},
     group::GroupFiles,
     system::{FileSystem, GROUPS, Handle, Kind, OPEN, Stat, System},
-    trust::{DistrustReason, ROOT},
+    trust::{DistrustReason, GROUP_WRITE, ROOT},
 };
 use rustix::{
     fs::{Access, AtFlags, CWD, Mode, OFlags, StatxFlags},
@@ -220,8 +220,8 @@ impl FileSystem for System {
 
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
-    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
-        if stat.mode & 0o020 == 0 || stat.is_sticky_directory() {
+    fn hidden_writers(&self, handle: &Handle, stat: &mut Stat) -> Result<Option<DistrustReason>> {
+        if stat.mode & GROUP_WRITE == 0 || stat.is_sticky_directory() {
             return Ok(None);
         }
         let asked = match stat.kind {
@@ -234,10 +234,12 @@ impl FileSystem for System {
             _ => acl(&handle.0, self.user()),
         };
         match asked.map_err(SystemError::from) {
-            Ok(is_there) => Ok(is_there.then_some(DistrustReason::WritableByOthers)),
-            Err(error @ SystemError::OutOfResources) => Err(error),
-            Err(_) => Ok(Some(DistrustReason::WritableByOthers)),
+            Err(error @ SystemError::OutOfResources) => return Err(error),
+            Err(_) | Ok(Writers::Others) => return Ok(Some(DistrustReason::WritableByOthers)),
+            Ok(Writers::Nobody) => stat.mode &= !GROUP_WRITE,
+            Ok(Writers::Group) => {}
         }
+        Ok(None)
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
@@ -264,41 +266,60 @@ impl FileSystem for System {
     }
 }
 
-/// Whether a file or directory has an ACL that lets anybody write of whom the mode does not
-/// speak, but for `user` and root.
-fn acl(file: impl AsFd, user: Option<u32>) -> Result<bool, Errno> {
+/// Who may write by an ACL, besides the owner, root, and those of whom the mode speaks.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Writers {
+    Nobody,
+    /// The file's group, as where there is no ACL.
+    Group,
+    /// Somebody else.
+    Others,
+}
+
+fn acl(file: impl AsFd, user: Option<u32>) -> Result<Writers, Errno> {
     let mut list = [0; 4096];
     match rustix::fs::fgetxattr(file, ACL, &mut list[..]) {
-        Ok(size) => Ok(lets_others_write(&list[..size], user)),
-        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+        Ok(size) => Ok(writers(&list[..size], user)),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(Writers::Group),
         // Nobody needs so long a list.
-        Err(Errno::RANGE) => Ok(true),
+        Err(Errno::RANGE) => Ok(Writers::Others),
         Err(error) => Err(error),
     }
 }
 
 /// The same, from the bytes of the list: see `linux/posix_acl_xattr.h`. What is not understood
 /// may let anybody write.
-fn lets_others_write(list: &[u8], user: Option<u32>) -> bool {
-    /// The owner, the group, the mask and all others: the mode has their rights.
-    const OF_THE_MODE: [u16; 4] = [0x01, 0x04, 0x10, 0x20];
+fn writers(list: &[u8], user: Option<u32>) -> Writers {
+    /// The owner, the mask and all others: the mode has their rights.
+    const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];
     const USER: u16 = 0x02;
+    const OWN_GROUP: u16 = 0x04;
     const GROUP: u16 = 0x08;
     const WRITE: u16 = 2;
     let Some((version, entries)) = list.split_first_chunk() else {
-        return !list.is_empty();
+        return if list.is_empty() {
+            Writers::Group
+        } else {
+            Writers::Others
+        };
     };
     let (entries, rest) = entries.as_chunks();
-    let lets = |[t, u, r, s, id @ ..]: &[u8; 8]| {
+    let may = |[t, u, r, s, id @ ..]: &[u8; 8]| {
         let (tag, rights) = (u16::from_le_bytes([*t, *u]), u16::from_le_bytes([*r, *s]));
         let id = u32::from_le_bytes(*id);
+        let writes = rights & WRITE != 0;
         match tag {
-            USER => rights & WRITE != 0 && id != ROOT && Some(id) != user,
-            GROUP => rights & WRITE != 0,
-            tag => !OF_THE_MODE.contains(&tag),
+            OWN_GROUP if writes => Writers::Group,
+            USER if writes && id != ROOT && Some(id) != user => Writers::Others,
+            GROUP if writes => Writers::Others,
+            USER | OWN_GROUP | GROUP => Writers::Nobody,
+            tag if OF_THE_MODE.contains(&tag) => Writers::Nobody,
+            _ => Writers::Others,
         }
     };
-    u32::from_le_bytes(*version) != 2 || !rest.is_empty() || entries.iter().any(lets)
+    let is_odd = u32::from_le_bytes(*version) != 2 || !rest.is_empty();
+    let most = entries.iter().map(may).max().unwrap_or(Writers::Nobody);
+    if is_odd { Writers::Others } else { most }
 }
 
 /// The bytes of the list of mounts, as they are now.

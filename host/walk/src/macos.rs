@@ -159,7 +159,7 @@ impl FileSystem for System {
     /// file has two names, the kernel returns the one that was looked up last, and anybody can give
     /// a second name to a file that they can reach. So the answer for such a file is that it is
     /// unknown. And the object at the path must be the one that is open.
-    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
+    fn hidden_writers(&self, handle: &Handle, stat: &mut Stat) -> Result<Option<DistrustReason>> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(Some(DistrustReason::SecondName));
         }

@@ -36,16 +36,14 @@ pub fn is_visible(c: char) -> bool {
 /// Whether a reader sees nothing of this text: it is empty, or has blanks, control characters
 /// and characters that are not shown, and nothing else.
 pub fn is_blank(text: &str) -> bool {
-    // The last is a letter of Braille without dots.
-    text.chars()
-        .all(|c| c.is_whitespace() || !is_visible(c) || c == '\u{2800}')
+    text.chars().all(|c| c.is_whitespace() || !is_visible(c))
 }
 
-/// What is not shown where nothing knows it: Unicode's `Default_Ignorable_Code_Point`, and
-/// annotations.
+/// What is not shown where nothing knows it: Unicode's `Default_Ignorable_Code_Point`,
+/// annotations, and the letter of Braille that has no dots.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }

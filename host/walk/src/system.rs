@@ -50,8 +50,13 @@ pub trait FileSystem {
 
     /// Why an access control list may let somebody write whom the mode does not cover: not
     /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
-    /// lets nobody. It fails with [`OutOfResources`](crate::SystemError::OutOfResources) only.
-    fn hidden_writers(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
+    /// lets nobody; then `stat.mode` has what the group may, where a list hides that. It fails with
+    /// [`OutOfResources`](crate::SystemError::OutOfResources) only.
+    fn hidden_writers(
+        &self,
+        handle: &Self::Handle,
+        stat: &mut Stat,
+    ) -> Result<Option<DistrustReason>>;
 
     /// Reads into `bytes`, from `offset`. 0 means the end of the file.
     fn read(&self, file: &Self::Handle, bytes: &mut [u8], offset: u64) -> Result<usize>;

@@ -19,7 +19,7 @@ use crate::{FileSystem, Kind, Stat, WalkError, Walker, printable::printable};
 use std::path::PathBuf;
 
 const OTHERS_WRITE: u32 = 0o002;
-const GROUP_WRITE: u32 = 0o020;
+pub(crate) const GROUP_WRITE: u32 = 0o020;
 /// Only the owner of an object or of its directory may move or remove its name.
 const STICKY: u32 = 0o1000;
 /// Root can change any file anyway.
@@ -154,6 +154,7 @@ impl<F: FileSystem> Walker<F> {
         let Some(user) = self.files.user() else {
             return Ok(Some(NobodysUser));
         };
+        let mut stat = *stat;
         let is_directory = stat.kind == Kind::Directory;
         Ok(match mount {
             Some(why) => Some(why),
@@ -164,7 +165,7 @@ impl<F: FileSystem> Walker<F> {
             None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
             // A link has no mode of its own: only its owner counts.
             None if stat.kind == Kind::Link => None,
-            None if let Some(why) = self.files.hidden_writers(handle, stat)? => Some(why),
+            None if let Some(why) = self.files.hidden_writers(handle, &mut stat)? => Some(why),
             None if stat.is_sticky_directory() => None,
             None if stat.mode & OTHERS_WRITE != 0 => Some(WritableByOthers),
             None if stat.mode & GROUP_WRITE == 0 => None,

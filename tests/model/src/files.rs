@@ -175,7 +175,7 @@ impl FileSystem for Files {
     fn hidden_writers(
         &self,
         handle: &Handle,
-        stat: &Stat,
+        stat: &mut Stat,
     ) -> Result<Option<DistrustReason>, SystemError> {
         let has_list = self.world().disk.nodes[handle.id].acl.is_some();
         let is_sticky = stat.kind == Kind::Directory && stat.mode & STICKY != 0;

@@ -1,4 +1,4 @@
-use super::{fuse, fuse_in, lets_others_write};
+use super::{Writers, fuse, fuse_in, writers};
 use crate::{
     DistrustReason::{ForeignMount, Unchecked},
     SystemError,
@@ -89,17 +89,25 @@ fn an_acl_that_is_not_understood_lets_others_write() {
         [version.to_le_bytes().to_vec(), entries.concat()].concat()
     };
     let (own, roots) = (entry(2, 7, 1000), entry(2, 6, 0));
-    for (list, lets) in [
-        (vec![], false),
-        (list(2, &[own.clone(), roots]), false),
-        (list(2, &[entry(2, 5, 1001), entry(8, 4, 1001)]), false),
-        (list(2, &[entry(2, 2, 1001)]), true),
-        (list(2, &[entry(8, 2, 1000)]), true),
-        (list(2, &[entry(64, 0, 0)]), true),
-        (list(3, std::slice::from_ref(&own)), true),
-        (list(2, &[own, vec![0]]), true),
-        (vec![2, 0], true),
+    let (group, mask) = (entry(4, 6, 0), entry(16, 6, 0));
+    for (list, who) in [
+        (vec![], Writers::Group),
+        (list(2, &[own.clone(), group, mask.clone()]), Writers::Group),
+        (
+            list(2, &[own.clone(), roots, entry(4, 5, 0), mask]),
+            Writers::Nobody,
+        ),
+        (
+            list(2, &[entry(2, 5, 1001), entry(8, 4, 1001)]),
+            Writers::Nobody,
+        ),
+        (list(2, &[entry(2, 2, 1001)]), Writers::Others),
+        (list(2, &[entry(8, 2, 1000)]), Writers::Others),
+        (list(2, &[entry(64, 0, 0)]), Writers::Others),
+        (list(3, std::slice::from_ref(&own)), Writers::Others),
+        (list(2, &[own, vec![0]]), Writers::Others),
+        (vec![2, 0], Writers::Others),
     ] {
-        assert_eq!(lets_others_write(&list, Some(1000)), lets, "{list:?}");
+        assert_eq!(writers(&list, Some(1000)), who, "{list:?}");
     }
 }

@@ -230,24 +230,27 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
     // The mask takes away what the ACL lets STRANGER do, and with it the group bits of
     // the mode. The sticky bit of a file says nothing.
     let me = rustix::process::geteuid().as_raw();
-    for (name, mode, mask, user, trusted) in [
-        ("d", 0o775, 7, STRANGER, false),
-        ("d", 0o755, 5, STRANGER, true),
-        ("d", 0o1775, 7, STRANGER, true),
-        ("d/e/map.toml", 0o660, 6, STRANGER, false),
-        ("d/e/map.toml", 0o640, 4, STRANGER, true),
-        ("d/e/map.toml", 0o1660, 6, STRANGER, false),
+    for (name, mode, mask, user, own_group, trusted) in [
+        ("d", 0o775, 7, STRANGER, 7, false),
+        ("d", 0o755, 5, STRANGER, 7, true),
+        ("d", 0o1775, 7, STRANGER, 7, true),
+        ("d/e/map.toml", 0o660, 6, STRANGER, 7, false),
+        ("d/e/map.toml", 0o640, 4, STRANGER, 7, true),
+        ("d/e/map.toml", 0o1660, 6, STRANGER, 7, false),
         // Both may write anyway.
-        ("d", 0o775, 7, me, true),
-        ("d", 0o775, 7, 0, true),
+        ("d", 0o775, 7, me, 7, true),
+        ("d", 0o775, 7, 0, 7, true),
+        // Its group has other members, and may only read, whatever the mode seems to say.
+        ("d", 0o775, 7, me, 5, true),
+        ("d/e/map.toml", 0o660, 6, 0, 4, true),
     ] {
         tree.mode(name, mode);
-        // Version 2; user::rwx, user:54321:rwx, group::rwx, mask, other::r-x.
+        // Version 2; user::rwx, user:54321:rwx, group, mask, other::r-x.
         let mut acl = 2_u32.to_le_bytes().to_vec();
         for (tag, right, id) in [
             (1_u16, 7_u16, u32::MAX),
             (2, 7, user),
-            (4, 7, u32::MAX),
+            (4, own_group, u32::MAX),
             (16, mask, u32::MAX),
             (32, 5, u32::MAX),
         ] {
@@ -260,7 +263,12 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
             return keyhole_tree::skipped("this file system has no access lists");
         }
         set.unwrap();
-        let told = in_a_group(&tree, |stat| stat.group = STRANGER, ME, ALONE);
+        let members = if own_group == 7 {
+            ALONE
+        } else {
+            b"me:x:54321:jane\n"
+        };
+        let told = in_a_group(&tree, |stat| stat.group = STRANGER, ME, members);
         let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE);
         let why = found.map(|found| found.why);
         let expected = (!trusted).then_some(WritableByOthers);

@@ -143,7 +143,7 @@ impl FileSystem for Told {
     fn hidden_writers(
         &self,
         handle: &Handle,
-        stat: &Stat,
+        stat: &mut Stat,
     ) -> Result<Option<DistrustReason>, SystemError> {
         System.hidden_writers(handle, stat)
     }
