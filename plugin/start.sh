@@ -80,8 +80,6 @@ install() {
     [ "$is_same" ] || (cd "$root" && own_sum | sum -c -) >/dev/null 2>&1 ||
         fail "the program in this copy of the plugin is damaged; reinstall the plugin"
     umask 077
-    [ -d "$CLAUDE_PLUGIN_DATA" ] || mkdir -p "$CLAUDE_PLUGIN_DATA" 2>/dev/null ||
-        fail "the plugin's data folder cannot be made"
     "$program" tickets
     status=$?
     # A shell reports 126 or more if a program did not start or a signal ended it. On macOS,

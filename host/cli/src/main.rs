@@ -52,12 +52,10 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Serve(arguments) => serve::serve(arguments)?,
-        Command::Guard(arguments) => {
-            guard::run(&arguments).map_err(|why| Failure(2, why.to_string()))?;
-        }
+        Command::Guard(call) => guard::run(&call).map_err(|why| Failure(2, why.to_string()))?,
         Command::Inject(map) => inject::inject(map.live())?,
         Command::Withhold { map, stop } => withhold::withhold(map.live(), stop)?,
-        Command::Tickets => drop(tickets(None)?.held()?),
+        Command::Tickets => tickets(None)?.make()?,
         Command::Check(arguments) => return check::run(&arguments),
         Command::Agents(map) => print(&guard::agents(&map.live()?)?)?,
         Command::Contract => print(&contract::wit())?,

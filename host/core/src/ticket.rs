@@ -126,8 +126,10 @@ impl Tickets {
         Ok(())
     }
 
-    /// Makes the data folder, and those above it, for the user alone. Each use judges it.
+    /// Makes the data folder, and those above it, for the user alone, if nobody else could write
+    /// there.
     pub fn make(&self) -> Result<(), TicketError> {
+        self.could_be_made()?;
         folder::make_data_folder(&self.0)?;
         self.held().map(drop)
     }
