@@ -1,8 +1,12 @@
-//! The known clients: all that setup knows of one stands in its row of `clients.txt`, with the
+//! The known clients: all that setup knows of one stands in its row of `clients.toml`, with the
 //! examples of docs/examples. A row that does not parse fails the build.
 
-/// One row. `clients.txt` says what each field is.
-#[derive(Debug, Default)]
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// One row. `clients.toml` says what each field is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Client {
     /// The name that the user types.
     pub name: &'static str,
@@ -35,7 +39,8 @@ pub struct Client {
 }
 
 /// Who gets the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Audience {
     /// The plugin's agent.
     Plugin,
@@ -50,29 +55,27 @@ pub enum Audience {
     Client,
 }
 
-/// As the rows name it, and in the list.
-const AUDIENCES: [(&str, Audience, &str); 5] = [
-    ("plugin", Audience::Plugin, "the plugin's agent"),
-    ("agent", Audience::Agent, "only one agent"),
-    ("ruled", Audience::Ruled, "one agent, by rules"),
-    ("session", Audience::Session, "one session"),
-    ("client", Audience::Client, "the whole client"),
-];
-
 impl Audience {
     /// The same, in the list.
     pub fn in_words(self) -> &'static str {
-        let row = AUDIENCES.iter().find(|row| row.1 == self);
-        row.map_or("", |row| row.2)
+        match self {
+            Self::Plugin => "the plugin's agent",
+            Self::Agent => "only one agent",
+            Self::Ruled => "one agent, by rules",
+            Self::Session => "one session",
+            Self::Client => "the whole client",
+        }
     }
 }
 
 /// A text that goes into one file.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Part {
     /// The name of the example. Its ending says which format it has.
     pub example: &'static str,
     /// The example.
+    #[serde(skip)]
     pub text: &'static str,
     /// What to do with the text, which follows.
     pub place: &'static str,
@@ -90,7 +93,8 @@ macro_rules! examples {
 /// Names and texts.
 type Examples<'a> = &'a [(&'static str, &'static str)];
 
-const EXAMPLES: Examples<'_> = examples!(
+/// All of them.
+pub(crate) const EXAMPLES: Examples<'_> = examples!(
     "agent-mcp-gateway-rules.json" "agent-mcp-gateway.json" "bernstein-mcp-servers.yaml"
     "claude-agent-sdk.mjs" "claude-code-agent.md" "claude-desktop.json"
     "codex-permissions.toml" "codex-profile.toml" "copilot-agent.md" "cursor.json"
@@ -100,7 +104,7 @@ const EXAMPLES: Examples<'_> = examples!(
 
 /// All clients, in the order of the list.
 pub fn all() -> impl Iterator<Item = Client> {
-    rows().flatten()
+    rows(ALL, EXAMPLES).into_iter().flatten()
 }
 
 /// The client that the user types so, if there is one.
@@ -108,54 +112,18 @@ pub fn named(name: &str) -> Option<Client> {
     all().find(|client| client.name == name)
 }
 
-/// All rows. None is wrong: the build has tried them.
-pub(crate) fn rows() -> impl Iterator<Item = Result<Client, String>> {
-    let rows = include_str!("clients.txt").split("\n\n").skip(1);
-    rows.map(|text| row(text, EXAMPLES))
-}
+/// The rows.
+pub(crate) const ALL: &str = include_str!("clients.toml");
 
-/// One row, with its examples among these. The error names the line that is wrong.
-pub(crate) fn row(text: &'static str, examples: Examples<'_>) -> Result<Client, String> {
-    let mut client = Client::default();
-    for line in text.lines() {
-        let done = field(&mut client, line, examples);
-        done.ok_or_else(|| format!("wrong in clients.txt: {line}"))?;
+/// The rows of this text, with their examples among these.
+pub(crate) fn rows(text: &'static str, examples: Examples<'_>) -> Result<Vec<Client>, String> {
+    let mut all: BTreeMap<&str, Vec<Client>> =
+        toml::from_str(text).map_err(|why| why.to_string())?;
+    let mut rows = all.remove("client").unwrap_or_default();
+    for part in rows.iter_mut().flat_map(|client| &mut client.parts) {
+        let example = examples.iter().find(|(name, _)| *name == part.example);
+        let missing = || format!("no example is called {}", part.example);
+        part.text = example.ok_or_else(missing)?.1;
     }
-    Ok(client)
-}
-
-fn field(client: &mut Client, line: &'static str, examples: Examples<'_>) -> Option<()> {
-    if client.name.is_empty() {
-        let mut head = line.split(" | ");
-        (client.name, client.title) = (head.next()?, head.next()?);
-        let audience = head.next()?;
-        client.audience = AUDIENCES.iter().find(|row| row.0 == audience)?.1;
-        return Some(());
-    }
-    let (field, value) = line.split_once(' ')?;
-    match field {
-        "who" => client.who = value,
-        "folder" => client.folders.push(value.split_once(' ')?),
-        "agents" => client.agents = value.split(' ').collect(),
-        "shell" => client.shell = value.split(' ').collect(),
-        "part" => {
-            let (example, place) = value.split_once(' ')?;
-            let (_, text) = examples.iter().find(|(name, _)| *name == example)?;
-            client.parts.push(Part {
-                example,
-                text,
-                place,
-                to: None,
-            });
-        }
-        "to" => client.parts.last_mut()?.to = Some(value),
-        "say" => client.say = value,
-        "most" => client.max_bytes = Some(value.parse().ok()?),
-        "note" => client.notes.push(value),
-        "paste" => client.by_hand.push(value),
-        "hook" => client.hook = Some(value.split_once(' ')?),
-        "here" => client.here = value.split("; ").collect(),
-        _ => return None,
-    }
-    Some(())
+    Ok(rows)
 }

@@ -226,7 +226,7 @@ impl Plan {
             let agent = AgentName::in_map(name).ok();
             let keys = agent.map_or_else(Vec::new, |agent| map.entries_of(&agent));
             if let [(_, one), (_, other), ..] = keys[..] {
-                let (one, other) = (one.line(), other.line());
+                let (one, other) = (one.line, other.line);
                 return refused(format!(
                     "the lines {one} and {other} of the map name this agent, and only one entry may. Take it out of the others"
                 ));
@@ -238,7 +238,7 @@ impl Plan {
             let there = key.and_then(|key| map.find(&key));
             (PLUGIN.1, Some(PLUGIN.0), there.map(|it| (PLUGIN.1, it)))
         } else {
-            let there = map.binding(name).map(|found| (name, found.entry()));
+            let there = map.binding(name).map(|found| (name, &found.entry));
             (name, request.agent.as_deref(), there)
         };
         named = there.map_or(named, |(named, _)| named);
@@ -249,7 +249,7 @@ impl Plan {
             Some(Target::Key(named.to_owned()))
         };
         if let Some((_, entry)) = there {
-            let (line, path) = (entry.line(), user.location().expand(entry.path()));
+            let (line, path) = (entry.line, user.location().expand(&entry.path));
             if !path.is_some_and(|path| file.is_at(&path)) {
                 return refused(format!(
                     "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
@@ -262,7 +262,7 @@ impl Plan {
                 )),
             };
         }
-        let mut paths = map::all_of(map).filter_map(|it| user.location().expand(it.2.path()));
+        let mut paths = map::all_of(map).filter_map(|it| user.location().expand(&it.2.path));
         if paths.any(|path| file.is_at(&path)) {
             let name = agent.unwrap_or(name);
             self.notes.push(format!(
@@ -287,7 +287,7 @@ impl Plan {
         request: &Request,
         key: &str,
     ) -> Result<(), SetupError> {
-        let (file, place) = (&request.file, user.location().file());
+        let (file, place) = (&request.file, &user.location().file);
         let found = Found::at(place);
         self.map = match &found {
             Ok(found) => found.text()?.to_owned(),
@@ -375,7 +375,7 @@ impl Plan {
         let (client, name) = (&request.client, &*request.name);
         let map = user.map.current().ok();
         let binding = map.as_ref().and_then(|map| map.binding(name));
-        let path = binding.and_then(|binding| user.location().expand(binding.entry().path()));
+        let path = binding.and_then(|binding| user.location().expand(&binding.entry.path));
         let places = user.places().ok().filter(|_| client.is_claude_code());
         let agents = places.map_or_else(Vec::new, |places| agents_named(&places, name));
         let is_other = |file: &PathBuf| !file.ends_with(format!("{name}.md"));
@@ -395,7 +395,7 @@ fn only(one: &str, other: &str) -> String {
 
 /// What an entry for this file lacks, for this agent and this limit of the client.
 fn lacks(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Option<String> {
-    let agents = entry.agents().unwrap_or_default();
+    let agents = entry.agents.as_deref().unwrap_or_default();
     let name = agent.and_then(|agent| AgentName::in_map(agent).ok());
     let is_named = name.is_some_and(|name| agents.iter().any(|one| one.means(&name)));
     match (agent, most) {
@@ -405,7 +405,7 @@ fn lacks(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Option<String
         (None, _) if !agents.is_empty() => {
             Some("It is for its agents only: name one of them with --agent".to_owned())
         }
-        (_, Some(most)) if entry.max_bytes() > most => {
+        (_, Some(most)) if entry.max_bytes > most => {
             Some(format!("Add this there: max_bytes = {most}"))
         }
         _ => None,

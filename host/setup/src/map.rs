@@ -52,7 +52,7 @@ pub(crate) fn all_of(map: &Map) -> impl Iterator<Item = (&'static str, &str, &En
     let keys = map.entries().into_iter();
     let keys = keys.map(|(key, entry)| ("keys", key.expose(), entry));
     let bindings = map.bindings().into_iter();
-    keys.chain(bindings.map(|(name, found)| ("bindings", &**name, found.entry())))
+    keys.chain(bindings.map(|(name, found)| ("bindings", &**name, &found.entry)))
 }
 
 fn parse(text: &str) -> Result<toml::Table, EditError> {

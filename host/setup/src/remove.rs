@@ -43,7 +43,7 @@ pub fn names(user: &User<'_>) -> Result<Vec<String>, SetupError> {
 
 /// The name by which `remove` takes this entry of the map.
 fn name_of<'a>(kind: &str, named: &'a str, entry: &'a Entry) -> Option<&'a str> {
-    match entry.agents() {
+    match entry.agents.as_deref() {
         _ if kind == "bindings" => Some(named),
         _ if named == PLUGIN.1 => Some(PLUGIN_NAME),
         Some([agent]) => Some(&**agent),
@@ -110,27 +110,20 @@ impl Plan {
         if user.map_now()?.is_none() {
             return Ok(entries);
         }
-        let place = user.location().file();
+        let place = &user.location().file;
         let found = Found::at(place)?;
         let text = found.text()?;
         let map = user.map.parse(text.as_bytes())?;
         let (mut new, mut gone) = (text.to_owned(), String::new());
         for (kind, named, entry) in all_of(&map) {
             let is_it = name_of(kind, named, entry) == Some(name);
-            let agents = entry.agents().unwrap_or_default();
+            let agents = entry.agents.as_deref().unwrap_or_default();
             let agents: Vec<_> = agents.iter().map(|agent| &**agent).collect();
-            let tables = [None, Some(entry.max_bytes())].map(|most| {
-                map::table(
-                    (kind, named),
-                    entry.path(),
-                    &agents,
-                    most,
-                    entry.withholds(),
-                )
-            });
+            let tables = [None, Some(entry.max_bytes)]
+                .map(|most| map::table((kind, named), &entry.path, &agents, most, entry.withhold));
             let mut tables = tables.iter().filter(|_| is_it && is_made(kind, named));
             let taken = tables.find_map(|table| Some((map::take(&new, table)?, table)));
-            let file = user.location().expand(entry.path());
+            let file = user.location().expand(&entry.path);
             if let Some((rest, table)) = taken {
                 entries.files.extend(file);
                 entries.agent = agents.first().map(ToString::to_string);
@@ -142,7 +135,7 @@ impl Plan {
             if is_it {
                 self.todo.push(format!(
                     "Line {} of the map, {}, is not as setup writes it. Take that entry away yourself.",
-                    entry.line(),
+                    entry.line,
                     printable(place)
                 ));
             }

@@ -2,7 +2,7 @@
 
 use crate::{
     User,
-    clients::{Audience, row},
+    clients::{Audience, rows},
     recipe::Filled,
 };
 use keyhole_core::{LiveMap, Location};
@@ -24,18 +24,21 @@ const EXAMPLE: (&str, &str) = (
     "new.json",
     "{ \"keyhole\": [\"serve\", \"--bind\", \"scanner-catalog\"] }\n",
 );
-const ROW: &str = "new | New Client | client
-who All of it.
-folder ~/.new NEW_HOME
-part new.json Put this into ~/.new/scanner-catalog.json
-to ~/.new/scanner-catalog.json
-most 4096
-hook ~/.new/hooks.json Start it anew.
-here new; ~/.new";
+const ROW: &str = "[[client]]
+name = 'new'
+title = 'New Client'
+audience = 'client'
+who = 'All of it.'
+folders = [['~/.new', 'NEW_HOME']]
+max_bytes = 4096
+hook = ['~/.new/hooks.json', 'Start it anew.']
+here = ['new', '~/.new']
+parts = [{ example = 'new.json', place = 'Put this into ~/.new/scanner-catalog.json', to = '~/.new/scanner-catalog.json' }]
+";
 
 #[test]
 fn a_new_client_is_a_row_and_an_example() {
-    let client = row(ROW, &[EXAMPLE]).unwrap();
+    let client = rows(ROW, &[EXAMPLE]).unwrap().remove(0);
     assert_eq!((client.name, client.title), ("new", "New Client"));
     assert_eq!(client.audience, Audience::Client);
     assert_eq!(client.max_bytes, Some(4096));
@@ -52,19 +55,21 @@ fn a_new_client_is_a_row_and_an_example() {
 #[test]
 fn a_wrong_line_of_a_row_is_named() {
     for wrong in [
-        "new | New Client",
-        "new | New Client | everybody",
-        "folder ~/.new",
-        "part gone.json Put this there",
-        "part new.json",
-        "to",
-        "most 4k",
-        "hook ~/.new/hooks.json",
-        "whom All of it.",
+        "audience = 'everybody'",
+        "folders = [['~/.new']]",
+        "parts = [{ example = 'gone.json', place = 'Put this there' }]",
+        "parts = [{ example = 'new.json' }]",
+        "max_bytes = '4k'",
+        "hook = ['~/.new/hooks.json']",
+        "whom = 'All of it.'",
     ] {
-        let before = if wrong.starts_with("new ") { "" } else { ROW };
-        let text = format!("{before}\n{wrong}");
-        let why = row(text.trim_start().to_owned().leak(), &[EXAMPLE]).unwrap_err();
-        assert!(why.ends_with(wrong), "{wrong}: {why}");
+        let field = wrong.split_once(' ').unwrap().0;
+        let rest = ROW.lines().filter(|line| !line.starts_with(field));
+        let text = rest.chain([wrong]).collect::<Vec<_>>().join("\n");
+        let why = rows(text.leak(), &[EXAMPLE]).unwrap_err();
+        assert!(
+            why.contains(wrong) || why.contains("gone.json"),
+            "{wrong}: {why}"
+        );
     }
 }

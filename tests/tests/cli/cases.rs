@@ -269,7 +269,10 @@ fn calls_get_what_it_says(world: &World) {
         if told["code"] == "unknown-key" {
             continue;
         }
-        let agent = entry.agents().map(|agents| ["--agent", &agents[0]]);
+        let agent = entry
+            .agents
+            .as_deref()
+            .map(|agents| ["--agent", &agents[0]]);
         let mut client = world.start(iter::once("serve").chain(agent.into_iter().flatten()));
         let _ = client.handshake();
         let answer = client.load_at_last(key.expose());

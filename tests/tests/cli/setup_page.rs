@@ -1,4 +1,4 @@
-//! The table of docs/use-from.md is made from the rows of `clients.txt` and the versions that the
+//! The table of docs/use-from.md is made from the rows of `clients.toml` and the versions that the
 //! tests run, and `keyhole setup` says the same.
 
 use crate::docs::{fenced, headings, is_committed, read, slug};

@@ -26,7 +26,7 @@ pub(super) fn is_served(
 ) -> Result<(), String> {
     let found = match target {
         Some(Target::Key(key)) => Key::try_from(&**key).ok().and_then(|key| map.find(&key)),
-        Some(Target::Bound(name)) => map.binding(name).map(|found| found.entry()),
+        Some(Target::Bound(name)) => map.binding(name).map(|found| &found.entry),
         _ => None,
     };
     let (entry, target) = found.zip(target).ok_or("the map has no entry for it")?;
@@ -44,7 +44,7 @@ pub(super) fn is_served(
     let is_for_claude = request.client.is_claude_code();
     let size = match report.result {
         Err(Refusal::TooLarge) => {
-            let most = entry.max_bytes();
+            let most = entry.max_bytes;
             return Err(format!(
                 "the file has more than the {most} bytes that its entry allows: shorten it"
             ));

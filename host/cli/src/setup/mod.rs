@@ -13,7 +13,6 @@ mod flow;
 mod judge;
 
 use crate::check::{Secrets, foreign_map};
-use clap::builder::PossibleValuesParser;
 use keyhole_core::{AgentName, BindingName, LiveMap, Location, hex, limits::MAX_MAX_BYTES};
 use keyhole_setup::{
     SetupError, User,
@@ -36,8 +35,8 @@ use std::{
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     /// The client, or `plugin`; without one, setup asks, or without a terminal lists them
-    #[arg(value_parser = PossibleValuesParser::new(clients::all().map(|client| client.name)))]
-    client: Option<String>,
+    #[arg(value_parser = client)]
+    client: Option<Box<Client>>,
     #[command(flatten)]
     names: Names,
     /// The agent to which a hook hands its file when it starts, without a server
@@ -103,6 +102,13 @@ struct Wanted {
     max_bytes: Option<u64>,
 }
 
+/// Parses a client's name.
+fn client(name: &str) -> Result<Box<Client>, String> {
+    let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
+    let client = clients::named(name).map(Box::new);
+    client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
+}
+
 /// Parses a size, as a map could have it.
 fn max_bytes(text: &str) -> Result<u64, String> {
     let bytes = text.parse().ok();
@@ -140,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         caution: program.caution,
     };
     let is_named = arguments.name().is_some() || arguments.agent().is_some();
-    let client = arguments.client.as_deref().and_then(clients::named);
+    let client = arguments.client.as_deref().cloned();
     match (&arguments.what, client) {
         (Some(Command::Remove { name, dry_run }), _) => match name {
             Some(name) => flow::remove(&user, name, *dry_run),
@@ -265,7 +271,7 @@ fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
     let file = File::find(&wanted.file, &user.home)?;
     let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
     let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
-    let map = Some(user.location().file()).filter(|map| map.is_file());
+    let map = Some(&user.location().file).filter(|map| map.is_file());
     let map = map.and_then(|map| fs::read_to_string(map).ok());
     let is_blank = map.is_none_or(|map| map.trim().is_empty());
     let text = roots.filter(|_| is_blank).unwrap_or_default() + &table;
