@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| match Map::parse(data, &PLACE) {
         for (key, entry) in map.entries() {
             let found = map.find(key);
             assert!(found.is_some_and(|found| std::ptr::eq(found, entry)));
-            assert!(entry.max_bytes() <= MAX_MAX_BYTES);
+            assert!(entry.max_bytes <= MAX_MAX_BYTES);
         }
     }
 });

@@ -18,11 +18,7 @@ use std::{
 /// argument: a key in the wrong place must not end up in a log. With 2, the guard denies its call.
 pub(crate) fn explain(error: &Error) -> ExitCode {
     use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, PriorArg, ValidValue};
-    let of = |kind| {
-        error
-            .get(kind)
-            .map_or_else(String::new, ToString::to_string)
-    };
+    let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (what, options) = match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
             let printed = print(&error.to_string()).map_err(Failure::from);
@@ -55,9 +51,7 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
     // It comes from our own parsers, which return constant text.
     said.extend(error.source().map(ToString::to_string));
     said.retain(|more| !more.is_empty());
-    say(&format!(
-        "{}; --help names all that there are",
-        said.join(": ")
-    ));
+    let said = said.join(": ");
+    say(&format!("{said}; --help names all that there are"));
     ExitCode::from(2)
 }

@@ -39,15 +39,13 @@ pub(crate) struct StartError(pub(crate) Refusal, String);
 
 impl StartError {
     fn new(code: Refusal, why: &dyn Display) -> Self {
-        Self(
-            code,
-            match code {
-                Refusal::OutOfResources => format!(
-                    "too few file descriptors, threads or memory ({why}); raise the limits (ulimit -n, -u and -v)"
-                ),
-                _ => why.to_string(),
-            },
-        )
+        let few = "too few file descriptors, threads or memory";
+        let raise = "raise the limits (ulimit -n, -u and -v)";
+        let said = match code {
+            Refusal::OutOfResources => format!("{few} ({why}); {raise}"),
+            _ => why.to_string(),
+        };
+        Self(code, said)
     }
 }
 
@@ -60,12 +58,11 @@ impl From<WalkError> for StartError {
 
 impl From<io::Error> for StartError {
     fn from(error: io::Error) -> Self {
-        // The system returns `EAGAIN` when it has no thread for us.
-        let is_used_up = is_exhaustion(&error) || error.kind() == io::ErrorKind::WouldBlock;
-        let code = if is_used_up {
-            Refusal::OutOfResources
-        } else {
-            Refusal::Internal
+        let code = match error.kind() {
+            // The system returns `EAGAIN` when it has no thread for us.
+            io::ErrorKind::WouldBlock => Refusal::OutOfResources,
+            _ if is_exhaustion(&error) => Refusal::OutOfResources,
+            _ => Refusal::Internal,
         };
         Self::new(code, &error)
     }
@@ -162,11 +159,7 @@ fn restrict(
 ) -> Result<(WallStatus, Outcome), StartError> {
     // If there is none, each call is refused, and says so.
     let data = tickets.and_then(|tickets| tickets.data_folder().ok());
-    let rights = if tickets.is_some() {
-        Rights::Tickets
-    } else {
-        Rights::Read
-    };
+    let rights = tickets.map_or(Rights::Read, |_| Rights::Tickets);
     let own = data.as_ref().map(File::try_clone).transpose()?;
     // Landlock: no right but to read; this closure; Landlock: the roots; the system calls.
     let (status, read) = restrict_process(rights, data, || {
@@ -197,7 +190,7 @@ fn directories(
     };
     remember()?;
     let mut found = Vec::from_iter(own);
-    let maps = directories_of(live.location().file());
+    let maps = directories_of(&live.location().file);
     for place in maps.into_iter().chain(map.roots()) {
         // Nobody can read by such a handle. An automount is not triggered.
         match Walker::new(System).walk(&place, Policy::DIRECTORY) {

@@ -103,7 +103,7 @@ fn answer(loading: &Loading, question: &Question, known: &[String]) -> Result<Va
     let map = loading.map.current().map_err(|error| error.code())?;
     let entries = map.entries_of(&agent);
     let load = |key: &Key| loading.load(Target::Given(key.clone()), &agent);
-    let withheld = || entries.iter().filter(|(_, entry)| entry.withholds());
+    let withheld = || entries.iter().filter(|(_, entry)| entry.withhold);
     let withholds = withheld().next().is_some();
     let mut answer = json!({ "withhold": withholds });
     let done = match &question.report {

@@ -103,8 +103,8 @@ type Parsed = Result<Vec<(String, String, u64)>, String>;
 fn entries(map: &Map) -> Vec<(String, String, u64)> {
     let entries = map.entries().into_iter();
     let said = entries.map(|(key, entry)| {
-        let path = entry.path().to_owned();
-        (key.expose().to_owned(), path, entry.max_bytes())
+        let path = entry.path.to_string();
+        (key.expose().to_owned(), path, entry.max_bytes)
     });
     said.collect()
 }

@@ -102,7 +102,7 @@ impl<'a> Client<'a> {
                 format!("it starts {}, where nothing is", printable(&hook.program))
             } else if !hook.map.exists() {
                 "it names a map that is not there".to_owned()
-            } else if hook.map == self.location.file() {
+            } else if hook.map == self.location.file {
                 why_not_handed_over(map, entries, &AgentName::try_from(&*hook.agent).ok()?)?
             } else {
                 return None;
@@ -118,9 +118,9 @@ impl<'a> Client<'a> {
     /// which nothing is known. And whether an agent has a server of its own, and so tickets.
     fn files(&self, map: &Map) -> (Vec<PathBuf>, bool) {
         let mut all: Vec<_> = all_of(map).collect();
-        all.retain(|(target, entry)| entry.agents().is_some() || self.takes(target));
+        all.retain(|(target, entry)| entry.agents.is_some() || self.takes(target));
         let is_bound = |it: &(Target, &Entry)| matches!(it.0, Target::Bound(_));
-        let path = |it: &(Target, &Entry)| self.location.expand(it.1.path());
+        let path = |it: &(Target, &Entry)| self.location.expand(&it.1.path);
         let files = all.iter().filter_map(path).collect();
         (files, all.iter().any(is_bound))
     }
@@ -174,7 +174,7 @@ impl<'a> Client<'a> {
         let is_on = |(name, on): (&String, &Value)| name.starts_with("keyhole@") && *on == true;
         let has_plugin = plugins.map(|plugins| plugins.iter().any(is_on));
         let is_plugins = |(key, entry): &(&Key, &Entry)| {
-            key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents().is_some()
+            key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents.is_some()
         };
         let is_here = places.is_none_or(Places::are_there);
         let (files, has_tickets) = map.map_or_else(Default::default, |map| self.files(map));
@@ -248,7 +248,7 @@ fn told(shells: &Shells, file: &str) -> Result<String, String> {
 /// Why the hook for this agent hands over no file.
 fn why_not_handed_over(map: &Map, entries: &[EntryReport], agent: &AgentName) -> Option<String> {
     let named = map.entries_of(agent);
-    let lines: Vec<_> = named.iter().map(|(_, entry)| entry.line()).collect();
+    let lines: Vec<_> = named.iter().map(|(_, entry)| entry.line).collect();
     let mut entries = entries.iter();
     let entry = entries.find(|entry| Some(&entry.line) == lines.first());
     Some(match (&lines[..], entry) {
@@ -273,7 +273,8 @@ pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> 
         return (false, format!("{run} {}", door(DOOR)));
     };
     let line = entry.line;
-    let is_for_it = of.agents().map(|names| names.iter().any(is_the_plugins));
+    let names = of.agents.as_deref();
+    let is_for_it = names.map(|names| names.iter().any(is_the_plugins));
     let said = match (is_for_it, entry.result) {
         (Some(false), _) => format!(
             "line {line} has its key, but for other agents: write agents = [\"{agent}\"] there"
@@ -301,7 +302,7 @@ pub(super) fn brief(live: &LiveMap) -> Option<String> {
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, true),
         Ok(map) => {
             let entry = map.find(&Key::try_from(PLUGIN.1).ok()?)?;
-            let found = fs::metadata(live.location().expand(entry.path())?);
+            let found = fs::metadata(live.location().expand(&entry.path)?);
             let is_gone = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
             is_gone.then_some((Refusal::NotFound, false))?
         }

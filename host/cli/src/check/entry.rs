@@ -106,7 +106,7 @@ pub(super) fn all_of(map: &Map) -> impl Iterator<Item = (Target, &Entry)> {
     let keys = map.entries().into_iter();
     let keys = keys.map(|(key, entry)| (Target::Key(key.expose().to_owned()), entry));
     let bindings = map.bindings().into_iter();
-    keys.chain(bindings.map(|(name, it)| (Target::Bound(name.clone()), it.entry())))
+    keys.chain(bindings.map(|(name, it)| (Target::Bound(name.clone()), &it.entry)))
 }
 
 /// Loads one entry as a call would; `is_for_claude` if only an agent of Claude Code takes it.
@@ -118,7 +118,7 @@ pub(crate) async fn entry_report(
     location: &Location,
     loader: &Loader<ReadMap, Sandbox>,
 ) -> EntryReport {
-    let (path, agents) = (entry.path(), entry.agents().unwrap_or_default());
+    let (path, agents) = (&*entry.path, entry.agents.as_deref().unwrap_or_default());
     // The agents of a binding are those of one server.
     let (key, name) = match &target {
         Target::Bound(name) => (None, Some(name.clone())),
@@ -158,7 +158,7 @@ pub(crate) async fn entry_report(
         is_weak && agents.is_empty(),
         has(is_blank),
         has(|text| text.contains('\0')),
-        entry.withholds() && has(has_few_values),
+        entry.withhold && has(has_few_values),
         is_weak && !agents.is_empty(),
         !is_its_key && agents.iter().any(is_the_plugins),
         is_long && text.is_ok(),
@@ -167,7 +167,7 @@ pub(crate) async fn entry_report(
     let warnings = warnings.filter_map(|(said, is)| is.then_some(said));
     let is_shown = |name: &BindingName| !shows_a_key && !secrets.are_in(name);
     EntryReport {
-        line: entry.line(),
+        line: entry.line,
         path: (path.ends_with(".md") && !secrets.are_in(path)).then(|| path.to_owned()),
         is_binding: name.is_some(),
         shows_a_key,

@@ -86,7 +86,7 @@ pub(crate) fn report(
     let (location, read) = (live.location(), started.map.as_deref().ok());
     let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
     let mut report = Report {
-        map: Some(location.file().to_owned()).filter(|_| is_private),
+        map: Some(location.file.to_owned()).filter(|_| is_private),
         outcome: Ok(Vec::new()),
         faults: Vec::new(),
         notes: step::surroundings(location, read),
@@ -111,7 +111,7 @@ pub(crate) fn report(
             let entries: Vec<_> = entries.collect();
             let bindings = map.bindings().into_iter();
             let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
-            let long = long.map(|(_, binding)| binding.entry().line());
+            let long = long.map(|(_, binding)| binding.entry.line);
             let notes = &mut report.notes;
             notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
             for root in map.roots() {
@@ -130,7 +130,7 @@ pub(crate) fn report(
         Err(error) => {
             use MapError::{Missing, Unreadable};
             let is_gone = matches!(error, Missing(_) | Unreadable(..));
-            report.map = report.map.filter(|_| !is_gone || !location.is_named());
+            report.map = report.map.filter(|_| !is_gone || !location.is_named);
             let make = if plugin.is_some() { DOOR } else { "setup" };
             let why = step::unusable(error, location, is_private, make);
             let agent = (false, why.code.to_owned());

@@ -91,15 +91,15 @@ pub(super) fn to_a_file(
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
         Refusal::NotMarkdown
-            if entry.path().trim_end_matches(is_unseen).ends_with(".md") && real == file =>
+            if entry.path.trim_end_matches(is_unseen).ends_with(".md") && real == file =>
         {
             UNSEEN.to_owned()
         }
         // If no file has the name, it may be something else, such as a key.
-        Refusal::NotMarkdown if !entry.path().ends_with(".md") => return None,
+        Refusal::NotMarkdown if !entry.path.ends_with(".md") => return None,
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
-        Refusal::NotFound => return Some(nothing_there(entry.path(), file)),
+        Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
         Refusal::OutsideRoot if real.as_os_str().as_encoded_bytes().contains(&b'\\') => {
             BACKSLASH.to_owned()
         }
@@ -112,7 +112,7 @@ pub(super) fn to_a_file(
         }
         Refusal::PermissionDenied => opening(file)?,
         Refusal::TooLarge => {
-            let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes());
+            let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes);
             // Another limit is a client's, above which it keeps the file where others can read it.
             let how = if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
                 format!(". Shorten it; or set max_bytes = {size} {RAISE}")
@@ -190,20 +190,20 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
             (SANDBOXED.to_owned(), None)
         }
         _ if !is_private => (remedy, None),
-        MapError::Missing(_) if at.is_named() => (NOWHERE.to_owned(), dangling(at)),
+        MapError::Missing(_) if at.is_named => (NOWHERE.to_owned(), dangling(at)),
         MapError::Missing(_) => {
             let help = dangling(at).unwrap_or_else(|| making(at, make));
             (said, Some(help))
         }
         MapError::Untrusted(it) => {
-            let shut = shutting(it, at.file()).map(|shut| format!("run: {shut}"));
+            let shut = shutting(it, &at.file).map(|shut| format!("run: {shut}"));
             (said, shut)
         }
-        MapError::Unreadable(_, why) if at.is_named() => {
+        MapError::Unreadable(_, why) if at.is_named => {
             let why = format!("the map that --map names cannot be read: {why}; {OR_FOLDER}");
             (why, None)
         }
-        MapError::Unreadable(_, SystemError::Denied) => (said, opening(at.file())),
+        MapError::Unreadable(_, SystemError::Denied) => (said, opening(&at.file)),
         _ => (said, None),
     };
     let line = match error {
@@ -226,7 +226,7 @@ const ELSEWHERE: &str =
 
 /// Where the map leads, if it is a link.
 fn dangling(location: &Location) -> Option<String> {
-    let to = fs::read_link(location.file()).ok()?;
+    let to = fs::read_link(&location.file).ok()?;
     let gone = format!("it is a link to {}, where nothing is", printable(&to));
     Some(format!("{gone}: make that file, or remove the link"))
 }
@@ -264,7 +264,7 @@ pub(super) fn plugins(command: &Path, arguments: &str) -> String {
 
 /// That HOME is another user's, as `sudo` may leave it, and the map is there.
 pub(crate) fn foreign_map(location: &Location) -> Option<String> {
-    let has_map = |home: &&Path| location.file().starts_with(home);
+    let has_map = |home: &&Path| location.file.starts_with(home);
     let owner = fs::metadata(location.home().filter(has_map)?).ok()?.uid();
     let is_foreign = owner != rustix::process::geteuid().as_raw() && owner != 0;
     is_foreign.then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
@@ -289,7 +289,7 @@ pub(super) fn surroundings(location: &Location, map: Option<&Map>) -> Vec<String
     let is_wide = |folder: &PathBuf| holds_home(folder, location);
     let folders = || {
         #[cfg(target_os = "linux")]
-        return keyhole_walk::directories_of(location.file());
+        return keyhole_walk::directories_of(&location.file);
         #[cfg(not(target_os = "linux"))]
         Vec::new()
     };

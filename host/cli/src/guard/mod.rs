@@ -133,7 +133,7 @@ pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
 pub(crate) fn names(map: &Map) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for (_, entry) in map.entries() {
-        match entry.agents() {
+        match entry.agents.as_deref() {
             None => drop(names.insert("*")),
             Some(agents) => names.extend(agents.iter().map(|name| &**name)),
         }

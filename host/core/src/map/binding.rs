@@ -41,7 +41,8 @@ impl Borrow<str> for BindingName {
 
 /// What the map says about one binding.
 pub struct Binding {
-    pub(super) entry: Entry,
+    /// Which file it stands for, and who may have it.
+    pub entry: Entry,
     /// What a client shows its user instead of the tool's name, if the map says.
     pub title: Option<Box<str>>,
     /// What the document is, for the model that may ask for it, if the map says.
@@ -53,11 +54,6 @@ impl Binding {
     pub const MAX_TITLE: usize = 80;
     /// The longest description, in characters: a model reads it with each of its requests.
     pub const MAX_DESCRIPTION: usize = 400;
-
-    /// Which file it stands for, and who may have it.
-    pub fn entry(&self) -> &Entry {
-        &self.entry
-    }
 
     /// Whether a client would show a key of `map` that is too long to be a word.
     pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {

@@ -95,9 +95,9 @@ impl<F: FileSystem + Clone> LiveMap<F> {
 
     /// What the file holds. `known` is what it reported when it was last read.
     fn read(&self, walker: &Walker<F>, known: Option<&Stat>) -> Result<(Vec<u8>, Stat), MapError> {
-        let path = || self.location.file().to_owned();
+        let path = || self.location.file.to_owned();
         let read = || {
-            let file = walker.walk(self.location.file(), Policy::FILE)?;
+            let file = walker.walk(&self.location.file, Policy::FILE)?;
             let bytes = walker.read_at_rest(&file, MAX_MAP_BYTES, known)?;
             Ok((bytes, file.stat))
         };
@@ -113,7 +113,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// The map as it would be with these bytes.
     pub fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
         let parsed = Map::parse(bytes, &self.location);
-        parsed.map_err(|mistake| MapError::Parse(self.location.file().to_owned(), mistake))
+        parsed.map_err(|mistake| MapError::Parse(self.location.file.to_owned(), mistake))
     }
 }
 

@@ -26,9 +26,11 @@ fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<P
 /// Where the map is, and which home `~/` means. It is determined once, at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    file: PathBuf,
+    /// The map's absolute path. Links are not followed.
+    pub file: PathBuf,
     home: Option<PathBuf>,
-    is_named: bool,
+    /// Whether the path comes from an argument: it may be anything, even a key in the wrong place.
+    pub is_named: bool,
 }
 
 /// Why the map's location is unknown.
@@ -56,8 +58,7 @@ impl Location {
             Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
             None => configuration(&variable)
                 .ok_or(LocationError::NoHome)?
-                .join("keyhole")
-                .join("context-map.toml"),
+                .join("keyhole/context-map.toml"),
         };
         Ok(Self {
             file,
@@ -75,11 +76,6 @@ impl Location {
         }
     }
 
-    /// The map's absolute path. Links are not followed.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Where that is, in words that tell nothing of the user, for a log.
     pub fn in_words(&self) -> &'static str {
         let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
@@ -88,11 +84,6 @@ impl Location {
             Some(usual) if usual == self.file => "~/.config/keyhole/context-map.toml",
             _ => "$XDG_CONFIG_HOME/keyhole/context-map.toml",
         }
-    }
-
-    /// Whether the path comes from an argument: it may be anything, even a key in the wrong place.
-    pub fn is_named(&self) -> bool {
-        self.is_named
     }
 
     /// What `~/` in the map stands for, if the user has a home.

@@ -59,36 +59,21 @@ pub struct Map {
 
 /// What the map says of one key, or of one binding.
 pub struct Entry {
-    path: Box<str>,
-    max_bytes: u64,
-    agents: Option<Box<[AgentName]>>,
-    withhold: bool,
-    line: u32,
+    /// The path as the user wrote it: not empty, without NUL, absolute, under `~/`, or relative.
+    pub path: Box<str>,
+    /// The largest file that may be returned, in bytes.
+    pub max_bytes: u64,
+    /// The agents that may have the file. None means any agent. The list is never empty.
+    pub agents: Option<Box<[AgentName]>>,
+    /// Whether what its agents report is compared with the file, and quotes are taken out.
+    pub withhold: bool,
+    /// The line of the map on which the entry begins, from 1.
+    pub line: u32,
     /// The place in the text, in bytes. Do not show it: it may tell how long a key is.
     place: usize,
 }
 
 impl Entry {
-    /// The path as the user wrote it: not empty, without NUL, absolute, under `~/`, or relative.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The largest file that may be returned, in bytes.
-    pub fn max_bytes(&self) -> u64 {
-        self.max_bytes
-    }
-
-    /// The agents that may have the file. None means any agent. The list is never empty.
-    pub fn agents(&self) -> Option<&[AgentName]> {
-        self.agents.as_deref()
-    }
-
-    /// Whether what its agents report is compared with the file, and quotes are taken out.
-    pub fn withholds(&self) -> bool {
-        self.withhold
-    }
-
     /// Whether it is bound to agents, and `agent` is one of them.
     fn names(&self, agent: &AgentName) -> bool {
         let mut agents = self.agents.iter().flatten();
@@ -98,11 +83,6 @@ impl Entry {
     /// Whether `agent` may have the file. None means that nobody knows who asks.
     fn is_for(&self, agent: Option<&AgentName>) -> bool {
         self.agents.is_none() || agent.is_some_and(|agent| self.names(agent))
-    }
-
-    /// The line of the map on which the entry begins, from 1.
-    pub fn line(&self) -> u32 {
-        self.line
     }
 }
 

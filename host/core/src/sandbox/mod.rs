@@ -139,25 +139,17 @@ impl Executor for Sandbox {
 
     /// A guest that computes past `deadline` is stopped at the next [`Executor::interrupt`]. A read
     /// that hangs in the kernel cannot be stopped, so call this on a thread that can be abandoned.
-    ///
-    /// # Errors
-    /// The guest's own refusal; or [`Refusal::Internal`] for a trap, an exceeded limit or an
-    /// answer that breaks the contract.
+    /// A trap, an exceeded limit or an answer that breaks the contract is [`Refusal::Internal`].
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let mut store = self.store(key, grant, deadline);
 
         let is_late = || Instant::now() >= deadline;
-        let failed = |error: wasmtime::Error| {
+        let failed = |error: wasmtime::Error| match error.downcast_ref() {
+            _ if is_late() => Refusal::TimedOut,
             // A guest that wants more memory than its limit has another error.
-            let has_no_memory = error.downcast_ref() == Some(&rustix::io::Errno::NOMEM);
-            if is_late() {
-                Refusal::TimedOut
-            } else if has_no_memory {
-                Refusal::OutOfResources
-            } else {
-                Refusal::Internal
-            }
+            Some(&rustix::io::Errno::NOMEM) => Refusal::OutOfResources,
+            _ => Refusal::Internal,
         };
         // The deadline and its interrupt may have passed, and no other may follow.
         if is_late() {
