@@ -1,6 +1,5 @@
 //! What one call may use. Every limit is on by default; docs/refusals.md lists them.
 
-use keyhole_engine::MAX_MEMORY;
 use std::time::Duration;
 
 /// The longest result that Claude Code passes to its model, in UTF-16 code units. The tool must
@@ -8,7 +7,7 @@ use std::time::Duration;
 /// result to a file that the parent can read, so the server refuses to send one.
 pub const MAX_CLAUDE_CHARS: usize = 500_000;
 
-/// What one call, and all calls together, may use.
+/// What one call, and all calls together, may use; `keyhole_engine` has how much memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Wall-clock time of one call, from the moment it starts to run. After it, the walk takes no
@@ -20,19 +19,10 @@ pub struct Limits {
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
     pub waiting: usize,
-    /// Linear memory that the guest may have, in bytes: for a file, most of it twice if it comes
-    /// in pieces, stack, data and allocator. A call takes only the memory that it touches.
-    pub memory_bytes: usize,
     /// Handles that the guest may hold at once: the directory, the file, and some slack.
     pub handles: usize,
     /// Bytes that the guest may pass to the host in one call, besides the file's size.
     pub host_call_bytes: usize,
-    /// Tables that the guest may have: its own, and those of the adapters to its imports.
-    pub tables: usize,
-    /// Elements in each table. The guest itself needs a few function pointers.
-    pub table_elements: usize,
-    /// Core instances that the component may consist of: its module and adapters.
-    pub instances: usize,
 }
 
 /// A file's limit if the map names none, in bytes.
@@ -51,12 +41,8 @@ impl Default for Limits {
             deadline: Duration::from_secs(5),
             running: 16,
             waiting: 256,
-            memory_bytes: MAX_MEMORY,
             handles: 16,
             host_call_bytes: 64 << 10,
-            tables: 8,
-            table_elements: 1024,
-            instances: 16,
         }
     }
 }

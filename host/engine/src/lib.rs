@@ -10,10 +10,14 @@ use wasmtime::{
 /// Calls that can be in the sandbox at once. `Limits::running` is at most this number.
 pub const SLOTS: u32 = 16;
 
-/// The most linear memory that `Limits::memory_bytes` can grant, in bytes: the largest
-/// file, and room to put it together. Each slot reserves this much address space;
+/// Linear memory that the guest may have, in bytes: for the largest file, most of it twice if it
+/// comes in pieces, stack, data and allocator. Each slot reserves this much address space;
 /// wasmtime's own default, 4 GiB, fails under `ulimit -v`.
 pub const MAX_MEMORY: usize = 18 << 20;
+
+/// Tables that the guest may have, its own and those of the adapters to its imports, and the
+/// elements in each: a few function pointers.
+pub const TABLES: (u32, usize) = (8, 1024);
 
 /// Memory that a slot keeps between calls, in bytes, instead of returning it to the operating
 /// system and asking for it again, which takes half a millisecond for a file of 1 MiB: as much as
@@ -73,8 +77,8 @@ fn pool() -> PoolingAllocationConfig {
         .total_tables(SLOTS * 4)
         .max_core_instances_per_component(16)
         .max_memories_per_component(1)
-        .max_tables_per_component(8)
-        .table_elements(1024)
+        .max_tables_per_component(TABLES.0)
+        .table_elements(TABLES.1)
         .max_memory_size(MAX_MEMORY)
         .linear_memory_keep_resident(KEPT_MEMORY)
         .table_keep_resident(16 << 10)
