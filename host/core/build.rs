@@ -1,8 +1,5 @@
 //! Builds the guest, turns it into a component, and precompiles it. `sandbox` embeds the results.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it runs when the program is built"
-)]
+#![expect(clippy::disallowed_methods, reason = "it builds the program")]
 
 use keyhole_componentize::{component, core_module, describe, precompile};
 use std::{env, error::Error, fs, path::PathBuf};

@@ -23,7 +23,6 @@ use tokio::runtime::Runtime;
 /// a longer one in a file that others may read; in bytes in Codex, which cuts it, and Copilot.
 pub(crate) const MAX_DOCUMENT: usize = 10_000;
 
-/// The one event that has an answer.
 const EVENT: &str = "SubagentStart";
 
 /// The fields that count. There are others, and new client versions add more.
@@ -138,7 +137,6 @@ fn why(code: Refusal) -> String {
     format!("{code}{more}")
 }
 
-/// What the agent reads in place of its document.
 fn refusal(why: &str) -> String {
     format!(
         "keyhole: the document of this agent was not loaded. {why}\n\

@@ -48,7 +48,6 @@ fn main() -> ExitCode {
     ended(given_up.and_then(|()| run(command)))
 }
 
-/// Runs the command, and returns its exit code.
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Serve(arguments) => serve::serve(arguments)?,

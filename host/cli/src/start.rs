@@ -83,10 +83,8 @@ impl From<WallError> for StartError {
     }
 }
 
-/// The map, or why it cannot be used.
 pub(crate) type Outcome = Result<Arc<Map>, MapError>;
 
-/// What is put behind the wall.
 #[derive(Clone, Copy)]
 pub(crate) enum Behind<'a> {
     /// The whole process, which may take these tickets.
@@ -95,11 +93,9 @@ pub(crate) enum Behind<'a> {
     Loading,
 }
 
-/// A process that is ready to serve.
 pub(crate) struct Started {
     /// The map as it was at the start, or why it cannot be used.
     pub(crate) map: Outcome,
-    /// The parts of the wall that stand.
     pub(crate) status: WallStatus,
     pub(crate) sandbox: Sandbox,
     /// Never dropped: that would wait for a read that hangs in the kernel.

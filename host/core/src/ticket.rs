@@ -20,7 +20,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The folder of tickets, in the data folder.
 const FOLDER: &str = "tickets";
 
 /// How long a ticket is valid. Until the call, the client only runs other hooks.
@@ -255,7 +254,6 @@ fn is_younger(file: &File, life: Duration) -> bool {
     })
 }
 
-/// The receipt's file name for an id.
 fn receipt(id: &str) -> String {
     name(&format!("{id}\0receipt"))
 }

@@ -14,7 +14,6 @@ use std::borrow::Cow;
 /// Where Claude Code sends its id of a call. Its hooks get the same, and no model chooses it.
 pub(super) const CALL_ID: &str = "claudecode/toolUseId";
 
-/// What one line from the client is.
 pub(super) enum Message {
     /// A request, with the client's id.
     Request(RequestId, Box<ClientRequest>),

@@ -18,12 +18,10 @@ pub(super) struct PendingRequests(Arc<Mutex<Table>>);
 struct Table {
     /// The last number given out. No request gets zero.
     last: i64,
-    /// By our number.
     requests: BTreeMap<i64, Request>,
 }
 
 struct Request {
-    /// The client's own.
     id: RequestId,
     /// Its share of the memory for requests, until it has an answer.
     room: Option<OwnedSemaphorePermit>,
@@ -38,7 +36,6 @@ impl PendingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a request and returns its number.
     pub(super) fn begin(&self, id: RequestId, room: OwnedSemaphorePermit) -> RequestId {
         let mut table = self.table();
         table.last = table.last.wrapping_add(1);

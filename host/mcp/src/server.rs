@@ -18,7 +18,6 @@ use rmcp::{
 use serde_json::{Value, json, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
-/// What the server calls itself.
 const NAME: &str = "keyhole";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -46,7 +45,6 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
     }
 }
 
-/// A server with one tool.
 pub(super) struct Server<L> {
     pub(super) loader: Arc<L>,
     pub(super) callers: Caller,
@@ -55,7 +53,6 @@ pub(super) struct Server<L> {
 }
 
 impl<L: Load> Server<L> {
-    /// The answer to a call.
     async fn load(&self, target: Target, context: &RequestContext<RoleServer>) -> CallToolResult {
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The tool's name.
 pub(super) const NAME: &str = "load_context";
 
 /// What a model reads: when to call, when not, and what to do next. Nothing in it depends on the
@@ -134,7 +133,6 @@ fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> 
     tool(&title, description, schema)
 }
 
-/// A tool with what both have in common.
 fn tool(title: &str, description: String, schema: Value) -> Tool {
     Tool::new(NAME, description, Arc::new(rmcp::model::object(schema)))
         .with_title(title)

@@ -38,7 +38,6 @@ const MAX_LINE_BYTES: u32 = 1 << 20;
 /// most 1024 requests are in flight, four times as many as may wait for the loader.
 const MIN_REQUEST_BYTES: u32 = 1024;
 
-/// The server's side of the connection.
 pub(super) struct StdioTransport<R, W> {
     from: BufReader<R>,
     /// The part of a line that was read, also if the reader gave up meanwhile.
@@ -57,7 +56,6 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    /// Reads `from` and writes `to`.
     pub(super) fn new(from: R, to: W, pending: PendingRequests) -> Self {
         Self {
             from: BufReader::new(from),

@@ -1,8 +1,4 @@
 //! Agents' files of Claude Code that start a server of ours.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks at files of the client, and opens nothing of the map"
-)]
 
 use serde_json::Value;
 use std::{

@@ -1,5 +1,4 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
-#![expect(clippy::disallowed_methods, reason = "it opens the terminal")]
 
 use crate::{SetupError, User, clients::all, error::said, is_under_sudo};
 use rustix::{
@@ -61,9 +60,6 @@ impl Screen {
     }
 
     /// Shows a text.
-    ///
-    /// # Errors
-    /// If it cannot.
     pub fn show(&mut self, text: &str) -> Result<(), SetupError> {
         match &mut self.terminal {
             Some(terminal) => terminal.get_mut().write_all(text.as_bytes())?,
@@ -101,9 +97,6 @@ impl Screen {
     }
 
     /// Asks for a yes or a no. An empty line is a no.
-    ///
-    /// # Errors
-    /// As [`Self::ask`].
     pub fn agrees(&mut self, question: &str) -> Result<bool, SetupError> {
         self.ask(&format!("{question} [y/N] "), |answer| {
             match &*answer.to_ascii_lowercase() {

@@ -83,17 +83,14 @@ pub struct Part {
     pub to: Option<&'static str>,
 }
 
-/// Examples with their texts.
 macro_rules! examples {
     ($($name:literal)*) => {
         &[$(($name, include_str!(concat!("../../../docs/examples/", $name)))),*]
     };
 }
 
-/// Names and texts.
 type Examples<'a> = &'a [(&'static str, &'static str)];
 
-/// All of them.
 pub(crate) const EXAMPLES: Examples<'_> = examples!(
     "agent-mcp-gateway-rules.json" "agent-mcp-gateway.json" "bernstein-mcp-servers.yaml"
     "claude-agent-sdk.mjs" "claude-code-agent.md" "claude-desktop.json"
@@ -112,7 +109,6 @@ pub fn named(name: &str) -> Option<Client> {
     all().find(|client| client.name == name)
 }
 
-/// The rows.
 pub(crate) const ALL: &str = include_str!("clients.toml");
 
 /// The rows of this text, with their examples among these.

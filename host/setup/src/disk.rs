@@ -1,8 +1,4 @@
 //! The user's files: read as they are, and replaced in one step. Nothing else writes.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this is the part that writes, after it has shown what and was told to"
-)]
 
 use crate::EditError;
 use keyhole_walk::printable::printable;
@@ -57,7 +53,6 @@ pub fn lock(home: &Path) -> (bool, Option<File>) {
     (is_busy, home)
 }
 
-/// A file as it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     /// Where it really is: a link is not replaced, but what it leads to.
@@ -72,7 +67,6 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Whether something is there.
     pub(crate) fn is_there(&self) -> bool {
         self.bytes.is_some()
     }
@@ -98,7 +92,6 @@ impl Found {
         })
     }
 
-    /// Whether it may be replaced.
     pub(crate) fn may_change(&self, named: &Path) -> Result<(), FileError> {
         let why = self.why_not.map(|why| FileError::new(named, why));
         why.map_or(Ok(()), Err)
@@ -149,7 +142,6 @@ impl Found {
     }
 }
 
-/// Why nothing can be put there.
 fn why_no_folder(file: &Path) -> Option<&'static str> {
     let mut above = file.ancestors().skip(1);
     let there = above.find_map(|at| Some((at, fs::metadata(at).ok()?)));
@@ -196,7 +188,6 @@ fn look(real: &Path) -> Result<Found, Why> {
     Ok(there)
 }
 
-/// Why this file is not replaced.
 fn why_not(real: &Path, found: &Metadata) -> Option<&'static str> {
     let group = Gid::from_raw(found.gid());
     let is_in = || {

@@ -4,7 +4,6 @@ use crate::FileError;
 use keyhole_core::MapError;
 use std::{io, path::Path};
 
-/// Why a file cannot be edited safely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
     /// It is not valid in its format.
@@ -59,17 +58,11 @@ pub enum SetupError {
 }
 
 /// That it would be of no use, or would replace what is there.
-///
-/// # Errors
-/// Always.
 pub fn refused<T>(why: impl Into<String>) -> Result<T, SetupError> {
     Err(SetupError::Refused(why.into()))
 }
 
 /// Why nothing happens, in these words.
-///
-/// # Errors
-/// Always.
 pub fn said<T>(why: impl Into<String>) -> Result<T, SetupError> {
     Err(SetupError::Said(why.into()))
 }

@@ -1,8 +1,4 @@
 //! The user's file: where it is, whether it is private, and which folder the map's `roots` need.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks at the file that the user names, and reads no byte of it"
-)]
 
 use crate::{NameError, disk::ACCESS_LIST, paste::plain, rules::without_links};
 use keyhole_walk::{System, Walker, printable::printable};
@@ -78,7 +74,6 @@ impl File {
     }
 }
 
-/// The absolute path that the user means.
 fn expanded(named: &str, home: &Path) -> Result<PathBuf, NameError> {
     let url = named.strip_prefix("file://").map(percent_decoded);
     let url = url.unwrap_or_else(|| Some(named.to_owned()));
@@ -135,12 +130,10 @@ pub fn short(path: &Path, home: &Path) -> Option<String> {
     Some(format!("~/{rest}"))
 }
 
-/// The path as the user is shown it.
 pub(crate) fn shown(path: &Path, home: &Path) -> String {
     short(path, home).unwrap_or_else(|| printable(path))
 }
 
-/// The git repository that a file lies in.
 pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
     repository_above(&without_links(file))
 }

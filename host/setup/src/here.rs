@@ -1,8 +1,4 @@
 //! Which clients are here.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it asks whether commands and folders are there"
-)]
 
 use crate::{User, clients::Client, recipe::Filled, settings::Settings};
 use std::path::PathBuf;

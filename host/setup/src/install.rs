@@ -1,8 +1,4 @@
 //! What gives somebody a file: the client's settings, the map, and files of the client.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it reads a map that it cannot change"
-)]
 
 use crate::{
     PLUGIN, Plan, SetupError, User,
@@ -52,9 +48,6 @@ pub struct Walls {
 
 impl Plan {
     /// What gives somebody the file. `key` is a fresh one, for an entry that needs it.
-    ///
-    /// # Errors
-    /// [`SetupError`]
     pub fn install(
         user: &User<'_>,
         request: &Request,

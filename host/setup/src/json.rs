@@ -27,7 +27,6 @@ impl Change {
         Self { at, goes, comes }
     }
 
-    /// Whether nothing goes or comes.
     pub(crate) fn is_empty(&self) -> bool {
         self.goes.is_empty() && self.comes == json!([])
     }
@@ -37,7 +36,6 @@ impl Change {
         format!("/{}", self.at.join("/"))
     }
 
-    /// For the user.
     pub(crate) fn shown(&self) -> String {
         let lines = |all: &[Value]| {
             let lines = all.iter().map(|value| format!("{value:#}\n"));

@@ -8,15 +8,8 @@
 //!
 //! Nothing else in the program writes. `serve`, `guard` and `inject` do not use this crate.
 #![forbid(unsafe_code)]
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::panic,
-        clippy::disallowed_methods,
-        reason = "tests"
-    )
-)]
+#![allow(clippy::disallowed_methods, reason = "the user's own files")]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests"))]
 
 pub mod agents;
 pub mod ask;
@@ -121,17 +114,11 @@ impl User<'_> {
     }
 
     /// Where Claude Code keeps what tells of an agent's file.
-    ///
-    /// # Errors
-    /// If a variable names a place that no rule can name, or none at all.
     pub fn places(&self) -> Result<Places, NameError> {
         Places::find(&self.home, self.variable)
     }
 
-    /// The map. None if there is none.
-    ///
-    /// # Errors
-    /// If it cannot be used.
+    /// The map, if it can be used. None if there is none.
     pub fn map_now(&self) -> Result<Option<Arc<Map>>, SetupError> {
         match self.map.current() {
             Err(MapError::Missing(_)) => Ok(None),

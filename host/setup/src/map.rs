@@ -138,7 +138,6 @@ pub(crate) fn take(text: &str, table: &str) -> Option<String> {
     (back == parse(text).ok()?).then_some(new)
 }
 
-/// How a text ends its lines.
 pub(crate) fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }

@@ -1,8 +1,4 @@
 //! How a path or a command is written so that it means the same to whoever reads it.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it asks what a path names, and who owns it, and opens nothing"
-)]
 
 use keyhole_walk::{Policy, System, Walker, printable::visible};
 use std::{os::unix::fs::MetadataExt as _, path::Path};

@@ -1,8 +1,4 @@
 //! What setup would change, file by file; what to say about it; and doing it.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it takes away folders that setup made, if they are empty"
-)]
 
 use crate::{
     PLUGIN, SetupError,
@@ -16,10 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A new version of one file.
 #[derive(Debug)]
 struct Edit {
-    /// The file, as it is named.
     file: PathBuf,
     found: Found,
     /// None: it is taken away.
@@ -106,10 +100,8 @@ impl Plan {
         text
     }
 
-    /// Writes it, file by file, and stops at the first that fails.
-    ///
-    /// # Errors
-    /// Which file could not be written, and the whole plan.
+    /// Writes it, file by file, and stops at the first that fails: the error names it, and says the
+    /// whole plan.
     pub fn write(&self, home: &Path) -> Result<(), SetupError> {
         for edit in &self.edits {
             let done = edit.found.replace(edit.new.as_deref());

@@ -1,8 +1,4 @@
 //! The path at which a client should start this program, also after an update.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this program's own path, to print it"
-)]
 
 use crate::{
     file::repository_above,

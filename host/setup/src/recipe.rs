@@ -15,9 +15,7 @@ use std::path::{Path, PathBuf};
 pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
-/// The folder of the file there.
 const FOLDER: &str = "~/notes";
-/// The folder for tickets there.
 const TICKETS: &str = "/home/me/.local/state/keyhole/claude-code";
 
 /// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
@@ -51,10 +49,7 @@ impl Client {
         self.name == PLUGIN_NAME
     }
 
-    /// Whether a server or an agent may have this name here.
-    ///
-    /// # Errors
-    /// Why not.
+    /// Whether a server or an agent may have this name here; or why not.
     pub fn takes(&self, name: &str) -> Result<(), NameError> {
         let why = if name.len() > MAX_IN_TOOL {
             "some clients cannot call the tool of a binding with so long a name: choose one of at most 41 characters"

@@ -1,8 +1,4 @@
 //! What setup takes away: what it would write for this name, wherever that stands.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks whether transcripts of agents are there"
-)]
 
 use crate::{
     EditError, FileError, PLUGIN, Plan, SetupError, User,
@@ -27,9 +23,6 @@ use std::{fs, path::PathBuf};
 pub(crate) const PLUGIN_NAME: &str = "plugin";
 
 /// The names that `remove` takes: those of bindings, of agents with a hook, and `plugin`.
-///
-/// # Errors
-/// If there is a map that cannot be read.
 pub fn names(user: &User<'_>) -> Result<Vec<String>, SetupError> {
     let map = user.map_now()?;
     let all = map.iter().flat_map(|map| all_of(map));
@@ -61,7 +54,6 @@ fn is_made(kind: &str, named: &str) -> bool {
 /// What the map has for a name, and for others.
 #[derive(Default)]
 struct Entries {
-    /// The agent that an entry names.
     agent: Option<String>,
     /// The files that its entries have.
     files: Vec<PathBuf>,
@@ -104,7 +96,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Takes the name's table out of the map.
     fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries, SetupError> {
         let mut entries = Entries::default();
         if user.map_now()?.is_none() {

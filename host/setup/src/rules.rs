@@ -1,9 +1,5 @@
 //! The rules by which Claude Code keeps the main conversation from what only an agent is to
 //! read.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks at what the client may be asked to read, and opens nothing"
-)]
 
 mod denied;
 
@@ -198,7 +194,6 @@ impl Places {
         kept.filter_map(|(folder, tail)| self.rule(folder, wide(tail)))
     }
 
-    /// The rule for a path, with what follows it there.
     fn rule(&self, path: &Path, tail: &str) -> Option<String> {
         Some(match path.strip_prefix(&self.home) {
             Ok(rest) => format!("Read(~/{}{tail})", literal(rest)?),

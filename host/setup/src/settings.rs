@@ -1,9 +1,5 @@
 //! What Claude Code makes of the settings files that it reads: which of them it loads, and what
 //! in them switches our agents or rules off.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it reads settings of the client, and opens nothing of the map"
-)]
 
 use crate::{
     NameError,
@@ -18,7 +14,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where an administrator's settings are.
 pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode"
 } else {
@@ -59,7 +54,6 @@ const SHAPES: &str = include_str!("settings/shapes.txt");
 /// The events of hooks that each client knows. It takes no notice of others.
 const EVENTS: &str = "PreToolUse PermissionRequest PostToolUse SubagentStart SubagentStop SessionStart SessionEnd Stop UserPromptSubmit";
 
-/// What cannot be read.
 const UNREAD: &str = "what an administrator decides by a server or by device management (MDM) cannot be read here: /status in Claude Code names these sources";
 
 /// The settings of Claude Code.
@@ -210,7 +204,6 @@ fn loaded(file: &Path, shown: &str) -> Result<Value, Fault> {
     })
 }
 
-/// That no hook runs.
 fn hooks_off(settings: &Value, shown: &str) -> Option<Fault> {
     let text = format!(
         "disableAllHooks is true in {shown}, so no hook and no mod runs, and no agent gets its file. Take it out"

@@ -1,9 +1,5 @@
 //! Claude Code's own sandbox around each of its shells: what setup writes for it, whether it
 //! holds, and what takes it down. What was seen of it stands in docs/shells.md.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it tries the programs that the client starts"
-)]
 
 use crate::{
     json::{Change, RULES},
@@ -56,10 +52,7 @@ const TRIAL: &str = "--new-session --die-with-parent --unshare-net --ro-bind / /
 /// has it.
 const FILTER: (u16, u32) = (0x06, 0x7fff_0000);
 
-/// Whether the client can hold shells on this machine.
-///
-/// # Errors
-/// What the user has to do.
+/// Whether the client can hold shells on this machine; or what the user has to do.
 pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
     // There it uses what the system has.
     if cfg!(target_os = "macos") {
@@ -238,7 +231,6 @@ fn weakening(
     (!keys.is_empty()).then(|| format!("{} in {shown}", keys.join(", ")))
 }
 
-/// The client's name for this system.
 fn platform() -> &'static str {
     let kernel = fs::read_to_string("/proc/version").unwrap_or_default();
     if cfg!(target_os = "macos") {

@@ -4,7 +4,6 @@ use crate::trust::Distrust;
 use rustix::io::Errno;
 use std::io;
 
-/// What the system was asked for.
 pub(crate) type Result<T, E = SystemError> = std::result::Result<T, E>;
 
 /// Why the system did not do what it was asked.

@@ -1,8 +1,5 @@
 //! The walk's interface on Linux.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the walk: each step from an open directory"
-)]
+#![expect(clippy::disallowed_methods, reason = "the walk itself")]
 
 use crate::{
     Walker,
@@ -69,7 +66,6 @@ const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 /// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
 const FUSE: u32 = 0x6573_5546;
 
-/// See proc_pid_mountinfo(5).
 const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// File systems whose content the kernel makes up.
@@ -102,7 +98,6 @@ const KERNEL: [u32; 26] = [
     0x0765_5821, // resctrl
 ];
 
-/// The attribute that holds an ACL.
 const ACL: &str = "system.posix_acl_access";
 
 impl Handle {
@@ -322,7 +317,6 @@ fn writers(list: &[u8], user: Option<u32>) -> Writers {
     if is_odd { Writers::Others } else { most }
 }
 
-/// The bytes of the list of mounts, as they are now.
 fn mounts() -> std::io::Result<Vec<u8>> {
     let Some(kept) = KEPT.get() else {
         return std::fs::read(MOUNTS);
@@ -336,7 +330,6 @@ fn mounts() -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the kernel says of this FUSE file system.
 fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
     let Ok(mounts) = mounts() else {
         return Some(DistrustReason::ForeignMount);

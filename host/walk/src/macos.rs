@@ -26,10 +26,7 @@
 //! None of this runs on the machines that we build on. We read the kernel's published
 //! source (xnu 11417: `vn_open_auth`, `vn_authorize_open_existing`, `lookup`,
 //! `linkat_internal`, `vnode_breaklease`), and the workflow on GitHub runs the tests.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the walk: each step from an open directory"
-)]
+#![expect(clippy::disallowed_methods, reason = "the walk itself")]
 
 use crate::{
     error::{Result, SystemError},

@@ -8,7 +8,6 @@ pub struct Policy {
     pub(super) groups: bool,
 }
 
-/// What the path must lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     File,

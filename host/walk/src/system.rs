@@ -165,7 +165,6 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// From the system's own form.
     #[allow(clippy::unnecessary_cast, reason = "other systems have other types")]
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         Self {

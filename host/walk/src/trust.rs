@@ -67,7 +67,6 @@ pub enum DistrustReason {
     NobodysUser,
 }
 
-/// What the user can do if others may write.
 const SHUT: &str =
     "keep your file, or a copy of it, in a folder that only you can write to, such as ~/private";
 
@@ -75,7 +74,6 @@ const SHUT: &str =
 const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
 impl DistrustReason {
-    /// What is wrong with `path`, and what to do.
     fn says(self, path: &str) -> String {
         match self {
             Self::ForeignOwner => format!("{path} belongs to another user; use another place"),

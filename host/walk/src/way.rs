@@ -35,7 +35,6 @@ pub(crate) struct Step<H> {
     name: OsString,
 }
 
-/// The directories from `/` to where the walk is now.
 pub(crate) struct PathStack<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
@@ -59,7 +58,6 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         Ok(way)
     }
 
-    /// The directory where the walk is now.
     pub(crate) fn here(&self) -> &F::Handle {
         &self.here.handle
     }

@@ -16,7 +16,6 @@ use std::{
     thread,
 };
 
-/// Why the kernel did not restrict this thread.
 type Refused = Box<dyn Error + Send + Sync>;
 
 /// The newest version that we use if the kernel has it.

@@ -49,9 +49,6 @@ pub fn hide_memory() -> io::Result<()> {
 }
 
 /// Lets SIGTERM and SIGINT reach this process: a program inherits what its parent blocks.
-///
-/// # Errors
-/// Those of the operating system.
 pub fn unblock_signals() -> io::Result<()> {
     let ends = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
     Ok(ends.thread_unblock()?)

@@ -14,7 +14,6 @@ const SHORT: usize = 4;
 /// A part of a line, if it is at most so many words, may be a value.
 const SHORT_PART: usize = 3;
 
-/// What ends a line.
 const ENDS: &str = "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0";
 
 /// What ends a part of a line. Behind ` #` and ` ^`, Obsidian has a tag or an id.
@@ -30,10 +29,8 @@ const QUOTES: &str = "\"`“”„«»‹›「」『』";
 /// What a reader does not see, and what begins a tag.
 const MARKS: [char; 4] = ['*', '_', '`', '<'];
 
-/// What a report must not quote, and what it may.
 #[derive(Default)]
 pub(crate) struct Document {
-    /// Runs of words that a report must not have.
     pub(crate) values: Runs,
     /// Names that a report must not have with an ending either, by their hash.
     pub(crate) names: HashSet<u64>,

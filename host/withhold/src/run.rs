@@ -30,7 +30,6 @@ pub(crate) fn is_name_of(word: &str, names: &HashSet<u64>) -> bool {
     })
 }
 
-/// Runs of words, by the hash of their letters.
 pub(crate) type Runs = HashMap<u64, Value>;
 
 /// Where a run has its gaps, as bits: at which letter. No run is compared beyond the 128th.

@@ -4,7 +4,6 @@ use crate::list::rank;
 use std::ops::Range;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// What begins an escape.
 pub(crate) const ESCAPES: [char; 3] = ['\\', '%', '&'];
 
 /// The points of a word that says nothing by itself.
@@ -13,7 +12,6 @@ pub(crate) const NOTHING: usize = 1;
 /// Without a country's code, a phone number has so many digits.
 pub(crate) const PHONE: usize = 8;
 
-/// A word of a text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
     /// Where it stands in the text, and among the words' letters.

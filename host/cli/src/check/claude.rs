@@ -1,8 +1,5 @@
 //! What Claude Code asks: who gets a file, and what keeps the main conversation from it.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it asks whether files are there, and opens none"
-)]
+#![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
 use super::{
     EntryReport, Report, Secrets,
@@ -165,7 +162,6 @@ impl<'a> Client<'a> {
         ))
     }
 
-    /// Adds to the report what Claude Code needs.
     pub(super) fn judge(&self, report: &mut Report, map: Option<&Map>, is_private: bool) {
         let (settings, places) = (&self.settings, self.settings.places.as_ref().ok());
         let is_plugin = report.agent.is_some();

@@ -49,11 +49,9 @@ pub(crate) struct EntryReport {
     pub(super) shows_a_key: bool,
     /// Whether it is for its agents only. Their names are not shown: one may be a key.
     pub(super) is_bound: bool,
-    /// Whether its key can be guessed.
     pub(super) is_weak: bool,
     /// The file's size in bytes, or why it is not served.
     pub(crate) result: Result<u64, Refusal>,
-    /// Whether a reader sees nothing of the file.
     pub(crate) is_blank: bool,
     /// Its length as Claude Code counts: in UTF-16 code units.
     pub(crate) chars: usize,
@@ -78,7 +76,6 @@ impl EntryReport {
     }
 }
 
-/// A text, and the paths that it names.
 pub(super) type Advice = (String, Vec<PathBuf>);
 
 /// A map that is read once: for each of its entries, the next reading would be another map.
@@ -101,7 +98,6 @@ pub(super) fn is_the_plugins(name: &AgentName) -> bool {
     AgentName::try_from(PLUGIN.0).is_ok_and(|own| name.means(&own))
 }
 
-/// The entries of a map, and below them the bindings.
 pub(super) fn all_of(map: &Map) -> impl Iterator<Item = (Target, &Entry)> {
     let keys = map.entries().into_iter();
     let keys = keys.map(|(key, entry)| (Target::Key(key.expose().to_owned()), entry));
@@ -208,7 +204,6 @@ impl<'a> Secrets<'a> {
         self.0.contains(text.as_bytes()) || self.any(text, is_strong)
     }
 
-    /// Whether `text` contains one of the keys anywhere.
     pub(super) fn are_in(&self, text: &str) -> bool {
         self.any(text, |_| true)
     }

@@ -35,17 +35,14 @@ pub(crate) struct Report {
     outcome: Result<Vec<EntryReport>, Unusable>,
     /// Why an agent of Claude Code does not get its file, or others do.
     faults: Vec<String>,
-    /// What else the user should know.
     notes: Vec<String>,
     /// What is said beside, which is no warning.
     closing: Vec<String>,
     /// Whether the plugin's agent gets its file, and what to do, if the plugin asks.
     agent: Option<(bool, String)>,
-    /// The parts of the wall that a server has.
     wall: WallStatus,
 }
 
-/// Runs `keyhole check`, and returns the exit code.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let map = arguments.map.live().and_then(|map| {
         let foreign = foreign_map(map.location()).filter(|_| !arguments.brief);

@@ -9,7 +9,6 @@ use keyhole_wall::WallStatus;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Replaces a text that may be a key.
 const HIDDEN: &str = "…";
 /// The result of a binding that is not served because clients show its words.
 const REVEALS: &str = "shows-a-key";

@@ -1,9 +1,6 @@
 //! What is wrong with a file or a map, and the one next step. It is in words, except for a
 //! command that each shell reads in the same way: see [`word`].
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it says what stands in the way, and serves nothing"
-)]
+#![expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
 
 use super::{claude::DOOR, entry::Advice};
 use keyhole_core::{
@@ -162,7 +159,6 @@ fn nothing_there(path: &str, file: &Path) -> Advice {
     (text, vec![file.to_owned(), to.unwrap_or_default()])
 }
 
-/// What is wrong with the map itself, and what to do.
 #[derive(Debug, Serialize)]
 pub(super) struct Unusable {
     pub(super) code: &'static str,
@@ -224,7 +220,6 @@ const SUDO: &str =
 const ELSEWHERE: &str =
     "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME";
 
-/// Where the map leads, if it is a link.
 fn dangling(location: &Location) -> Option<String> {
     let to = fs::read_link(&location.file).ok()?;
     let gone = format!("it is a link to {}, where nothing is", printable(&to));
@@ -270,7 +265,6 @@ pub(crate) fn foreign_map(location: &Location) -> Option<String> {
     is_foreign.then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
-/// Whether the home is in this folder, or is it.
 fn holds_home(folder: &Path, location: &Location) -> bool {
     let home = location.home().and_then(|home| home.canonicalize().ok());
     let both = home.zip(folder.canonicalize().ok());

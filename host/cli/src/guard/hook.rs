@@ -58,7 +58,6 @@ impl Server {
 /// The client's name for a copy of the main conversation, which has the parent's whole context.
 const FORK: &str = "fork";
 
-/// A call that is about to be made.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HookRequest {
     /// The client's id of the call, which the server gets as well.
@@ -96,7 +95,6 @@ pub(crate) fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
     parsed.ok_or(NOT_UNDERSTOOD.into())
 }
 
-/// Writes the answer to standard output, as one line.
 pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
     let mut stdout = Waiting(io::stdout());
     let written = writeln!(stdout, "{answer}").and_then(|()| stdout.flush());
@@ -111,7 +109,6 @@ struct Input {
     tool_use_id: String,
     agent_id: Option<String>,
     agent_type: Option<String>,
-    /// The session's transcript.
     transcript_path: Option<PathBuf>,
     /// Only newer clients send this field, and only they have servers for one agent.
     mcp_server: Option<Box<RawValue>>,
@@ -148,10 +145,7 @@ pub(crate) fn is_subagents(id: &str) -> bool {
 ///
 /// The client also makes copies of the main conversation. If the session runs as an agent, such a
 /// copy has an id in a subagent's form and that agent's type. But it has no record.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it asks what is in a folder of the client, and opens no file"
-)]
+#[expect(clippy::disallowed_methods, reason = "it opens no file")]
 fn has_record(transcript: &Path, id: &str) -> bool {
     let folder = transcript.with_extension("").join("subagents");
     let name = format!("agent-{id}.meta.json");
@@ -203,7 +197,6 @@ pub(crate) fn subagent(
     }
 }
 
-/// Reads the question before a call.
 pub(super) fn read(ours: &[Server], json: &[u8]) -> Result<HookRequest, HookError> {
     let (input, server) = input(ours, json, "PreToolUse")?;
     let takes_key = server.agent.is_none();

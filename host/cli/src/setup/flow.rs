@@ -26,7 +26,6 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// What setup offers.
 const WALLS: Walls = Walls {
     rules: true,
     shells: true,
@@ -65,7 +64,6 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     Ok((screen, lock))
 }
 
-/// Writes what was agreed to.
 fn write(user: &User<'_>, plan: &Plan) -> Result<(), SetupError> {
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     *said = "\nIt is written.";
@@ -135,7 +133,6 @@ pub(super) fn install(
     }
 }
 
-/// What is still to do, and the last step.
 fn ending(plan: &Plan) -> String {
     let todo = plan.todo.iter().map(|todo| format!("- {todo}\n"));
     let todo = todo.collect::<String>();
@@ -194,7 +191,6 @@ fn agree(
     write(user, plan)
 }
 
-/// What `keyhole check` says now.
 fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
     let live = Arc::new(LiveMap::new(user.location().clone()));
     let plugin = client.is_plugin().then_some(Path::new("keyhole"));
@@ -206,7 +202,6 @@ fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
     }
 }
 
-/// Which client: by its number or its name.
 fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError> {
     screen.show(&format!("Who is to get a file?\n\n{}\n", list(user, true)))?;
     screen.ask("Number or name: ", |answer| {
@@ -219,7 +214,6 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError
     })
 }
 
-/// Which file, and which name.
 fn ask_rest(
     user: &User<'_>,
     client: Client,

@@ -14,10 +14,7 @@ use keyhole_core::{
 use keyhole_setup::{Request, User};
 use std::sync::Arc;
 
-/// Whether the file reaches whom it is for with this map.
-///
-/// # Errors
-/// Why not, and what to do.
+/// Whether the file reaches whom it is for with this map; or why not, and what to do.
 pub(super) fn is_served(
     user: &User<'_>,
     map: &Arc<Map>,

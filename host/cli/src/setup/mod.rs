@@ -4,10 +4,7 @@
 //! Only `keyhole_setup` writes. What is printed for a client is the example from
 //! docs/examples, with this program's path and the user's names in it. We test each example
 //! with its client.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks whether the map is empty"
-)]
+#![expect(clippy::disallowed_methods, reason = "whether the map is empty")]
 
 mod flow;
 mod judge;
@@ -102,14 +99,12 @@ struct Wanted {
     max_bytes: Option<u64>,
 }
 
-/// Parses a client's name.
 fn client(name: &str) -> Result<Box<Client>, String> {
     let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
     let client = clients::named(name).map(Box::new);
     client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
 }
 
-/// Parses a size, as a map could have it.
 fn max_bytes(text: &str) -> Result<u64, String> {
     let bytes = text.parse().ok();
     bytes
@@ -119,9 +114,6 @@ fn max_bytes(text: &str) -> Result<u64, String> {
 
 /// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
 /// key.
-///
-/// # Errors
-/// Why nothing is printed or changed.
 pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
     let variable = |name: &str| std::env::var_os(name);
     let location = Location::find(None, variable);
@@ -171,12 +163,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
 }
 
 impl Arguments {
-    /// The binding's name, or the agent's of a hook.
     fn name(&self) -> Option<&str> {
         self.names.bind.as_deref().or(self.inject.as_deref())
     }
 
-    /// The agent that is said beside a binding.
     fn agent(&self) -> Option<&str> {
         self.names.agent.as_deref()
     }
@@ -213,7 +203,6 @@ fn list(user: &User<'_>, is_numbered: bool) -> String {
     text
 }
 
-/// The names that `remove` takes.
 fn listed(names: &[String]) -> String {
     if names.is_empty() {
         return "The map has no entry that setup would write.\n".to_owned();
@@ -224,7 +213,6 @@ fn listed(names: &[String]) -> String {
     )
 }
 
-/// All that a client needs, to be pasted.
 fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String, SetupError> {
     let (name, agent) = (arguments.name(), arguments.agent());
     let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());

@@ -52,7 +52,6 @@ const fn what_to_do(source: SystemError) -> &'static str {
     }
 }
 
-/// Where the lines of a text end.
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
@@ -61,7 +60,6 @@ impl Lines {
         Self(ends.map(|(end, _)| end).collect())
     }
 
-    /// The line that has this byte, from 1.
     pub(super) fn at(&self, byte: usize) -> u32 {
         let before = self.0.partition_point(|end| *end < byte);
         u32::try_from(before + 1).unwrap_or(u32::MAX)

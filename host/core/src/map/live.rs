@@ -21,10 +21,8 @@ pub struct LiveMap<F = System> {
     seen: Mutex<Option<Arc<Seen>>>,
 }
 
-/// The result of the last reading of the file.
 struct Seen {
     bytes: Vec<u8>,
-    /// What the file reported when it was opened.
     stat: Stat,
     outcome: Result<Arc<Map>, MapError>,
 }

@@ -15,11 +15,8 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// The fields at the top level of a map.
 const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
-/// The fields of an entry that is a table.
 const ENTRY_FIELDS: [&str; 4] = ["path", "max_bytes", "agents", "withhold"];
-/// The fields of a binding.
 const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "description"];
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
@@ -61,7 +58,6 @@ fn optional<T>(
     table.get(field).map(read).transpose()
 }
 
-/// Goes through the document.
 struct Reader<'l> {
     lines: Lines,
     location: &'l Location,
@@ -173,7 +169,6 @@ impl Reader<'_> {
         })
     }
 
-    /// The list of roots: absolute, or under `~/`.
     fn roots(&self, value: &Value<'_>) -> Read<Box<[Box<str>]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
         self.list(value, "a list: write roots = [\"FOLDER\"]", empty, |root| {
@@ -185,7 +180,6 @@ impl Reader<'_> {
         })
     }
 
-    /// The list of agents that may have a file.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
         self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
@@ -246,7 +240,6 @@ impl Reader<'_> {
         Err(self.mistake(value, message, None))
     }
 
-    /// A limit in bytes.
     fn max_bytes(&self, value: &Value<'_>) -> Read<u64> {
         let DeValue::Integer(number) = value.get_ref() else {
             return Err(self.wrong_type(value, "a number: write max_bytes = 65536"));
@@ -259,7 +252,6 @@ impl Reader<'_> {
         Err(self.mistake(value, message, None))
     }
 
-    /// A string, whatever it contains.
     fn string<'v>(&self, value: &'v Value<'_>) -> Read<&'v str> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text),
@@ -267,7 +259,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that the table has only known fields.
     fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
         let unknown = table
             .keys()
@@ -289,7 +280,6 @@ impl Reader<'_> {
         self.mistake(value, format!("expected {wanted}; found: {found}"), None)
     }
 
-    /// What was read here, or the mistake.
     fn valid<T, E: Display>(&self, at: &Spanned<impl Sized>, read: Result<T, E>) -> Read<T> {
         read.map_err(|error| self.mistake(at, error.to_string(), None))
     }

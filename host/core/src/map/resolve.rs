@@ -81,13 +81,11 @@ impl Map {
         roots.filter_map(|root| self.expand(root).ok()).collect()
     }
 
-    /// A path from the map, made absolute.
     fn expand(&self, path: &str) -> Result<PathBuf, Refusal> {
         self.location.expand(path).ok_or(Refusal::MapInvalid)
     }
 }
 
-/// A stem and `.md`.
 fn is_markdown(name: &[u8]) -> bool {
     name.len() > 3 && name.ends_with(b".md")
 }

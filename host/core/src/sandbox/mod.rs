@@ -102,14 +102,7 @@ impl Sandbox {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
         let state = CallState {
-            limits: StoreLimitsBuilder::new()
-                .memory_size(limits.memory_bytes)
-                .memories(1)
-                .tables(limits.tables)
-                .table_elements(limits.table_elements)
-                .instances(limits.instances)
-                .trap_on_grow_failure(true)
-                .build(),
+            limits: StoreLimitsBuilder::new().trap_on_grow_failure(true).build(),
             key: key.to_owned(),
             grant,
             walker: Walker::new(System).until(deadline),

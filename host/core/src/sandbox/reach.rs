@@ -30,13 +30,12 @@ use wasmtime::{
 
 /// What one call owns. It goes when the call ends.
 pub(super) struct CallState {
-    /// Memory, tables and instances that the guest may still take.
+    /// Stops a guest that wants more memory or tables than the engine has for it.
     pub(super) limits: StoreLimits,
     /// The one key that `find` answers to.
     pub(super) key: String,
     pub(super) grant: Option<Grant>,
     pub(super) walker: Walker<System>,
-    /// The guest's handles.
     pub(super) table: ResourceTable,
     /// Why the last file call that failed did so, if the contract has no name for it.
     pub(super) cause: Option<Refusal>,

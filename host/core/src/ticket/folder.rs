@@ -1,8 +1,5 @@
 //! The folder of tickets, which is the user's alone. Of several that remove a ticket, one succeeds.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a plain name in the open folder of tickets; and the folder that the user names"
-)]
+#![expect(clippy::disallowed_methods, reason = "the folder that the user names")]
 
 use super::{FOLDER, TicketError};
 use keyhole_walk::SystemError;
@@ -75,7 +72,6 @@ pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     Ok(ticket)
 }
 
-/// Whether it is this user's alone.
 pub(super) fn is_private(metadata: &Metadata) -> bool {
     let user = rustix::process::geteuid().as_raw();
     is_private_to(user, metadata.uid(), metadata.mode())
