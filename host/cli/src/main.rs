@@ -3,7 +3,6 @@
 
 mod arguments;
 mod check;
-mod contract;
 mod guard;
 mod inject;
 mod mistake;
@@ -16,6 +15,11 @@ mod withhold;
 
 use arguments::{Cli, Command, tickets};
 use clap::Parser as _;
+use keyhole_core::{
+    hex,
+    sandbox::{COMPONENT, COMPONENT_WIT},
+};
+use sha2::{Digest as _, Sha256};
 use std::{fmt::Display, io, process::ExitCode};
 use streams::{print, say};
 
@@ -57,10 +61,17 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Tickets => tickets(None)?.make()?,
         Command::Check(arguments) => return check::run(&arguments),
         Command::Agents(map) => print(&guard::agents(&map.live()?)?)?,
-        Command::Contract => print(&contract::wit())?,
+        Command::Contract => print(&contract())?,
         Command::Setup(arguments) => print(&setup::run(&arguments)?)?,
     }
     Ok(0)
+}
+
+/// What the component in this program imports and exports, as valid WIT, behind its size and its
+/// SHA-256.
+fn contract() -> String {
+    let (size, sum) = (COMPONENT.len(), hex(&Sha256::digest(COMPONENT)));
+    format!("// The component in this program: {size} bytes\n// sha256:{sum}\n\n{COMPONENT_WIT}")
 }
 
 /// The exit code; of a failure, standard error says why.

@@ -119,7 +119,6 @@ impl Plan {
             self.notes.push(fault.text);
         }
         let denied = settings.denied();
-        self.notes.extend(places.too_wide(&denied));
         let mut changes = Vec::new();
         if walls.rules {
             let state = state_folder(&user.home, user.variable);

@@ -17,7 +17,6 @@ pub mod clients;
 mod disk;
 mod error;
 pub mod file;
-mod here;
 mod install;
 mod json;
 mod map;
@@ -43,9 +42,12 @@ pub use {
     remove::names,
 };
 
+use clients::Client;
 use keyhole_core::{LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::visible;
+use recipe::Filled;
 use rules::{Places, odd_place};
+use settings::Settings;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -124,5 +126,30 @@ impl User<'_> {
             Err(MapError::Missing(_)) => Ok(None),
             read => Ok(Some(read?)),
         }
+    }
+
+    /// What shows that a client is here: a command, or a folder.
+    pub fn sign(&self, client: &Client) -> Option<&'static str> {
+        if client.is_plugin() {
+            let settings = Settings::read(&self.home, self.variable, None);
+            let plugins = settings.value["enabledPlugins"].as_object();
+            let mut plugins = plugins.into_iter().flatten();
+            if plugins.any(|(name, on)| name.starts_with("keyhole@") && *on == true) {
+                return Some("~/.claude/settings.json");
+            }
+        }
+        let path = (self.variable)("PATH").unwrap_or_default();
+        let filled = Filled::with(client, self, "", Some(""), (client.usual(), None)).ok();
+        let is_here = |sign: &&str| {
+            let command = |folder: PathBuf| folder.is_absolute() && folder.join(sign).is_file();
+            let unmoved = || self.home.join(sign.trim_start_matches("~/"));
+            let folder = filled.as_ref().map(|it| it.place(sign, &self.home));
+            if sign.starts_with("~/") {
+                folder.unwrap_or_else(unmoved).is_dir()
+            } else {
+                std::env::split_paths(&path).any(command)
+            }
+        };
+        client.here.iter().copied().find(is_here)
     }
 }

@@ -162,20 +162,10 @@ impl Places {
     /// The rules that deny all that the client keeps, as far as `denied` has no such rule. An
     /// older client needs them.
     pub fn wider(&self, denied: &Denied) -> Vec<String> {
+        let kept = self.kept.iter();
+        let rules = kept.filter_map(|(folder, tail)| self.rule(folder, wide(tail)));
         let is_open = |rule: &String| !denied.covers(rule, &self.home);
-        self.wide_rules().filter(is_open).collect()
-    }
-
-    /// What to say if `denied` has them.
-    pub fn too_wide(&self, denied: &Denied) -> Option<String> {
-        let mut rules = self.wide_rules().collect::<Vec<_>>();
-        rules.retain(|rule| denied.0.contains(rule));
-        (!rules.is_empty()).then(|| {
-            format!(
-                "{} also keep the main conversation from its own background output, long outputs and memory. Unless you use Claude Code 2.1.197, take them out, and run this again: it writes narrower rules.",
-                rules.join(" and ")
-            )
-        })
+        rules.filter(is_open).collect()
     }
 
     /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
@@ -187,11 +177,6 @@ impl Places {
         let all = ["settings.json", "settings.local.json"];
         let all = all.map(|name| format!("Edit(//**/.claude/{name})"));
         all.into_iter().chain(own).collect()
-    }
-
-    fn wide_rules(&self) -> impl Iterator<Item = String> {
-        let kept = self.kept.iter();
-        kept.filter_map(|(folder, tail)| self.rule(folder, wide(tail)))
     }
 
     fn rule(&self, path: &Path, tail: &str) -> Option<String> {

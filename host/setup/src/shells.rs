@@ -29,17 +29,8 @@ pub const COSTS: &str = "Claude Code can run each shell command in its own sandb
 
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
 /// programs, the shell and what it runs first, and what is loaded into a program.
-const OUTSIDE: [&str; 9] = [
-    "PATH",
-    "SHELL",
-    "CLAUDE_CODE_SHELL",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "PS4",
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "LD_LIBRARY_PATH",
-];
+const OUTSIDE: &str =
+    "PATH SHELL CLAUDE_CODE_SHELL BASH_ENV SHELLOPTS PS4 LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH";
 
 const NOT_THERE: &str =
     "It needs bubblewrap and socat: install both, as packages of your system, and run setup again.";
@@ -139,7 +130,7 @@ impl Shells {
         let are_managed = SWITCHES.iter().all(|(key, wanted)| has(key, *wanted))
             && has("filesystem/allowManagedReadPathsOnly", true)
             && OUTSIDE
-                .iter()
+                .split(' ')
                 .all(|name| managed.iter().any(|one| one["env"][name].is_string()))
             && !rules.iter().any(|rule| rule.starts_with("Read("));
         let managed = managed
@@ -224,7 +215,7 @@ fn weakening(
         let names = settings["env"].as_object().into_iter().flatten();
         let names = names.map(|(name, _)| name).filter(|name| {
             let is_loaders = name.starts_with("LD_") || name.starts_with("BASH_FUNC_");
-            is_loaders || *name == "HOME" || OUTSIDE.iter().any(|one| one == name)
+            is_loaders || *name == "HOME" || OUTSIDE.split(' ').any(|one| one == *name)
         });
         keys.extend(names.map(|name| format!("env.{name}")));
     }
@@ -255,7 +246,7 @@ pub(crate) fn for_the_machine(
         *at.iter().fold(&mut all, |table, name| &mut table[*name]) = comes;
     }
     all["permissions"]["deny"] = json!(rules);
-    for name in OUTSIDE {
+    for name in OUTSIDE.split(' ') {
         let value = variable(name).unwrap_or_default();
         all["env"][name] = json!(value.to_string_lossy());
     }

@@ -75,44 +75,50 @@ const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
 impl DistrustReason {
     fn says(self, path: &str) -> String {
-        match self {
-            Self::ForeignOwner => format!("{path} belongs to another user; use another place"),
-            Self::UnknownOwner => format!(
-                "owners are unknown here: this is a sandbox in which {path} belongs to a user without a number; run keyhole outside of it"
-            ),
-            Self::WritableByOthers => format!("others can write to {path}; {SHUT}"),
-            Self::WritableByGroup => format!(
-                "other users in its group may write to {path}; {SHUT}"
-            ),
-            Self::UnknownGroup(file) => format!(
-                "a group can write to {path}, and {file} does not say clearly who is in it; {SHUT}"
-            ),
-            Self::Movable if STORES.iter().any(|store| path.starts_with(store)) => format!(
-                "{path} lies directly in a store, where builders can add files; let the link lead to a file outside of the store (in home-manager: mkOutOfStoreSymlink), or put a directory into the store, with the file in it. Every user can read what is in the store"
-            ),
-            Self::Movable => format!(
-                "others can add files beside {path}; move it into a folder of your own"
-            ),
-            Self::AccessList => format!(
-                "others may change {path} by its access list, or it cannot be read; ls -led shows each entry with its number, and chmod -a# NUMBER removes one that allows something (keep \"deny delete\")"
-            ),
-            Self::SecondName => format!(
-                "{path} has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"
-            ),
-            Self::ForeignMount => {
-                format!("{path} is in a file system that another user mounted, or of which nobody can tell here; use another place")
+        let file = if let Self::UnknownGroup(file) = self {
+            file
+        } else {
+            ""
+        };
+        let is_in_store = STORES.iter().any(|store| path.starts_with(store));
+        let said = match self {
+            Self::ForeignOwner => "PATH belongs to another user; use another place",
+            Self::UnknownOwner => {
+                "owners are unknown here: this is a sandbox in which PATH belongs to a user without a number; run keyhole outside of it"
             }
-            Self::NoOwners => format!(
-                "{path} is in a file system that keeps no owners, so that every user could change what it leads to; use another place, or, unless it is FAT or exFAT, have the volume keep owners (diskutil enableOwnership)"
-            ),
-            Self::Unchecked => format!(
-                "{path} is in a FUSE file system that lets other users in and does not check what modes say; mount it without allow_other, or with default_permissions"
-            ),
-            Self::KernelFileSystem => format!(
-                "{path} is in a file system of the kernel, where no files are kept; use another place"
-            ),
-            Self::NobodysUser => "this system shows every unknown owner as your user, so nothing proves that a file is yours; run keyhole as another user".to_owned(),
-        }
+            Self::WritableByOthers => "others can write to PATH; SHUT",
+            Self::WritableByGroup => "other users in its group may write to PATH; SHUT",
+            Self::UnknownGroup(_) => {
+                "a group can write to PATH, and FILE does not say clearly who is in it; SHUT"
+            }
+            Self::Movable if is_in_store => {
+                "PATH lies directly in a store, where builders can add files; let the link lead to a file outside of the store (in home-manager: mkOutOfStoreSymlink), or put a directory into the store, with the file in it. Every user can read what is in the store"
+            }
+            Self::Movable => "others can add files beside PATH; move it into a folder of your own",
+            Self::AccessList => {
+                "others may change PATH by its access list, or it cannot be read; ls -led shows each entry with its number, and chmod -a# NUMBER removes one that allows something (keep \"deny delete\")"
+            }
+            Self::SecondName => {
+                "PATH has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"
+            }
+            Self::ForeignMount => {
+                "PATH is in a file system that another user mounted, or of which nobody can tell here; use another place"
+            }
+            Self::NoOwners => {
+                "PATH is in a file system that keeps no owners, so that every user could change what it leads to; use another place, or, unless it is FAT or exFAT, have the volume keep owners (diskutil enableOwnership)"
+            }
+            Self::Unchecked => {
+                "PATH is in a FUSE file system that lets other users in and does not check what modes say; mount it without allow_other, or with default_permissions"
+            }
+            Self::KernelFileSystem => {
+                "PATH is in a file system of the kernel, where no files are kept; use another place"
+            }
+            Self::NobodysUser => {
+                "this system shows every unknown owner as your user, so nothing proves that a file is yours; run keyhole as another user"
+            }
+        };
+        let said = said.replace("SHUT", SHUT).replace("FILE", file);
+        said.replacen("PATH", path, 1)
     }
 }
 

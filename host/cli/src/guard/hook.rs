@@ -31,26 +31,24 @@ impl Server {
     /// the plugin's module makes the client start for this agent alone. Only newer clients, which
     /// state sources, have the second.
     pub(super) fn plugins() -> Vec<Self> {
-        let shared = Self {
-            tool: "mcp__plugin_keyhole_context__load_context".to_owned(),
-            agent: None,
-            may_lack_source: true,
-        };
-        let own = Self {
-            tool: "mcp__keyhole_privacy_scanner__load_context".to_owned(),
-            agent: Some("keyhole:privacy-scanner".to_owned()),
-            may_lack_source: false,
-        };
-        vec![shared, own]
+        let own = Some("keyhole:privacy-scanner");
+        vec![
+            Self::of("plugin_keyhole_context", None, true),
+            Self::of("keyhole_privacy_scanner", own, false),
+        ]
     }
 
     /// The server that the definition of the user's own agent starts. The client calls it as the
     /// binding, and has done so before it stated sources.
     pub(super) fn of_agent(bind: &str, agent: &str) -> Self {
+        Self::of(bind, Some(agent), true)
+    }
+
+    fn of(name: &str, agent: Option<&str>, may_lack_source: bool) -> Self {
         Self {
-            tool: format!("mcp__{bind}__load_context"),
-            agent: Some(agent.to_owned()),
-            may_lack_source: true,
+            tool: format!("mcp__{name}__load_context"),
+            agent: agent.map(str::to_owned),
+            may_lack_source,
         }
     }
 }

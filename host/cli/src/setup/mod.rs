@@ -261,10 +261,11 @@ fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
     let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
     let map = Some(&user.location().file).filter(|map| map.is_file());
     let map = map.and_then(|map| fs::read_to_string(map).ok());
-    let is_blank = map.is_none_or(|map| map.trim().is_empty());
+    let map = map.unwrap_or_default();
+    let is_blank = map.trim().is_empty();
     let text = roots.filter(|_| is_blank).unwrap_or_default() + &table;
     conceals(user, &text, &[Some(&file.written), names.0, names.1])?;
-    match user.map.extended_by(&text) {
+    match user.map.parse((map + &text).as_bytes()) {
         Err(why) => said(format!("with this entry, the map would be invalid: {why}")),
         Ok(_) => Ok(text),
     }

@@ -81,16 +81,6 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The map as it would be with `more` at its end. A map that is not there counts as empty.
-    pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
-        let mut bytes = match self.read(&self.walker, None) {
-            Err(MapError::Missing(_)) => Vec::new(),
-            read => read?.0,
-        };
-        bytes.extend_from_slice(more.as_bytes());
-        self.parse(&bytes)
-    }
-
     /// What the file holds. `known` is what it reported when it was last read.
     fn read(&self, walker: &Walker<F>, known: Option<&Stat>) -> Result<(Vec<u8>, Stat), MapError> {
         let path = || self.location.file.to_owned();
