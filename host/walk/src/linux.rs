@@ -215,26 +215,27 @@ impl FileSystem for System {
 
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
-    fn hidden_writers(&self, handle: &Handle, stat: &mut Stat) -> Result<Option<DistrustReason>> {
+    fn writing_groups(
+        &self,
+        handle: &Handle,
+        stat: &Stat,
+    ) -> Result<Result<Vec<u32>, DistrustReason>> {
         if stat.mode & GROUP_WRITE == 0 || stat.is_sticky_directory() {
-            return Ok(None);
+            return Ok(Ok(Vec::new()));
         }
         let asked = match stat.kind {
             // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
             Kind::Directory => {
                 let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
                 let opened = rustix::fs::openat(&handle.0, ".", flags, Mode::empty());
-                opened.and_then(|opened| acl(opened, self.user()))
+                opened.and_then(|opened| acl(opened, stat, self.user()))
             }
-            _ => acl(&handle.0, self.user()),
+            _ => acl(&handle.0, stat, self.user()),
         };
         match asked.map_err(SystemError::from) {
-            Err(error @ SystemError::OutOfResources) => return Err(error),
-            Err(_) | Ok(Writers::Others) => return Ok(Some(DistrustReason::WritableByOthers)),
-            Ok(Writers::Nobody) => stat.mode &= !GROUP_WRITE,
-            Ok(Writers::Group) => {}
+            Err(error @ SystemError::OutOfResources) => Err(error),
+            asked => Ok(asked.ok().flatten().ok_or(DistrustReason::WritableByOthers)),
         }
-        Ok(None)
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
@@ -261,60 +262,47 @@ impl FileSystem for System {
     }
 }
 
-/// Who may write by an ACL, besides the owner, root, and those of whom the mode speaks.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Writers {
-    Nobody,
-    /// The file's group, as where there is no ACL.
-    Group,
-    /// Somebody else.
-    Others,
-}
-
-fn acl(file: impl AsFd, user: Option<u32>) -> Result<Writers, Errno> {
+/// The groups that may write, by the ACL or else by the mode. None if an ACL lets somebody else
+/// write but `user` and root.
+fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32>>, Errno> {
     let mut list = [0; 4096];
     match rustix::fs::fgetxattr(file, ACL, &mut list[..]) {
-        Ok(size) => Ok(writers(&list[..size], user)),
-        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(Writers::Group),
+        Ok(size) if size > 0 => Ok(groups_in(&list[..size], stat.group, user)),
+        Ok(_) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(Some(stat.writing_group())),
         // Nobody needs so long a list.
-        Err(Errno::RANGE) => Ok(Writers::Others),
+        Err(Errno::RANGE) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// The same, from the bytes of the list: see `linux/posix_acl_xattr.h`. What is not understood
 /// may let anybody write.
-fn writers(list: &[u8], user: Option<u32>) -> Writers {
+fn groups_in(list: &[u8], own: u32, user: Option<u32>) -> Option<Vec<u32>> {
     /// The owner, the mask and all others: the mode has their rights.
     const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];
     const USER: u16 = 0x02;
     const OWN_GROUP: u16 = 0x04;
     const GROUP: u16 = 0x08;
     const WRITE: u16 = 2;
-    let Some((version, entries)) = list.split_first_chunk() else {
-        return if list.is_empty() {
-            Writers::Group
-        } else {
-            Writers::Others
-        };
-    };
-    let (entries, rest) = entries.as_chunks();
-    let may = |[t, u, r, s, id @ ..]: &[u8; 8]| {
+    let (version, entries) = list.split_first_chunk()?;
+    let (entries, rest) = entries.as_chunks::<8>();
+    if u32::from_le_bytes(*version) != 2 || !rest.is_empty() {
+        return None;
+    }
+    let mut groups = Vec::new();
+    for [t, u, r, s, id @ ..] in entries {
         let (tag, rights) = (u16::from_le_bytes([*t, *u]), u16::from_le_bytes([*r, *s]));
         let id = u32::from_le_bytes(*id);
-        let writes = rights & WRITE != 0;
         match tag {
-            OWN_GROUP if writes => Writers::Group,
-            USER if writes && id != ROOT && Some(id) != user => Writers::Others,
-            GROUP if writes => Writers::Others,
-            USER | OWN_GROUP | GROUP => Writers::Nobody,
-            tag if OF_THE_MODE.contains(&tag) => Writers::Nobody,
-            _ => Writers::Others,
+            USER | OWN_GROUP | GROUP if rights & WRITE == 0 => {}
+            USER if id == ROOT || Some(id) == user => {}
+            OWN_GROUP => groups.push(own),
+            GROUP => groups.push(id),
+            tag if OF_THE_MODE.contains(&tag) => {}
+            _ => return None,
         }
-    };
-    let is_odd = u32::from_le_bytes(*version) != 2 || !rest.is_empty();
-    let most = entries.iter().map(may).max().unwrap_or(Writers::Nobody);
-    if is_odd { Writers::Others } else { most }
+    }
+    Some(groups)
 }
 
 fn mounts() -> std::io::Result<Vec<u8>> {

@@ -156,11 +156,15 @@ impl FileSystem for System {
     /// file has two names, the kernel returns the one that was looked up last, and anybody can give
     /// a second name to a file that they can reach. So the answer for such a file is that it is
     /// unknown. And the object at the path must be the one that is open.
-    fn hidden_writers(&self, handle: &Handle, stat: &mut Stat) -> Result<Option<DistrustReason>> {
+    fn writing_groups(
+        &self,
+        handle: &Handle,
+        stat: &Stat,
+    ) -> Result<Result<Vec<u32>, DistrustReason>> {
         if stat.kind != Kind::Directory && stat.names != 1 {
-            return Ok(Some(DistrustReason::SecondName));
+            return Ok(Err(DistrustReason::SecondName));
         }
-        let unknown = Ok(Some(DistrustReason::AccessList));
+        let unknown = Ok(Err(DistrustReason::AccessList));
         let path = match rustix::fs::getpath(&handle.0).map_err(SystemError::from) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
             Err(error @ SystemError::OutOfResources) => return Err(error),
@@ -190,7 +194,8 @@ impl FileSystem for System {
         let is_open = entries
             .iter()
             .any(|entry| entry.allow && entry.perms.intersects(change));
-        Ok(is_open.then_some(DistrustReason::AccessList))
+        let closed = (!is_open).then(|| stat.writing_group());
+        Ok(closed.ok_or(DistrustReason::AccessList))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {

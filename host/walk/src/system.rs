@@ -1,6 +1,10 @@
 //! What the walk asks of the operating system: the one small interface.
 
-use crate::{error::Result, group::GroupFiles, trust::DistrustReason};
+use crate::{
+    error::Result,
+    group::GroupFiles,
+    trust::{DistrustReason, GROUP_WRITE},
+};
 use rustix::fs::{FileType, OFlags};
 use std::{
     ffi::{OsStr, OsString},
@@ -48,15 +52,14 @@ pub trait FileSystem {
     /// modes. None if root or the user made it, and it keeps both.
     fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
 
-    /// Why an access control list may let somebody write whom the mode does not cover: not
-    /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
-    /// lets nobody; then `stat.mode` has what the group may, where a list hides that. It fails with
+    /// The groups that may write, by the mode or by an access control list; or why an access control
+    /// list may let somebody else write, or this is unknown. It fails with
     /// [`OutOfResources`](crate::SystemError::OutOfResources) only.
-    fn hidden_writers(
+    fn writing_groups(
         &self,
         handle: &Self::Handle,
-        stat: &mut Stat,
-    ) -> Result<Option<DistrustReason>>;
+        stat: &Stat,
+    ) -> Result<Result<Vec<u32>, DistrustReason>>;
 
     /// Reads into `bytes`, from `offset`. 0 means the end of the file.
     fn read(&self, file: &Self::Handle, bytes: &mut [u8], offset: u64) -> Result<usize>;
@@ -184,6 +187,12 @@ impl Stat {
             modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
             changed: (stat.st_ctime, stat.st_ctime_nsec as i64),
         }
+    }
+
+    /// The group, if the mode lets it write.
+    pub fn writing_group(&self) -> Vec<u32> {
+        let writes = self.mode & GROUP_WRITE != 0;
+        Vec::from_iter(writes.then_some(self.group))
     }
 
     /// Identifies the object, as long as it is open.

@@ -158,7 +158,6 @@ impl<F: FileSystem> Walker<F> {
         let Some(user) = self.files.user() else {
             return Ok(Some(NobodysUser));
         };
-        let mut stat = *stat;
         let is_directory = stat.kind == Kind::Directory;
         Ok(match mount {
             Some(why) => Some(why),
@@ -169,12 +168,20 @@ impl<F: FileSystem> Walker<F> {
             None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
             // A link has no mode of its own: only its owner counts.
             None if stat.kind == Kind::Link => None,
-            None if let Some(why) = self.files.hidden_writers(handle, &mut stat)? => Some(why),
-            None if stat.is_sticky_directory() => None,
-            None if stat.mode & OTHERS_WRITE != 0 => Some(WritableByOthers),
-            None if stat.mode & GROUP_WRITE == 0 => None,
-            None if groups => self.others_in(stat.group, user)?,
-            None => Some(WritableByGroup),
+            None => match self.files.writing_groups(handle, stat)? {
+                Err(why) => Some(why),
+                Ok(_) if stat.is_sticky_directory() => None,
+                Ok(_) if stat.mode & OTHERS_WRITE != 0 => Some(WritableByOthers),
+                Ok(all) if !groups => (!all.is_empty()).then_some(WritableByGroup),
+                Ok(all) => {
+                    for group in all {
+                        if let Some(why) = self.others_in(group, user)? {
+                            return Ok(Some(why));
+                        }
+                    }
+                    None
+                }
+            },
         })
     }
 }

@@ -172,15 +172,16 @@ impl FileSystem for Files {
         })
     }
 
-    fn hidden_writers(
+    fn writing_groups(
         &self,
         handle: &Handle,
-        stat: &mut Stat,
-    ) -> Result<Option<DistrustReason>, SystemError> {
+        stat: &Stat,
+    ) -> Result<Result<Vec<u32>, DistrustReason>, SystemError> {
         let has_list = self.world().disk.nodes[handle.id].acl.is_some();
         let is_sticky = stat.kind == Kind::Directory && stat.mode & STICKY != 0;
         let is_open = has_list && stat.mode & 0o020 != 0 && !is_sticky;
-        Ok(is_open.then_some(DistrustReason::WritableByOthers))
+        let closed = (!is_open).then(|| stat.writing_group());
+        Ok(closed.ok_or(DistrustReason::WritableByOthers))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {

@@ -1,4 +1,4 @@
-use super::{Writers, fuse, fuse_in, writers};
+use super::{fuse, fuse_in, groups_in};
 use crate::{
     DistrustReason::{ForeignMount, Unchecked},
     SystemError,
@@ -90,24 +90,26 @@ fn an_acl_that_is_not_understood_lets_others_write() {
     };
     let (own, roots) = (entry(2, 7, 1000), entry(2, 6, 0));
     let (group, mask) = (entry(4, 6, 0), entry(16, 6, 0));
-    for (list, who) in [
-        (vec![], Writers::Group),
-        (list(2, &[own.clone(), group, mask.clone()]), Writers::Group),
+    for (list, groups) in [
+        (list(2, &[own.clone(), group, mask.clone()]), Some(vec![50])),
         (
             list(2, &[own.clone(), roots, entry(4, 5, 0), mask]),
-            Writers::Nobody,
+            Some(vec![]),
         ),
         (
             list(2, &[entry(2, 5, 1001), entry(8, 4, 1001)]),
-            Writers::Nobody,
+            Some(vec![]),
         ),
-        (list(2, &[entry(2, 2, 1001)]), Writers::Others),
-        (list(2, &[entry(8, 2, 1000)]), Writers::Others),
-        (list(2, &[entry(64, 0, 0)]), Writers::Others),
-        (list(3, std::slice::from_ref(&own)), Writers::Others),
-        (list(2, &[own, vec![0]]), Writers::Others),
-        (vec![2, 0], Writers::Others),
+        (
+            list(2, &[entry(8, 2, 1000), entry(8, 6, 0)]),
+            Some(vec![1000, 0]),
+        ),
+        (list(2, &[entry(2, 2, 1001)]), None),
+        (list(2, &[entry(64, 0, 0)]), None),
+        (list(3, std::slice::from_ref(&own)), None),
+        (list(2, &[own, vec![0]]), None),
+        (vec![2, 0], None),
     ] {
-        assert_eq!(writers(&list, Some(1000)), who, "{list:?}");
+        assert_eq!(groups_in(&list, 50, Some(1000)), groups, "{list:?}");
     }
 }

@@ -140,12 +140,12 @@ impl FileSystem for Told {
         System.mount(handle, stat)
     }
 
-    fn hidden_writers(
+    fn writing_groups(
         &self,
         handle: &Handle,
-        stat: &mut Stat,
-    ) -> Result<Option<DistrustReason>, SystemError> {
-        System.hidden_writers(handle, stat)
+        stat: &Stat,
+    ) -> Result<Result<Vec<u32>, DistrustReason>, SystemError> {
+        System.writing_groups(handle, stat)
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
