@@ -41,7 +41,7 @@ pub(crate) struct Document {
 impl Document {
     pub(crate) fn read(text: &str) -> Self {
         let mut document = Self::default();
-        let (mut is_code, mut names_rules) = (false, false);
+        let (mut code, mut names_rules) = (None::<&str>, false);
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
         let mut lines = text.split(|c| ENDS.contains(c)).peekable();
         while let Some(line) = lines.next() {
@@ -52,10 +52,16 @@ impl Document {
             let next = *lines.peek().unwrap_or(&"");
             // Without a bar, the table ends.
             names_rules &= content.contains('|');
-            if is_fence(item) {
-                is_code = !is_code;
-            } else if is_code {
-                document.piece(content, false);
+            let marks = fence(item);
+            if let Some(open) = code {
+                let is_end = marks.is_some_and(|marks| marks.starts_with(open));
+                if is_end && marks == Some(item.trim_end()) {
+                    code = None;
+                } else {
+                    document.piece(content, false);
+                }
+            } else if marks.is_some() {
+                code = marks;
             } else if let Some(heading) = heading(content, next).filter(|_| indent < 4) {
                 document.heading(heading);
             } else if content.contains('|') && is_under_columns(next) {
@@ -277,9 +283,12 @@ fn heading<'l>(line: &'l str, next: &str) -> Option<&'l str> {
     (is_marked || is_over && without_marker(line) == line).then_some(text)
 }
 
-fn is_fence(line: &str) -> bool {
-    let is_marked = line.starts_with("```") || line.starts_with("~~~");
-    is_marked && !line.trim_start_matches('`').contains('`')
+/// The marks of a line that begins or ends a block of code. Another kind, or fewer, end none.
+fn fence(line: &str) -> Option<&str> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let marks = line.strip_suffix(rest)?;
+    (marks.len() > 2 && (mark == '~' || !rest.contains('`'))).then_some(marks)
 }
 
 fn cells(line: &str) -> impl Iterator<Item = &str> {

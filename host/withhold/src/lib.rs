@@ -62,16 +62,35 @@ pub fn has_few_values(document: &str) -> bool {
 fn is_place(report: &str, run: &Run) -> bool {
     let (before, after) = report.split_at(run.at.end);
     let (before, text) = before.split_at(run.at.start);
-    let mut after = after.chars();
+    let is_of_path = |c: &char| !c.is_whitespace() && !"\"'`,;()[]{}<>|=".contains(*c);
     // A look at all that is before would take too long.
-    let mut near = before.chars().rev().take(16);
-    let file = near.find(|c| *c != ':' && !c.is_ascii_digit());
-    let is_part = match before.chars().next_back() {
-        Some('/' | '.') => true,
-        Some(':') => file.is_some_and(char::is_alphanumeric),
-        _ => after.next() == Some('.') && after.next().is_some_and(char::is_alphabetic),
-    };
-    run.is_short_number() && is_part || !run.has_letters && text.contains(':')
+    let near = before.chars().rev().take(128).take_while(is_of_path);
+    let near = near
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .collect::<String>();
+    let file = near.trim_end_matches(|c: char| c == ':' || c.is_ascii_digit());
+    let is_after_file =
+        near.ends_with(':') && file.rsplit_once('.').is_some_and(|it| is_ending(it.1));
+    let is_in_path = near.contains(['/', '\\']) && near.contains(char::is_alphabetic);
+    let ending = after.strip_prefix('.').unwrap_or_default();
+    let is_file = is_ending(
+        ending
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default(),
+    );
+    run.is_short_number() && (is_after_file || is_in_path || is_file)
+        || is_after_file && !run.has_letters && text.contains(':')
+}
+
+/// Whether a file's name may end so, behind the dot.
+fn is_ending(text: &str) -> bool {
+    let is_known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() < 6
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(is_known)
 }
 
 /// Where `path` stands in the report, alone or with the rest of a path behind it.

@@ -258,14 +258,23 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 fn entity(rest: &str) -> Option<(char, usize)> {
     let size = rest.bytes().take(16).position(|byte| byte == b';')?;
     let (name, accent) = (rest.get(1..size)?, rest.get(2..size)?);
-    let mut accents = "acute caron cedil circ grave ring slash tilde uml".split(' ');
+    let accents =
+        "acute breve caron cedil circ dblac dot grave macr ogon ring slash strok tilde uml";
     let hex = name.strip_prefix("#x").or(name.strip_prefix("#X"));
     let code = match (hex, name.strip_prefix('#')) {
         (Some(digits), _) => u32::from_str_radix(digits, 16).ok()?,
         (_, Some(digits)) => digits.parse().ok()?,
-        _ if accents.any(|known| known == accent) => name.chars().next()?.into(),
-        _ if matches!(name, "shy" | "zwj" | "zwnj" | "NoBreak" | "ZeroWidthSpace") => 0xad,
+        _ if accents.split(' ').any(|known| known == accent) => name.chars().next()?.into(),
+        _ if matches!(
+            name,
+            "shy" | "zwj" | "zwnj" | "lrm" | "rlm" | "NoBreak" | "ZeroWidthSpace"
+        ) =>
+        {
+            0xad
+        }
         _ if name == "szlig" => 'ß'.into(),
+        _ if name.eq_ignore_ascii_case("eth") => 'ð'.into(),
+        _ if name.eq_ignore_ascii_case("thorn") => 'þ'.into(),
         _ if matches!(name, "aelig" | "AElig") => 'æ'.into(),
         _ if matches!(name, "oelig" | "OElig") => 'œ'.into(),
         _ => Some(0x20).filter(|_| name.bytes().all(|byte| byte.is_ascii_alphanumeric()))?,
