@@ -86,7 +86,7 @@ fn ended(done: Result<u8, Failure>) -> ExitCode {
 fn give_up() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;
-    keyhole_wall::unblock_signals()
+    keyhole_wall::set_signals()
 }
 
 /// Reports only where a panic was: its message may contain a key or a file's content.

@@ -54,7 +54,7 @@ pub enum TicketError {
     NotPrivate,
     /// Others could change the data folder, or put another in its place.
     #[error(
-        "others can write to the folder that Keyhole keeps tickets in, or to a directory above it; run: chmod go-w on it"
+        "others can write to the folder that Keyhole keeps tickets in, or to a directory above it, or it is theirs; run: chmod go-w on it, or use another"
     )]
     NotTrusted,
     /// There is a ticket for this call already.
@@ -115,9 +115,14 @@ impl Tickets {
 
     /// Whether nobody else could write where the data folder is, or is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
+        let walker = Walker::new(System);
         for folder in self.0.ancestors() {
             match Self::walk_to(folder) {
-                Err(TicketError::System(SystemError::Missing)) => {}
+                Err(TicketError::System(SystemError::Missing)) => {
+                    if walker.walk(folder, Policy::NAME).is_ok() {
+                        return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
+                    }
+                }
                 Ok(_) if folder == self.0 => return self.data().map(drop),
                 walked => return walked.map(drop),
             }

@@ -25,8 +25,9 @@ pub(super) enum Message {
 struct Fields<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
+    /// Parsed alone: one that is no text is a method that we do not know.
     #[serde(borrow)]
-    method: Cow<'a, str>,
+    method: &'a RawValue,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
 }
@@ -61,12 +62,13 @@ pub(super) fn read(line: &[u8]) -> Option<Message> {
     // As in rmcp, params of another form count as none.
     let params = line.params.and_then(|params| object(params.get()));
     let params: Params<'_> = params.unwrap_or_default();
+    let method: Cow<'_, str> = serde_json::from_str(line.method.get()).unwrap_or_default();
     match line.id {
         Some(own) => Some(Message::Request(
             id(own)?,
-            Box::new(request(&line.method, params)),
+            Box::new(request(&method, params)),
         )),
-        None if line.method == "notifications/cancelled" => {
+        None if method == "notifications/cancelled" => {
             Some(Message::Cancel(id(params.request_id?)?))
         }
         None => None,

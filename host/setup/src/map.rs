@@ -110,9 +110,13 @@ pub(crate) fn add(
 fn place_of_root(text: &str, root: &str) -> Result<(usize, String), EditError> {
     let document = DeTable::parse(text).map_err(|_| EditError::Syntax("TOML"))?;
     let Some(found) = document.get_ref().get("roots") else {
-        let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+        let body = text.trim_start_matches('\u{feff}');
+        // An editor looks for its schema in the first line.
+        let schema = body.split_inclusive('\n').next();
+        let schema = schema.filter(|line| line.starts_with("#:schema") && line.ends_with('\n'));
+        let at = text.len() - body.len() + schema.map_or(0, str::len);
         let line = format!("roots = [{}]{}", quoted(root), line_end(text));
-        return Ok((mark, line));
+        return Ok((at, line));
     };
     // An empty list is no valid map.
     let last = match found.get_ref() {

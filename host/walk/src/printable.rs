@@ -40,12 +40,13 @@ pub fn is_blank(text: &str) -> bool {
 }
 
 /// What is not shown where nothing knows it: Unicode's `Default_Ignorable_Code_Point`,
-/// annotations, and the letter of Braille that has no dots.
+/// annotations, and signs and letters of single scripts that have no form of their own.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+        | '\u{13430}'..='\u{1343f}' | '\u{16fe4}' | '\u{1d159}')
 }
 
 /// Control characters, line separators, and the marks that reorder text.

@@ -36,7 +36,7 @@ mod process;
 
 #[cfg(target_os = "linux")]
 pub use linux::{read_beneath, restrict_process};
-pub use process::{close_inherited, hide_memory, unblock_signals};
+pub use process::{close_inherited, hide_memory, set_signals};
 
 use std::{fmt, io};
 

@@ -48,8 +48,10 @@ pub fn hide_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets SIGTERM and SIGINT reach this process: a program inherits what its parent blocks.
-pub fn unblock_signals() -> io::Result<()> {
+/// Lets SIGTERM and SIGINT reach this process: a program inherits what its parent blocks. A write
+/// beyond the limit of a file's size (`ulimit -f`) fails, and ends nothing.
+pub fn set_signals() -> io::Result<()> {
     let ends = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
-    Ok(ends.thread_unblock()?)
+    ends.thread_unblock()?;
+    Ok(SigSet::from(Signal::SIGXFSZ).thread_block()?)
 }

@@ -63,7 +63,7 @@ fn distrust(file: &Path) -> Option<Distrust> {
 
 const FOLDER: &str = "this is a directory: add the file's name";
 const BACKSLASH: &str = "the file's own name has a backslash: rename it, and write that in the map";
-const UNSEEN: &str = "a character that nobody sees follows `.md` in the map, as text from a web page may have it: write the path again";
+const UNSEEN: &str = "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again";
 const IN_HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
 const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
@@ -84,16 +84,13 @@ pub(super) fn to_a_file(
     }
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
-    let is_unseen = |c: char| c.is_whitespace() || !is_visible(c);
+    let is_unseen = |c: char| c != ' ' && c.is_whitespace() || !is_visible(c);
+    let has_unseen = entry.path.contains(is_unseen) || entry.path.ends_with(' ');
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
-        Refusal::NotMarkdown
-            if entry.path.trim_end_matches(is_unseen).ends_with(".md") && real == file =>
-        {
-            UNSEEN.to_owned()
-        }
+        Refusal::NotMarkdown if has_unseen && real == file => UNSEEN.to_owned(),
         // If no file has the name, it may be something else, such as a key.
-        Refusal::NotMarkdown if !entry.path.ends_with(".md") => return None,
+        Refusal::NotMarkdown if !entry.path.ends_with(".md") || real == file => return None,
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),

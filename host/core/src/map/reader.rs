@@ -172,9 +172,9 @@ impl Reader<'_> {
     fn roots(&self, value: &Value<'_>) -> Read<Box<[Box<str>]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
         self.list(value, "a list: write roots = [\"FOLDER\"]", empty, |root| {
-            let path = self.path(root)?;
+            let path = self.string(root)?;
             if path.starts_with('/') || path.starts_with("~/") {
-                return Ok(path);
+                return self.path(root);
             }
             Err(self.mistake(root, "a root must begin with / or ~/", None))
         })
