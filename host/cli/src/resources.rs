@@ -1,6 +1,8 @@
 //! With few file descriptors or threads, a server fails at its start, and does not panic later.
 
+use rustix::process::{Resource, getrlimit};
 use std::{
+    hint::black_box,
     io,
     panic::{self, AssertUnwindSafe, catch_unwind},
     sync::mpsc::{Receiver, channel},
@@ -51,6 +53,22 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     });
     let refused = || io::ErrorKind::WouldBlock.into();
     made.filter(|made| *made).map(drop).ok_or_else(refused)
+}
+
+/// What the calls of a server may take of the memory at once, in bytes: the threads, and for each
+/// the file, the answer, and what that takes while it grows.
+const FOR_CALLS: usize = 512 << 20;
+
+/// Fails if the system lets this process have less than that: a program that gets no memory for one
+/// byte more ends, with all of its calls. Without a limit, the system decides who ends.
+pub(crate) fn enough_for_calls() -> io::Result<()> {
+    let limits = [Resource::As, Resource::Data].map(getrlimit);
+    let is_limited = limits.iter().any(|limit| limit.current.is_some());
+    let mut room = Vec::<u8>::new();
+    let has_room = !is_limited || black_box(&mut room).try_reserve_exact(FOR_CALLS).is_ok();
+    has_room
+        .then_some(())
+        .ok_or(io::ErrorKind::OutOfMemory.into())
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report.

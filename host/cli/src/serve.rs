@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::Serve,
-    resources::STREAM_THREADS,
+    resources::{STREAM_THREADS, enough_for_calls},
     start::{Behind, lacks, start},
     streams::{OnThread, say},
 };
@@ -46,6 +46,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
     let (started, (stdin, stdout)) = start(&live, Behind::Process(tickets), || {
+        enough_for_calls()?;
         let (stdin, stdout, threads): (Reader, Writer, _) = match pipes() {
             Some((stdin, stdout)) => (stdin, stdout, 1),
             None => {

@@ -40,7 +40,7 @@ pub(crate) struct StartError(pub(crate) Refusal, String);
 impl StartError {
     fn new(code: Refusal, why: &dyn Display) -> Self {
         let few = "too few file descriptors, threads or memory";
-        let raise = "raise the limits (ulimit -n, -u and -v)";
+        let raise = "raise the limits (ulimit -n, -u, and -v to 1 GiB or more)";
         let said = match code {
             Refusal::OutOfResources => format!("{few} ({why}); {raise}"),
             _ => why.to_string(),
@@ -59,6 +59,7 @@ impl From<WalkError> for StartError {
 impl From<io::Error> for StartError {
     fn from(error: io::Error) -> Self {
         let code = match error.kind() {
+            io::ErrorKind::OutOfMemory => Refusal::OutOfResources,
             // The system returns `EAGAIN` when it has no thread for us.
             io::ErrorKind::WouldBlock => Refusal::OutOfResources,
             _ if is_exhaustion(&error) => Refusal::OutOfResources,

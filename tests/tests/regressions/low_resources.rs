@@ -126,6 +126,41 @@ fn with_few_threads_a_server_ends_in_order_or_answers_what_is_missing() {
     assert!(ran.stderr.contains("threads"), "{ran:?}");
 }
 
+/// A program that gets no memory for one byte more ends, whatever it was about to answer.
+#[test]
+fn with_little_address_space_a_server_ends_in_order_or_answers_each_of_many_calls() {
+    let mut outcomes = Vec::new();
+    for mebibytes in [300, 400, 512, 640, 768, 1024, 2048] {
+        let world = world().after(&format!("ulimit -v {}", mebibytes << 10));
+        let place = format!("{mebibytes} MiB");
+        outcomes.push(outcome(world.serve(), 0, &place));
+        let mut session = world.serve();
+        session.begin();
+        let call = json!({ "name": "load_context", "arguments": { "key": KEY } });
+        let calls = 64;
+        for _ in 0..calls {
+            session.ask("tools/call", call.clone());
+        }
+        let mut answers = 0;
+        while answers < calls && session.receive_unless_ended().is_some() {
+            answers += 1;
+        }
+        session.hang_up();
+        let ended = session.ended();
+        match outcomes.last() {
+            Some(Outcome::DidNotStart) => assert_eq!(ended.exit, Some(1), "{place}"),
+            _ => assert_eq!(
+                (ended.exit, answers),
+                (Some(0), calls),
+                "{place}: {ended:?}"
+            ),
+        }
+    }
+    for expected in [Outcome::DidNotStart, Outcome::Served] {
+        assert!(outcomes.contains(&expected), "{outcomes:?}");
+    }
+}
+
 /// A new thread for calls needs a stack for its signals. wasmtime panics without one.
 #[cfg(target_os = "linux")]
 #[test]
