@@ -113,17 +113,23 @@ impl Tickets {
         folder::open_or_make(&self.data()?)
     }
 
-    /// Whether nobody else could write where the data folder is, or is to be made.
+    /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
+    /// is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
         let walker = Walker::new(System);
-        for folder in self.0.ancestors() {
-            match Self::walk_to(folder) {
+        for place in self.0.ancestors() {
+            match Self::walk_to(place) {
                 Err(TicketError::System(SystemError::Missing)) => {
-                    if walker.walk(folder, Policy::NAME).is_ok() {
+                    if walker.walk(place, Policy::NAME).is_ok() {
                         return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                     }
                 }
-                Ok(_) if folder == self.0 => return self.data().map(drop),
+                Ok(_) if place == self.0 => {
+                    return match folder::open(&self.data()?) {
+                        Err(TicketError::System(SystemError::Missing)) => Ok(()),
+                        opened => opened.map(drop),
+                    };
+                }
                 walked => return walked.map(drop),
             }
         }

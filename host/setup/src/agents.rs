@@ -22,6 +22,8 @@ pub struct OwnAgent {
     /// Whether the server takes only calls with a ticket, and a hook of the agent leaves one.
     /// Otherwise a session that is started as this agent gets the file.
     pub is_guarded: bool,
+    /// The folder for its tickets.
+    pub tickets: Option<PathBuf>,
     /// Whether the server is started for a map that it names.
     pub names_a_map: bool,
     /// A program of ours that the file names, where nothing is.
@@ -77,32 +79,63 @@ fn servers(file: &Path, text: &str) -> Vec<OwnAgent> {
     let words: Vec<&str> = words.filter(|word| !["", "-"].contains(word)).collect();
     let all = format!(" {} ", words.join(" "));
     let has = |words: &str| all.contains(&format!(" {words} "));
-    // A hook for other calls, or one that the client does not wait for, guards nothing.
-    let guards = |bind: &str| {
-        let is_for = has(&format!("matcher mcp__{bind}__load_context")) || !has("matcher");
-        let is_sure = has("PreToolUse") && !has("if") && !has("async");
-        is_for && is_sure && has(&format!("guard --bind {bind}"))
-    };
-    let (mut agents, mut before, mut is_server) = (Vec::<OwnAgent>::new(), "", false);
+    let (mut calls, mut before) = (Vec::<Call<'_>>::new(), "");
     for word in words {
         // Behind an option stands its value.
         if matches!(word, "serve" | "guard") && !before.starts_with("--") {
-            is_server = word == "serve";
-            agents.extend(is_server.then(OwnAgent::default));
+            let is_server = word == "serve";
+            calls.push(Call {
+                is_server,
+                ..Call::default()
+            });
         }
-        if let Some(last) = agents.last_mut().filter(|_| is_server) {
-            last.is_guarded |= word == "--require-ticket";
-            last.names_a_map |= word == "--map";
-            last.bind += if before == "--bind" { word } else { "" };
+        if let Some(call) = calls.last_mut() {
+            call.is_after |= word == "--after";
+            call.needs_ticket |= word == "--require-ticket";
+            call.names_a_map |= word == "--map";
+            match before {
+                "--bind" => call.names.0 = word,
+                "--agent" => call.names.1 = word,
+                "--tickets" => call.names.2 = word,
+                _ => {}
+            }
         }
         before = word;
     }
-    agents.retain(|agent| !agent.bind.is_empty());
-    for agent in &mut agents {
-        agent.is_guarded &= guards(&agent.bind);
-        (agent.file, agent.gone) = (file.to_owned(), gone(&head));
-    }
-    agents
+    // A hook for other calls, or one that the client does not wait for, guards nothing; and so does
+    // one that leaves its tickets elsewhere, or for another agent.
+    let is_guarded = |server: &Call<'_>| {
+        let tool = format!("matcher mcp__{}__load_context", server.names.0);
+        let is_for = has(&tool) || !has("matcher");
+        let is_sure = has("PreToolUse") && !has("if") && !has("async");
+        let mut guards = calls
+            .iter()
+            .filter(|call| !call.is_server && !call.is_after);
+        is_for && is_sure && server.needs_ticket && guards.any(|it| it.names == server.names)
+    };
+    let servers = calls
+        .iter()
+        .filter(|call| call.is_server && !call.names.0.is_empty());
+    let agents = servers.map(|server| OwnAgent {
+        file: file.to_owned(),
+        bind: server.names.0.to_owned(),
+        is_guarded: is_guarded(server),
+        tickets: Some(PathBuf::from(server.names.2)).filter(|folder| folder.is_absolute()),
+        names_a_map: server.names_a_map,
+        gone: gone(&head),
+    });
+    agents.collect()
+}
+
+/// A call of our program in the head of an agent's file.
+#[derive(Default)]
+struct Call<'a> {
+    is_server: bool,
+    is_after: bool,
+    needs_ticket: bool,
+    names_a_map: bool,
+    /// The binding, the agent and the folder for tickets.
+    names: (&'a str, &'a str, &'a str),
 }
 
 /// A line of YAML without its comment, which begins behind a blank and outside of quotes.

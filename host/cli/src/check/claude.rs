@@ -7,7 +7,9 @@ use super::{
     step::door,
 };
 use crate::inject::MAX_DOCUMENT;
-use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, Target};
+use keyhole_core::{
+    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, Target, ticket::Tickets,
+};
 use keyhole_setup::{
     PLUGIN,
     agents::{InjectHook, OwnAgent, own_agents},
@@ -25,6 +27,7 @@ pub(super) const DOOR: &str = "setup plugin";
 
 const GONE: &str = "where nothing is, so its agent gets no file. Write the program's path there";
 const UNGUARDED: &str = "Keyhole's server without its hook and ticket: then a session that a project starts as this agent gets the file, or, if one of the two is there, nobody gets it. Run `keyhole setup` for it again, or write the lines that `keyhole setup claude-code` prints";
+const REFUSES: &str = "a server that refuses each call";
 const UNBOUND: &str = "a server for a binding that the map does not have, so its agent gets no file. Run `keyhole setup` for it again";
 
 const OF_A_MARKET: &str =
@@ -87,7 +90,11 @@ impl<'a> Client<'a> {
             let is_bound = map.binding(&agent.bind).is_some();
             let why = match &agent.gone {
                 Some(gone) => format!("{}, {GONE}", printable(gone)),
-                None if is_bound && agent.is_guarded => return None,
+                None if is_bound && agent.is_guarded => {
+                    let folder = agent.tickets.as_deref()?;
+                    let why = Tickets::under(folder).could_be_made().err()?;
+                    format!("{REFUSES}: {why} ({})", printable(folder))
+                }
                 None if is_bound => UNGUARDED.to_owned(),
                 None if agent.names_a_map => return None,
                 None => UNBOUND.to_owned(),
@@ -188,6 +195,12 @@ impl<'a> Client<'a> {
         if let (Some(map), Ok(entries)) = (map, &report.outcome) {
             report.faults = self.faults(map, entries);
         }
+        // The client tells its shells where the plugin's folder is.
+        let data = env::var_os("CLAUDE_PLUGIN_DATA").map(PathBuf::from);
+        let data = data.filter(|data| is_plugin && data.is_absolute());
+        let refused = data.and_then(|data| Tickets::under(&data).could_be_made().err());
+        let refused = refused.map(|why| format!("the plugin starts {REFUSES}: {why}"));
+        report.faults.extend(refused);
         let servers: Vec<_> = self.agents.iter().map(|(_, agent)| &*agent.bind).collect();
         for Fault { text, ways, .. } in settings.faults(&servers) {
             if ways.iter().any(is_used) {
