@@ -48,6 +48,10 @@ fn without_a_map_a_session_is_told_the_command_that_makes_one_by_its_full_path()
         typed.ends_with("/plugin/bin/keyhole setup plugin"),
         "{typed}"
     );
+    let link = world.outside("keyhole");
+    std::os::unix::fs::symlink(plain.join("bin/keyhole"), &link).unwrap();
+    let ran = Ran::of(in_home(Command::new(link).arg("contract"), &world), b"").exits(0);
+    assert!(ran.stdout.contains("sha256:"), "{ran:?}");
     #[cfg(target_os = "linux")]
     {
         let typed = format!("{typed} --file ~/private/identifiers.md --dry-run");
