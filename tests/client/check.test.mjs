@@ -92,6 +92,13 @@ onEachClient('check-runs-unasked: /keyhole:check runs the check, and needs no ot
   assert.match(session.answer('parent', 'Bash').text, SERVED);
 });
 
+onEachClient("check-tickets-open: /keyhole:check says that each call is refused if others may write to the plugin's data folder", async ({ home }) => {
+  await home.session({ parent: [say('Done.')] });
+  const folders = path.join(home.plugins, 'data');
+  for (const name of fs.readdirSync(folders)) fs.chmodSync(path.join(folders, name), 0o777);
+  assert.match(added(await typeCheck(home)), /refuses each call/);
+});
+
 onEachClient("check-sandboxed: with the client's sandbox around its shells, /keyhole:check tells the same as outside, and no path", async ({ t, home, file }) => {
   const without = noSandbox();
   if (without) return t.skip(without);
