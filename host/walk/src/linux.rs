@@ -4,8 +4,7 @@
 use crate::{
     Walker,
     error::{Result, SystemError, WalkError, is_exhaustion},
-    group::GroupFiles,
-    system::{FileSystem, GROUPS, Handle, Kind, OPEN, Stat, System},
+    system::{FileSystem, Handle, Kind, OPEN, Stat, System},
     trust::{DistrustReason, GROUP_WRITE, ROOT},
 };
 use rustix::{
@@ -157,8 +156,7 @@ impl FileSystem for System {
     }
 
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
-        let open = || rustix::fs::openat(&directory.0, name, HOLD, Mode::empty());
-        Handle::of(retry_on_intr(open)?)
+        Handle::of(directory.open(name, HOLD)?)
     }
 
     /// One system call instead of two, and no descriptor.
@@ -170,11 +168,8 @@ impl FileSystem for System {
     /// Reading does not change the access time if the user owns the file: only they may
     /// ask for that.
     fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
-        let open = |more| {
-            retry_on_intr(|| rustix::fs::openat(&directory.0, name, OPEN | more, Mode::empty()))
-        };
-        let opened = match open(OFlags::NOATIME) {
-            Err(Errno::PERM) => open(OFlags::empty()),
+        let opened = match directory.open(name, OPEN | OFlags::NOATIME) {
+            Err(Errno::PERM) => directory.open(name, OPEN),
             opened => opened,
         };
         match opened {
@@ -240,10 +235,6 @@ impl FileSystem for System {
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = retry_on_intr(|| rustix::io::pread(&file.0, &mut *bytes, offset));
         Ok(read?)
-    }
-
-    fn groups(&self) -> &OnceLock<GroupFiles> {
-        &GROUPS
     }
 
     fn user(&self) -> Option<u32> {

@@ -30,8 +30,7 @@
 
 use crate::{
     error::{Result, SystemError},
-    group::GroupFiles,
-    system::{FileSystem, GROUPS, Handle, Kind, OPEN, Stat, System},
+    system::{FileSystem, Handle, Kind, OPEN, Stat, System},
     trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
@@ -41,9 +40,8 @@ use rustix::{
 };
 use std::{
     ffi::{OsStr, OsString},
-    os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
+    os::unix::ffi::OsStringExt as _,
     path::PathBuf,
-    sync::OnceLock,
 };
 
 /// `O_EVTONLY` of `sys/fcntl.h`, which rustix does not name.
@@ -75,12 +73,6 @@ const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
 
 /// `MNT_IGNORE_OWNERSHIP` of `sys/mount.h`, which rustix does not name.
 const NO_OWNERS: u32 = 0x0020_0000;
-
-impl Handle {
-    fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-        retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, Mode::empty()))
-    }
-}
 
 impl FileSystem for System {
     type Handle = Handle;
@@ -196,10 +188,6 @@ impl FileSystem for System {
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
         Ok(retry_on_intr(read)?)
-    }
-
-    fn groups(&self) -> &OnceLock<GroupFiles> {
-        &GROUPS
     }
 
     fn user(&self) -> Option<u32> {
