@@ -12,7 +12,6 @@ mod reader;
 mod resolve;
 
 pub use binding::{Binding, BindingName};
-use error::Lines;
 pub use error::{MapError, MapMistake};
 pub use key::Key;
 pub use live::LiveMap;
@@ -87,16 +86,6 @@ impl Entry {
 }
 
 impl Map {
-    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice or a number
-    /// out of range is an error, never replaced by a default. One in the TOML itself comes first.
-    pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let line = Lines::of(bytes).at(error.valid_up_to());
-            MapMistake::new(line, "the map is not UTF-8 from here on".into(), None)
-        })?;
-        reader::read(text, location)
-    }
-
     /// The entry of `key`, if it has one, in a time that tells nothing of other keys: see [`Key`].
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)

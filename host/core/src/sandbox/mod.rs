@@ -89,9 +89,7 @@ impl Sandbox {
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
         let mut linker = Linker::new(component.engine());
         reach::link(&mut linker)?;
-        let component = linker
-            .instantiate_pre(component)
-            .and_then(ContextLoaderPre::new)?;
+        let component = ContextLoaderPre::new(linker.instantiate_pre(component)?)?;
         Ok(Self { component, limits })
     }
 
