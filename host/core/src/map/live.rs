@@ -1,7 +1,7 @@
 //! The map as it is now: read at each call, and parsed again if it has changed.
 
 use super::{Entry, Location, Map, MapError, Maps, locate};
-use crate::{grant::Grant, limits::MAX_MAP_BYTES, refusal::Refusal};
+use crate::{grant::Granted, limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -117,12 +117,7 @@ where
         map.map_err(|error| error.code())
     }
 
-    fn resolve(
-        &self,
-        map: &Map,
-        entry: &Entry,
-        deadline: Instant,
-    ) -> Result<Grant<F::Handle>, Refusal> {
+    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Granted<F::Handle> {
         locate(&self.walker.clone().until(deadline), map, entry)
     }
 }

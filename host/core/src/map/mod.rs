@@ -18,10 +18,11 @@ pub use live::LiveMap;
 pub use location::{Location, LocationError, configuration, home};
 pub use resolve::locate;
 
-use crate::{agent::AgentName, grant::Grant, refusal::Refusal};
+use crate::{agent::AgentName, grant::Granted, refusal::Refusal};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
+    path::PathBuf,
     sync::Arc,
     time::Instant,
 };
@@ -36,12 +37,7 @@ pub trait Maps: Send + Sync + 'static {
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal>;
 
     /// The grant for an entry of that map.
-    fn resolve(
-        &self,
-        map: &Map,
-        entry: &Entry,
-        deadline: Instant,
-    ) -> Result<Grant<Self::Directory>, Refusal>;
+    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Granted<Self::Directory>;
 }
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.
@@ -49,8 +45,8 @@ pub trait Maps: Send + Sync + 'static {
 /// `Debug` shows nothing of it, not even how many keys there are.
 pub struct Map {
     location: Location,
-    /// Absolute, or under `~/`; as written. None means that files may be anywhere.
-    roots: Option<Box<[Box<str>]>>,
+    /// None means that files may be anywhere.
+    roots: Option<Box<[PathBuf]>>,
     /// The hash (SipHash) has a random seed, and keys are compared in constant time: see [`Key`].
     entries: HashMap<Key, Entry>,
     bindings: BTreeMap<BindingName, Binding>,
@@ -119,6 +115,11 @@ impl Map {
         let mut entries = self.entries();
         entries.retain(|(_, entry)| entry.names(agent));
         entries
+    }
+
+    /// The roots, as absolute paths; none if files may be anywhere.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        self.roots.iter().flatten().cloned().collect()
     }
 
     /// The binding of this name, if there is one.

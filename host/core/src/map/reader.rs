@@ -9,7 +9,7 @@ use crate::{
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
 };
 use keyhole_walk::printable::is_unprintable;
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, path::PathBuf};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -169,14 +169,13 @@ impl Reader<'_> {
         })
     }
 
-    fn roots(&self, value: &Value<'_>) -> Read<Box<[Box<str>]>> {
+    fn roots(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
         self.list(value, "a list: write roots = [\"FOLDER\"]", empty, |root| {
             let path = self.path(root)?;
-            if path.starts_with('/') || path.starts_with("~/") {
-                return Ok(path);
-            }
-            Err(self.mistake(root.span(), "a root must begin with / or ~/", None))
+            let is_absolute = path.starts_with('/') || path.starts_with("~/");
+            let path = self.location.expand(&path).filter(|_| is_absolute);
+            path.ok_or_else(|| self.mistake(root.span(), "a root must begin with / or ~/", None))
         })
     }
 
