@@ -59,10 +59,9 @@ impl<F: FileSystem> Walker<F> {
         let mut waited = Duration::ZERO;
         while !look.is_old(self.files.now()) {
             self.in_time()?;
-            let apart = if look.changed.1 == 0 {
-                APART_IN_SECONDS
-            } else {
-                APART
+            let apart = match look.changed.1 {
+                0 => APART_IN_SECONDS,
+                _ => APART,
             };
             let left = |until: Instant| until.saturating_duration_since(Instant::now());
             if waited >= PATIENCE || self.until.is_some_and(|until| left(until) < apart) {

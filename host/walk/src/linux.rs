@@ -17,7 +17,7 @@ use std::{
     io::{Read as _, Seek as _},
     os::{fd::AsFd, unix::ffi::OsStringExt as _},
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{LazyLock, Mutex, OnceLock, PoisonError},
 };
 
 /// What was opened before the process lost the right to open it: `/proc/self/mountinfo`, which says
@@ -29,7 +29,7 @@ static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 /// anybody's. All walks of this process share it, so none can be forgotten. This fails only if
 /// the process has too few descriptors or too little memory.
 pub fn remember() -> Result<(), WalkError> {
-    Ids::get();
+    LazyLock::force(&IDS);
     Walker::new(System).groups()?;
     let mounts = match File::open(MOUNTS) {
         Ok(mounts) => Some(Mutex::new(mounts)),
@@ -112,7 +112,6 @@ impl Handle {
 /// The user of this process, and what the kernel shows in a user namespace for every user and
 /// for every group that has no number there: the overflow user and group. Nothing that seems to
 /// be theirs is trusted.
-#[derive(Clone, Copy)]
 struct Ids {
     user: u32,
     any_user: u32,
@@ -121,31 +120,24 @@ struct Ids {
     are_outside: bool,
 }
 
-impl Ids {
-    /// No command changes its user. The files are read before the wall, behind which nobody can.
-    fn get() -> Self {
-        static IDS: OnceLock<Ids> = OnceLock::new();
-        *IDS.get_or_init(|| {
-            let [any_user, any_group] = ["uid", "gid"].map(|what| {
-                let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
-                let set = set.ok().and_then(|set| set.trim().parse().ok());
-                set.unwrap_or(65_534)
-            });
-            let user = rustix::process::geteuid().as_raw();
-            // Without user namespaces, the kernel has no such file.
-            let are_outside = match std::fs::read_to_string("/proc/self/uid_map") {
-                Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
-                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-            };
-            Self {
-                user,
-                any_user,
-                any_group,
-                are_outside,
-            }
-        })
+/// No command changes its user. The files are read before the wall, behind which nobody can.
+static IDS: LazyLock<Ids> = LazyLock::new(|| {
+    let [any_user, any_group] = ["uid", "gid"].map(|what| {
+        let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
+        let set = set.ok().and_then(|set| set.trim().parse().ok());
+        set.unwrap_or(65_534)
+    });
+    Ids {
+        user: rustix::process::geteuid().as_raw(),
+        any_user,
+        any_group,
+        // Without user namespaces, the kernel has no such file.
+        are_outside: match std::fs::read_to_string("/proc/self/uid_map") {
+            Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        },
     }
-}
+});
 
 impl FileSystem for System {
     type Handle = Handle;
@@ -200,7 +192,7 @@ impl FileSystem for System {
         let kind = rustix::fs::fstatfs(&handle.0).map(|found| found.f_type as u32);
         Ok(match kind.map_err(SystemError::from) {
             Ok(kind) if KERNEL.contains(&kind) => Some(DistrustReason::KernelFileSystem),
-            Ok(FUSE) => fuse(stat.device, self.user().filter(|_| Ids::get().are_outside)),
+            Ok(FUSE) => fuse(stat.device, self.user().filter(|_| IDS.are_outside)),
             Ok(_) => None,
             Err(error @ SystemError::OutOfResources) => return Err(error),
             // It does not even say what it is.
@@ -233,22 +225,20 @@ impl FileSystem for System {
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        let read = retry_on_intr(|| rustix::io::pread(&file.0, &mut *bytes, offset));
-        Ok(read?)
+        let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
+        Ok(retry_on_intr(read)?)
     }
 
     fn user(&self) -> Option<u32> {
-        let ids = Ids::get();
-        (ids.user != ids.any_user).then_some(ids.user)
+        (IDS.user != IDS.any_user).then_some(IDS.user)
     }
 
     fn is_nameless(&self, owner: u32) -> bool {
-        let ids = Ids::get();
-        owner == ids.any_user && !ids.are_outside
+        owner == IDS.any_user && !IDS.are_outside
     }
 
     fn is_known(&self, group: u32) -> bool {
-        group != Ids::get().any_group
+        group != IDS.any_group
     }
 }
 

@@ -123,14 +123,10 @@ impl FileSystem for System {
     /// write to it as the owner.
     fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>> {
         let found = rustix::fs::fstatfs(&handle.0)?;
-        let kind: Vec<u8> = found
-            .f_fstypename
-            .iter()
-            .take_while(|byte| **byte != 0)
-            .map(|byte| byte.cast_unsigned())
-            .collect();
+        let kind = found.f_fstypename.map(i8::cast_unsigned);
+        let kind = kind.split(|byte| *byte == 0).next().unwrap_or_default();
         Ok(match found.f_owner {
-            _ if KERNEL.contains(&kind.as_slice()) => Some(DistrustReason::KernelFileSystem),
+            _ if KERNEL.contains(&kind) => Some(DistrustReason::KernelFileSystem),
             _ if found.f_flags & NO_OWNERS != 0 => Some(DistrustReason::NoOwners),
             owner if owner == 0 || Some(owner) == self.user() => None,
             _ => Some(DistrustReason::ForeignMount),
@@ -179,9 +175,8 @@ impl FileSystem for System {
             | Perm::WRITEEXTATTR
             | Perm::WRITESECURITY
             | Perm::CHOWN;
-        let is_open = entries
-            .iter()
-            .any(|entry| entry.allow && entry.perms.intersects(change));
+        let mut allowed = entries.iter().filter(|entry| entry.allow);
+        let is_open = allowed.any(|entry| entry.perms.intersects(change));
         Ok(is_open.then_some(DistrustReason::AccessList))
     }
 

@@ -259,9 +259,8 @@ impl Reader<'_> {
     }
 
     fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
-        let unknown = table
-            .keys()
-            .filter(|name| !known.contains(&&**name.get_ref()));
+        let is_unknown = |name: &&Name<'_>| !known.contains(&&**name.get_ref());
+        let unknown = table.keys().filter(is_unknown);
         let Some(name) = unknown.min_by_key(|name| name.span().start) else {
             return Ok(());
         };
