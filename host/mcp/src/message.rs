@@ -62,10 +62,7 @@ pub(super) fn read(line: &[u8]) -> Option<Message> {
     let params = line.params.and_then(|params| object(params.get()));
     let params: Params<'_> = params.unwrap_or_default();
     match line.id {
-        Some(own) => Some(Message::Request(
-            id(own)?,
-            Box::new(request(&line.method, params)),
-        )),
+        Some(own) => Some(Message::Request(id(own)?, request(&line.method, params))),
         None if line.method == "notifications/cancelled" => {
             Some(Message::Cancel(id(params.request_id?)?))
         }
@@ -88,7 +85,7 @@ fn id(own: &RawValue) -> Option<RequestId> {
 
 /// The request for `method`. These are all methods that we serve. The arguments of a call travel
 /// with it as they are.
-fn request(method: &str, params: Params<'_>) -> ClientRequest {
+fn request(method: &str, params: Params<'_>) -> Box<ClientRequest> {
     let of_call = params.meta.unwrap_or_default();
     let stated = of_call.version.as_ref();
     let handshake = stated.is_none_or(ProtocolVersion::has_initialize);
@@ -122,5 +119,5 @@ fn request(method: &str, params: Params<'_>) -> ClientRequest {
         meta.insert(CALL_ID.into(), Value::String(call_id));
     }
     extensions.insert(meta);
-    request
+    Box::new(request)
 }

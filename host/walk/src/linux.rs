@@ -99,16 +99,6 @@ const KERNEL: [u32; 26] = [
 
 const ACL: &str = "system.posix_acl_access";
 
-impl Handle {
-    /// Whether the file's permissions let this user read `name` in this directory. If so, and
-    /// the kernel refuses to open it, this process has restricted itself: Landlock judges what
-    /// is opened, and not this question.
-    fn lets_read(&self, name: &OsStr) -> bool {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
-        rustix::fs::accessat(&self.0, name, Access::READ_OK, flags).is_ok()
-    }
-}
-
 /// The user of this process, and what the kernel shows in a user namespace for every user and
 /// for every group that has no number there: the overflow user and group. Nothing that seems to
 /// be theirs is trusted.
@@ -164,10 +154,12 @@ impl FileSystem for System {
             Err(Errno::PERM) => directory.open(name, OPEN),
             opened => opened,
         };
+        // If the file's permissions let this user read it, and the kernel refuses to open it, this
+        // process has restricted itself: Landlock judges what is opened, and not this question.
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
+        let may_read = || rustix::fs::accessat(&directory.0, name, Access::READ_OK, flags).is_ok();
         match opened {
-            Err(Errno::ACCESS) if KEPT.get().is_some() && directory.lets_read(name) => {
-                Err(SystemError::Confined)
-            }
+            Err(Errno::ACCESS) if KEPT.get().is_some() && may_read() => Err(SystemError::Confined),
             opened => Handle::of(opened?),
         }
     }

@@ -53,11 +53,9 @@ fn is_in<F: FileSystem>(
     file: &Walked<F::Handle>,
 ) -> Result<bool, Refusal> {
     roots.sort_by_key(|root| {
-        let depth = root.components().count();
         // By whole names: `/notes` is not above `/notes-private/a.md`.
         let is_named = path.starts_with(root) || file.path.starts_with(root);
-        let depth = if is_named { depth } else { 0 };
-        std::cmp::Reverse(depth)
+        std::cmp::Reverse(is_named.then(|| root.components().count()))
     });
     for root in roots {
         match walker.walk(&root, Policy::DIRECTORY) {
