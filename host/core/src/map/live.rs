@@ -16,7 +16,8 @@ use std::{
 /// - **It is never half**, as far as a file that is saved in place can be read whole: see
 ///   [`Walker::read_at_rest`].
 pub struct LiveMap<F = System> {
-    location: Location,
+    /// Where the map is.
+    pub location: Location,
     walker: Walker<F>,
     seen: Mutex<Option<Arc<Seen>>>,
 }
@@ -42,11 +43,6 @@ impl<F: FileSystem + Clone> LiveMap<F> {
             walker: Walker::new(files),
             seen: Mutex::default(),
         }
-    }
-
-    /// Where the map is.
-    pub fn location(&self) -> &Location {
-        &self.location
     }
 
     /// The map as it is now. This blocks, for up to a second if the map is just being written.
