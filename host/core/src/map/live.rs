@@ -54,11 +54,8 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
         let known = self.seen().clone();
         let read = self.read(walker, known.as_deref().map(|seen| &seen.stat));
-        if read.is_err() {
-            // A map that is not found again is forgotten.
-            *self.seen() = None;
-        }
-        let (bytes, stat) = read?;
+        // A map that is not found again is forgotten.
+        let (bytes, stat) = read.inspect_err(|_| *self.seen() = None)?;
         let outcome = match known {
             Some(seen) if seen.bytes == bytes => seen.outcome.clone(),
             _ => self.parse(&bytes).map(Arc::new),

@@ -53,10 +53,9 @@ pub struct SandboxError(#[from] pub wasmtime::Error);
 impl SandboxError {
     /// What a caller learns.
     pub fn code(&self) -> Refusal {
-        if limit(&self.0).is_empty() {
-            Refusal::Internal
-        } else {
-            Refusal::OutOfResources
+        match limit(&self.0) {
+            "" => Refusal::Internal,
+            _ => Refusal::OutOfResources,
         }
     }
 }
