@@ -22,9 +22,6 @@ const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "desc
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
 
-const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
-const REPEATED: &str = "remove one of the two";
-
 type Name<'a> = Spanned<Cow<'a, str>>;
 type Value<'a> = Spanned<DeValue<'a>>;
 type Item<'d> = (&'d Name<'d>, &'d Value<'d>);
@@ -46,9 +43,9 @@ impl Map {
         let document = DeTable::parse(text).map_err(|error| {
             let said = error.message();
             let help = if said.contains("duplicate key") {
-                REPEATED
+                "remove one of the two"
             } else if said.contains("must be quoted") {
-                UNQUOTED
+                "put straight quotes around the value: path = \"…\""
             } else {
                 TOML_HELP
             };
@@ -171,36 +168,34 @@ impl Reader<'_> {
 
     fn roots(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
-        self.list(value, "a list: write roots = [\"FOLDER\"]", empty, |root| {
+        let roots = self.list(value, "a list: write roots = [\"FOLDER\"]", empty)?;
+        let absolute = |root: &Value<'_>| {
             let path = self.path(root)?;
             let is_absolute = path.starts_with('/') || path.starts_with("~/");
             let path = self.location.expand(&path).filter(|_| is_absolute);
             path.ok_or_else(|| self.mistake(root.span(), "a root must begin with / or ~/", None))
-        })
+        };
+        roots.iter().map(absolute).collect()
     }
 
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
-        self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
+        let agents = self.list(value, "a list: write agents = [\"NAME\"]", empty)?;
+        let named = |value: &Value<'_>| {
             let help = Some("without agents, any agent may use the key");
             let name = AgentName::in_map(self.string(value)?);
             name.map_err(|error| self.mistake(value.span(), error.to_string(), help))
-        })
+        };
+        agents.iter().map(named).collect()
     }
 
-    /// A list that is not empty, each of its values read by `item`.
-    fn list<T>(
-        &self,
-        value: &Value<'_>,
-        wanted: &str,
-        empty: &str,
-        item: impl Fn(&Value<'_>) -> Read<T>,
-    ) -> Read<Box<[T]>> {
+    /// The values of a list that is not empty.
+    fn list<'v>(&self, value: &'v Value<'v>, wanted: &str, empty: &str) -> Read<&'v [Value<'v>]> {
         match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
                 Err(self.mistake(value.span(), "this list is empty", Some(empty)))
             }
-            DeValue::Array(items) => items.iter().map(item).collect(),
+            DeValue::Array(items) => Ok(items),
             _ => Err(self.wrong_type(value, wanted)),
         }
     }
@@ -216,10 +211,8 @@ impl Reader<'_> {
             let help = "write the whole path, from /; or ./~… for a name that begins with ~";
             ("only ~/ may be short", Some(help))
         } else if path.starts_with("~/") && self.location.home().is_none() {
-            (
-                "~/ has no meaning here: HOME is not set to an absolute path",
-                None,
-            )
+            let message = "~/ has no meaning here: HOME is not set to an absolute path";
+            (message, None)
         } else {
             return Ok(path.into());
         };
