@@ -187,7 +187,7 @@ fn directories(
     };
     remember()?;
     let mut found = Vec::from_iter(own);
-    let maps = directories_of(&live.location().file);
+    let maps = directories_of(&live.location.file);
     for place in maps.into_iter().chain(map.roots()) {
         // Nobody can read by such a handle. An automount is not triggered.
         match Walker::new(System).walk(&place, Policy::DIRECTORY) {
@@ -209,11 +209,11 @@ fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<F
 /// what a server prints, so it contains neither a binding's name nor the map's path.
 pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
     Some(match map {
-        Err(MapError::Missing(_)) if *live.location() == Location::nowhere() => {
+        Err(MapError::Missing(_)) if live.location == Location::nowhere() => {
             format!("map-missing: {}.", LocationError::NoHome)
         }
         Err(MapError::Missing(_)) => {
-            let looked = live.location().in_words();
+            let looked = live.location.in_words();
             format!("map-missing: there is no context map at {looked}; create it.")
         }
         Err(error) => error.code().says().to_owned(),

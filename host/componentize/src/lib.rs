@@ -47,10 +47,8 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(manifest))
         .args(["rustc", "--lib", "--crate-type", "cdylib"])
         .args(["--profile", "guest", "--target", WASM_TARGET])
-        .arg("--manifest-path")
-        .arg(manifest)
-        .arg("--target-dir")
-        .arg(out)
+        .args([Path::new("--manifest-path"), manifest])
+        .args([Path::new("--target-dir"), out])
         .status()
         .map_err(|error| format!("cannot run {}: {error}", cargo.display()))?;
     if !status.success() {

@@ -53,8 +53,6 @@ pub fn call<M: Maps>(
         }
     };
     // Without an entry there is no grant. The guest refuses, on the same path as for a right key.
-    let grant = entry
-        .map(|entry| maps.resolve(&map, entry, deadline))
-        .transpose()?;
-    guest.run(&text, grant, deadline)
+    let grant = entry.map(|entry| maps.resolve(&map, entry, deadline));
+    guest.run(&text, grant.transpose()?, deadline)
 }

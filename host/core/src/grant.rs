@@ -15,6 +15,9 @@ pub struct Grant<D = Handle> {
     pub max_bytes: u64,
 }
 
+/// A grant, or why there is none.
+pub type Granted<D> = Result<Grant<D>, Refusal>;
+
 /// What runs the guest for a call: the [`crate::sandbox::Sandbox`], except in benches and tests.
 pub trait Executor: Send + Sync + 'static {
     /// An open directory.

@@ -27,7 +27,7 @@ pub mod ticket;
 pub use agent::{AgentName, Malformed};
 pub use call::{Target, call};
 pub use caller::Caller;
-pub use grant::{Executor, Grant};
+pub use grant::{Executor, Grant, Granted};
 pub use loader::{Content, Loader};
 pub use map::{
     Binding, BindingName, Entry, Key, LiveMap, Location, LocationError, Map, MapError, MapMistake,

@@ -73,9 +73,8 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             return Err(Refusal::TimedOut);
         }
         let permit = timeout_at(until, Arc::clone(&self.running).acquire_owned()).await;
-        let permit = permit
-            .map_err(|_| Refusal::Busy)?
-            .map_err(|_| Refusal::Internal)?;
+        let permit = permit.map_err(|_| Refusal::Busy)?;
+        let permit = permit.map_err(|_| Refusal::Internal)?;
 
         let deadline = Instant::now() + self.limits.deadline;
         let (maps, guest) = (self.maps.clone(), self.guest.clone());

@@ -108,11 +108,6 @@ impl Tickets {
         Self(data.to_owned())
     }
 
-    /// Opens the folder, and creates it if it is missing.
-    pub fn held(&self) -> Result<File, TicketError> {
-        folder::open_or_make(&self.data()?)
-    }
-
     /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
     /// is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
@@ -141,7 +136,7 @@ impl Tickets {
     pub fn make(&self) -> Result<(), TicketError> {
         self.could_be_made()?;
         folder::make_data_folder(&self.0)?;
-        self.held().map(drop)
+        self.data_folder().map(drop)
     }
 
     /// Opens the data folder, for a server that may later read and delete only beneath it: the
@@ -154,9 +149,9 @@ impl Tickets {
 
     /// Cleans up, and writes a ticket for the call with this `id`, and its receipt, or neither.
     pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
-        let folder = self.held()?;
+        let folder = folder::open_or_make(&self.data()?)?;
         let now = SystemTime::now();
-        self.sweep(&folder, now);
+        self.sweep(&folder);
         // The newlines say that the text is complete. We set the time from our own
         // clock, because a network file system gives files the time of another clock.
         let write = |name: &str, text: &str| {
@@ -221,11 +216,11 @@ impl Tickets {
     /// Removes tickets that nobody can redeem any more; if that fails, the next time. It lists the
     /// folder by its path, and removes only in the open folder.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
-    fn sweep(&self, folder: &File, now: SystemTime) {
+    fn sweep(&self, folder: &File) {
         let entries = fs::read_dir(self.0.join(FOLDER)).into_iter().flatten();
         for entry in entries.flatten().take(MAX_SWEPT) {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
-            let age = modified.map(|modified| now.duration_since(modified));
+            let age = modified.map(|modified| modified.elapsed());
             let name = entry.file_name();
             if let Some(name) = name.to_str().filter(|name| name.len() == 64)
                 && matches!(age, Ok(Ok(age)) if age > 2 * LIFE)
@@ -257,9 +252,7 @@ impl Tickets {
 /// Whether the file is private to its user, and not older than `life`.
 fn is_younger(file: &File, life: Duration) -> bool {
     file.metadata().is_ok_and(|found| {
-        let age = found
-            .modified()
-            .map(|written| SystemTime::now().duration_since(written));
+        let age = found.modified().map(|written| written.elapsed());
         let is_young = matches!(age, Ok(Ok(age)) if age <= life);
         found.is_file() && folder::is_private(&found) && is_young
     })

@@ -36,19 +36,14 @@ pub struct SessionError;
 /// When `stdin` ends, the session first answers the requests that it has received, for 5 seconds at
 /// most, and then ends. It ends at once if `stop` is ready. Shut the runtime down without waiting,
 /// because a read of standard input cannot be interrupted.
-pub async fn run_session<L, R, W>(
-    loader: Arc<L>,
+pub async fn run_session(
+    loader: Arc<impl Load>,
     callers: Caller,
     surface: Surface,
-    stdin: R,
-    stdout: W,
+    stdin: impl AsyncRead + Unpin + Send + 'static,
+    stdout: impl AsyncWrite + Unpin + Send + 'static,
     stop: impl Future<Output = ()>,
-) -> Result<(), SessionError>
-where
-    L: Load,
-    R: AsyncRead + Unpin + Send + 'static,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
+) -> Result<(), SessionError> {
     let pending = PendingRequests::default();
     let transport = StdioTransport::new(stdin, stdout, pending.clone());
     let server = Server {

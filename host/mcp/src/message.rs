@@ -64,10 +64,7 @@ pub(super) fn read(line: &[u8]) -> Option<Message> {
     let params: Params<'_> = params.unwrap_or_default();
     let method: Cow<'_, str> = serde_json::from_str(line.method.get()).unwrap_or_default();
     match line.id {
-        Some(own) => Some(Message::Request(
-            id(own)?,
-            Box::new(request(&method, params)),
-        )),
+        Some(own) => Some(Message::Request(id(own)?, request(&method, params))),
         None if method == "notifications/cancelled" => {
             Some(Message::Cancel(id(params.request_id?)?))
         }
@@ -90,7 +87,7 @@ fn id(own: &RawValue) -> Option<RequestId> {
 
 /// The request for `method`. These are all methods that we serve. The arguments of a call travel
 /// with it as they are.
-fn request(method: &str, params: Params<'_>) -> ClientRequest {
+fn request(method: &str, params: Params<'_>) -> Box<ClientRequest> {
     let of_call = params.meta.unwrap_or_default();
     let stated = of_call.version.as_ref();
     let handshake = stated.is_none_or(ProtocolVersion::has_initialize);
@@ -124,5 +121,5 @@ fn request(method: &str, params: Params<'_>) -> ClientRequest {
         meta.insert(CALL_ID.into(), Value::String(call_id));
     }
     extensions.insert(meta);
-    request
+    Box::new(request)
 }

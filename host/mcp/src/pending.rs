@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::OwnedSemaphorePermit as Permit;
 
 /// The table of requests in flight. A clone is the same table.
 #[derive(Clone, Default)]
@@ -24,9 +24,9 @@ struct Table {
 struct Request {
     id: RequestId,
     /// Its share of the memory for requests, until it has an answer.
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<Permit>,
     /// The place of its call, until the answer is written.
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<Permit>,
     answer: Option<ServerJsonRpcMessage>,
 }
 
@@ -36,7 +36,7 @@ impl PendingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self, id: RequestId, room: OwnedSemaphorePermit) -> RequestId {
+    pub(super) fn begin(&self, id: RequestId, room: Permit) -> RequestId {
         let mut table = self.table();
         table.last = table.last.wrapping_add(1);
         let number = table.last;
@@ -51,7 +51,7 @@ impl PendingRequests {
     }
 
     /// Keeps the place of the call with our `number` until its answer is written or dropped.
-    pub(super) fn keep(&self, number: &RequestId, place: OwnedSemaphorePermit) {
+    pub(super) fn keep(&self, number: &RequestId, place: Permit) {
         if let RequestId::Number(number) = number
             && let Some(request) = self.table().requests.get_mut(number)
         {
@@ -61,10 +61,7 @@ impl PendingRequests {
 
     /// Takes in an answer, which has our number. Returns the number, and the request's memory:
     /// whoever waits to write the answer holds it. None means that the request was cancelled.
-    pub(super) fn answer(
-        &self,
-        mut answer: ServerJsonRpcMessage,
-    ) -> Option<(i64, OwnedSemaphorePermit)> {
+    pub(super) fn answer(&self, mut answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
         let id = match &mut answer {
             ServerJsonRpcMessage::Response(answer) => &mut answer.id,
             ServerJsonRpcMessage::Error(answer) => answer.id.as_mut()?,
@@ -82,10 +79,7 @@ impl PendingRequests {
     }
 
     /// Removes the request with our `number`: its answer, and its place, if it has one.
-    pub(super) fn finish(
-        &self,
-        number: i64,
-    ) -> Option<(ServerJsonRpcMessage, Option<OwnedSemaphorePermit>)> {
+    pub(super) fn finish(&self, number: i64) -> Option<(ServerJsonRpcMessage, Option<Permit>)> {
         let request = self.table().requests.remove(&number)?;
         Some((request.answer?, request.place))
     }

@@ -21,14 +21,6 @@ use std::{borrow::Cow, sync::Arc};
 const NAME: &str = "keyhole";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The protocol's versions that we keep: all but 2025-03-26, by which a server must take batches.
-const VERSIONS: &[ProtocolVersion] = &[
-    ProtocolVersion::V_2024_11_05,
-    ProtocolVersion::V_2025_06_18,
-    ProtocolVersion::V_2025_11_25,
-    ProtocolVersion::V_2026_07_28,
-];
-
 /// The source of documents: a [`Loader`], except in tests.
 pub trait Load: Send + Sync + 'static {
     /// Loads the document that `caller` asks for. Dropping the future abandons the call.
@@ -93,8 +85,14 @@ impl<L: Load> ServerHandler for Server<L> {
             .with_server_info(Implementation::new(NAME, VERSION))
     }
 
+    /// All but 2025-03-26, by which a server must take batches.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(VERSIONS)
+        Cow::Borrowed(&[
+            ProtocolVersion::V_2024_11_05,
+            ProtocolVersion::V_2025_06_18,
+            ProtocolVersion::V_2025_11_25,
+            ProtocolVersion::V_2026_07_28,
+        ])
     }
 
     /// rmcp would keep the version that was asked for, and not the one that is agreed to.

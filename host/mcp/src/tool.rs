@@ -77,10 +77,7 @@ impl Surface {
     /// does not have it yet, or cannot be used. Then clients do not see the name either: it may
     /// be a key that the user put in the wrong place.
     pub fn bound(name: &BindingName, binding: Option<&Binding>) -> Self {
-        let tool = match binding {
-            Some(it) => bound(Some(name), it.title.as_deref(), it.description.as_deref()),
-            None => bound(None, None, None),
-        };
+        let tool = bound(binding.and(Some(&**name)), binding);
         let target = Some(Target::Bound(name.clone()));
         Self { tool, target }
     }
@@ -88,7 +85,7 @@ impl Surface {
     /// The context of `key`, which the operator names.
     pub fn to_key(name: &BindingName, key: Key) -> Self {
         Self {
-            tool: bound(Some(name), None, None),
+            tool: bound(Some(name), None),
             target: Some(Target::Given(key)),
         }
     }
@@ -117,7 +114,9 @@ struct OneKey {
 }
 
 /// The tool of a server with one context. Without its `name`, it shows nothing of it.
-fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> Tool {
+fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
+    let title = binding.and_then(|binding| binding.title.as_deref());
+    let description = binding.and_then(|binding| binding.description.as_deref());
     let title = match (title, name) {
         (Some(title), _) => title.to_owned(),
         (None, Some(name)) => format!("Load context: {name}"),
@@ -162,9 +161,7 @@ pub(super) fn error(text: impl Into<String>) -> CallToolResult {
 /// The call is refused. Some clients pass on only the text of an error, so that has the code.
 pub(super) fn refused(code: Refusal) -> CallToolResult {
     let mut result = error(code.to_string());
-    result.structured_content = Some(json!({
-        "code": code.as_str(),
-        "message": code.advice(),
-    }));
+    let content = json!({ "code": code.as_str(), "message": code.advice() });
+    result.structured_content = Some(content);
     result
 }

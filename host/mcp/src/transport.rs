@@ -51,11 +51,7 @@ pub(super) struct StdioTransport<R, W> {
     room: Arc<Semaphore>,
 }
 
-impl<R, W> StdioTransport<R, W>
-where
-    R: AsyncRead + Unpin + Send + 'static,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
+impl<R: AsyncRead + Unpin, W> StdioTransport<R, W> {
     pub(super) fn new(from: R, to: W, pending: PendingRequests) -> Self {
         Self {
             from: BufReader::new(from),

@@ -90,7 +90,7 @@ pub struct User<'a> {
 impl User<'_> {
     /// Where the map is.
     pub fn location(&self) -> &Location {
-        self.map.location()
+        &self.map.location
     }
 
     /// The folder in which the server and the guard of a user's own agent in Claude Code keep

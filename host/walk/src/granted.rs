@@ -59,10 +59,9 @@ impl<F: FileSystem> Walker<F> {
         let mut waited = Duration::ZERO;
         while !look.is_old(self.files.now()) {
             self.in_time()?;
-            let apart = if look.changed.1 == 0 {
-                APART_IN_SECONDS
-            } else {
-                APART
+            let apart = match look.changed.1 {
+                0 => APART_IN_SECONDS,
+                _ => APART,
             };
             let left = |until: Instant| until.saturating_duration_since(Instant::now());
             if waited >= PATIENCE || self.until.is_some_and(|until| left(until) < apart) {
@@ -118,13 +117,9 @@ pub struct GrantedFile<F: FileSystem = System> {
 impl<F: FileSystem> GrantedFile<F> {
     /// What `name` in an open directory is, as far as one look tells. It opens nothing, and
     /// follows no link.
-    pub fn kind(
-        walker: &Walker<F>,
-        directory: &F::Handle,
-        name: &str,
-    ) -> Result<Kind, SystemError> {
+    pub fn kind(walker: &Walker<F>, directory: &F::Handle, name: &str) -> Result<Kind, WalkError> {
         let name = plain_name(name).ok_or(SystemError::Missing)?;
-        walker.files.kind(directory, name)
+        Ok(walker.files.kind(directory, name)?)
     }
 
     /// Opens `name` in an open directory for reading, and judges both, as the walk does:
@@ -168,7 +163,7 @@ impl<F: FileSystem> GrantedFile<F> {
 
     /// What the file reports. The first time, this is what it reported when it had settled:
     /// a change after that must show.
-    pub fn look(&mut self, walker: &Walker<F>) -> Result<Stat, SystemError> {
+    pub fn look(&mut self, walker: &Walker<F>) -> Result<Stat, WalkError> {
         let stat = match self.first.take() {
             Some(first) => first,
             None => walker.files.stat(&self.handle)?,
@@ -179,12 +174,7 @@ impl<F: FileSystem> GrantedFile<F> {
 
     /// Up to `length` bytes from `offset`; no bytes only at the end. It allocates no more
     /// than can be read.
-    pub fn read(
-        &self,
-        walker: &Walker<F>,
-        length: u64,
-        offset: u64,
-    ) -> Result<Vec<u8>, SystemError> {
+    pub fn read(&self, walker: &Walker<F>, length: u64, offset: u64) -> Result<Vec<u8>, WalkError> {
         let length = length.min(self.end.saturating_sub(offset));
         let length = usize::try_from(length).map_err(|_| SystemError::OutOfResources)?;
         let mut bytes = vec![0; length];

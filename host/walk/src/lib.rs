@@ -78,7 +78,7 @@ pub struct Walked<H> {
     pub stat: Stat,
     /// For [`Policy::NAME`], the name; it is not a link, as far as one look tells. Otherwise empty.
     pub name: OsString,
-    /// The real path of the directory where the walk ended, as it was then.
+    /// The real path of `handle`, as it was then.
     pub path: PathBuf,
     /// The directories that the real path passes before `handle`, still open: so nothing
     /// else can get their numbers.
@@ -118,11 +118,9 @@ impl<F: FileSystem> Walker<F> {
     }
 
     fn in_time(&self) -> Result<(), SystemError> {
-        let is_late = self.until.is_some_and(|until| Instant::now() >= until);
-        if is_late {
-            Err(SystemError::Late)
-        } else {
-            Ok(())
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(SystemError::Late),
+            _ => Ok(()),
         }
     }
 
@@ -146,36 +144,38 @@ impl<F: FileSystem> Walker<F> {
                 way.back();
                 continue;
             }
-            let is_last = names.is_empty();
-            if is_last && policy.end == End::File {
-                match self.files.open(way.here(), &name) {
+            let here = &way.here.handle;
+            // What the last name must be.
+            let end = names.is_empty().then_some(policy.end);
+            if end == Some(End::File) {
+                match self.files.open(here, &name) {
                     Ok((_, stat)) if stat.kind != Kind::File => {
                         return Err(SystemError::NotAFile.into());
                     }
-                    Ok((file, stat)) => {
-                        way.check_child(&file, &stat, &name)?;
-                        return Ok(way.end(Some((file, stat)), OsString::new()));
+                    Ok((handle, stat)) => {
+                        let file = Step { handle, stat, name };
+                        way.check_child(&file)?;
+                        way.push(file);
+                        return Ok(way.end(OsString::new()));
                     }
                     // The link is judged and followed below, like any other.
                     Err(SystemError::IsLink) => {}
                     Err(error) => return Err(error.into()),
                 }
             }
-            if is_last
-                && policy.end == End::Name
-                && self.files.kind(way.here(), &name)? != Kind::Link
-            {
-                return Ok(way.end(None, name));
+            if end == Some(End::Name) && self.files.kind(here, &name)? != Kind::Link {
+                return Ok(way.end(name));
             }
-            let (held, stat) = self.files.hold(way.here(), &name)?;
-            match stat.kind {
+            let (handle, stat) = self.files.hold(here, &name)?;
+            let next = Step { handle, stat, name };
+            match next.stat.kind {
                 Kind::Link => {
                     links += 1;
                     if links > MAX_LINKS {
                         return Err(SystemError::Missing.into());
                     }
-                    way.check_child(&held, &stat, &name)?;
-                    let target = self.files.read_link(&held, way.here(), &name)?;
+                    way.check_child(&next)?;
+                    let target = self.files.read_link(&next.handle, here, &next.name)?;
                     if target.is_empty() {
                         return Err(SystemError::Missing.into());
                     }
@@ -185,18 +185,18 @@ impl<F: FileSystem> Walker<F> {
                     push_names(&mut names, &target);
                 }
                 // It was a link just now, and is none any more.
-                _ if is_last && policy.end == End::Name => return Ok(way.end(None, name)),
-                Kind::Directory => way.enter(held, stat, name)?,
-                _ if is_last && policy.end == End::File && attempts < ATTEMPTS => {
+                _ if end == Some(End::Name) => return Ok(way.end(next.name)),
+                Kind::Directory => way.enter(next)?,
+                _ if end == Some(End::File) && attempts < ATTEMPTS => {
                     attempts += 1;
-                    names.push(name);
+                    names.push(next.name);
                 }
-                _ if is_last && policy.end == End::File => return Err(SystemError::Busy.into()),
+                _ if end == Some(End::File) => return Err(SystemError::Busy.into()),
                 _ => return Err(SystemError::Missing.into()),
             }
         }
         if policy.end == End::Directory {
-            return Ok(way.end(None, OsString::new()));
+            return Ok(way.end(OsString::new()));
         }
         Err(SystemError::NotAFile.into())
     }

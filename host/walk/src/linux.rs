@@ -4,8 +4,7 @@
 use crate::{
     Walker,
     error::{Result, SystemError, WalkError, is_exhaustion},
-    group::GroupFiles,
-    system::{FileSystem, GROUPS, Handle, Kind, OPEN, Stat, System},
+    system::{FileSystem, Handle, Kind, OPEN, Stat, System},
     trust::{DistrustReason, GROUP_WRITE, ROOT},
 };
 use rustix::{
@@ -18,7 +17,7 @@ use std::{
     io::{Read as _, Seek as _},
     os::{fd::AsFd, unix::ffi::OsStringExt as _},
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{LazyLock, Mutex, OnceLock, PoisonError},
 };
 
 /// What was opened before the process lost the right to open it: `/proc/self/mountinfo`, which says
@@ -30,7 +29,7 @@ static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 /// anybody's. All walks of this process share it, so none can be forgotten. This fails only if
 /// the process has too few descriptors or too little memory.
 pub fn remember() -> Result<(), WalkError> {
-    Ids::get();
+    LazyLock::force(&IDS);
     Walker::new(System).groups()?;
     let mounts = match File::open(MOUNTS) {
         Ok(mounts) => Some(Mutex::new(mounts)),
@@ -100,20 +99,9 @@ const KERNEL: [u32; 26] = [
 
 const ACL: &str = "system.posix_acl_access";
 
-impl Handle {
-    /// Whether the file's permissions let this user read `name` in this directory. If so, and
-    /// the kernel refuses to open it, this process has restricted itself: Landlock judges what
-    /// is opened, and not this question.
-    fn lets_read(&self, name: &OsStr) -> bool {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
-        rustix::fs::accessat(&self.0, name, Access::READ_OK, flags).is_ok()
-    }
-}
-
 /// The user of this process, and what the kernel shows in a user namespace for every user and
 /// for every group that has no number there: the overflow user and group. Nothing that seems to
 /// be theirs is trusted.
-#[derive(Clone, Copy)]
 struct Ids {
     user: u32,
     any_user: u32,
@@ -122,31 +110,24 @@ struct Ids {
     are_outside: bool,
 }
 
-impl Ids {
-    /// No command changes its user. The files are read before the wall, behind which nobody can.
-    fn get() -> Self {
-        static IDS: OnceLock<Ids> = OnceLock::new();
-        *IDS.get_or_init(|| {
-            let [any_user, any_group] = ["uid", "gid"].map(|what| {
-                let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
-                let set = set.ok().and_then(|set| set.trim().parse().ok());
-                set.unwrap_or(65_534)
-            });
-            let user = rustix::process::geteuid().as_raw();
-            // Without user namespaces, the kernel has no such file.
-            let are_outside = match std::fs::read_to_string("/proc/self/uid_map") {
-                Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
-                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-            };
-            Self {
-                user,
-                any_user,
-                any_group,
-                are_outside,
-            }
-        })
+/// No command changes its user. The files are read before the wall, behind which nobody can.
+static IDS: LazyLock<Ids> = LazyLock::new(|| {
+    let [any_user, any_group] = ["uid", "gid"].map(|what| {
+        let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
+        let set = set.ok().and_then(|set| set.trim().parse().ok());
+        set.unwrap_or(65_534)
+    });
+    Ids {
+        user: rustix::process::geteuid().as_raw(),
+        any_user,
+        any_group,
+        // Without user namespaces, the kernel has no such file.
+        are_outside: match std::fs::read_to_string("/proc/self/uid_map") {
+            Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        },
     }
-}
+});
 
 impl FileSystem for System {
     type Handle = Handle;
@@ -157,8 +138,7 @@ impl FileSystem for System {
     }
 
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
-        let open = || rustix::fs::openat(&directory.0, name, HOLD, Mode::empty());
-        Handle::of(retry_on_intr(open)?)
+        Handle::of(directory.open(name, HOLD)?)
     }
 
     /// One system call instead of two, and no descriptor.
@@ -170,17 +150,16 @@ impl FileSystem for System {
     /// Reading does not change the access time if the user owns the file: only they may
     /// ask for that.
     fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
-        let open = |more| {
-            retry_on_intr(|| rustix::fs::openat(&directory.0, name, OPEN | more, Mode::empty()))
-        };
-        let opened = match open(OFlags::NOATIME) {
-            Err(Errno::PERM) => open(OFlags::empty()),
+        let opened = match directory.open(name, OPEN | OFlags::NOATIME) {
+            Err(Errno::PERM) => directory.open(name, OPEN),
             opened => opened,
         };
+        // If the file's permissions let this user read it, and the kernel refuses to open it, this
+        // process has restricted itself: Landlock judges what is opened, and not this question.
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
+        let may_read = || rustix::fs::accessat(&directory.0, name, Access::READ_OK, flags).is_ok();
         match opened {
-            Err(Errno::ACCESS) if KEPT.get().is_some() && directory.lets_read(name) => {
-                Err(SystemError::Confined)
-            }
+            Err(Errno::ACCESS) if KEPT.get().is_some() && may_read() => Err(SystemError::Confined),
             opened => Handle::of(opened?),
         }
     }
@@ -205,7 +184,7 @@ impl FileSystem for System {
         let kind = rustix::fs::fstatfs(&handle.0).map(|found| found.f_type as u32);
         Ok(match kind.map_err(SystemError::from) {
             Ok(kind) if KERNEL.contains(&kind) => Some(DistrustReason::KernelFileSystem),
-            Ok(FUSE) => fuse(stat.device, self.user().filter(|_| Ids::get().are_outside)),
+            Ok(FUSE) => fuse(stat.device, self.user().filter(|_| IDS.are_outside)),
             Ok(_) => None,
             Err(error @ SystemError::OutOfResources) => return Err(error),
             // It does not even say what it is.
@@ -239,26 +218,20 @@ impl FileSystem for System {
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        let read = retry_on_intr(|| rustix::io::pread(&file.0, &mut *bytes, offset));
-        Ok(read?)
-    }
-
-    fn groups(&self) -> &OnceLock<GroupFiles> {
-        &GROUPS
+        let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
+        Ok(retry_on_intr(read)?)
     }
 
     fn user(&self) -> Option<u32> {
-        let ids = Ids::get();
-        (ids.user != ids.any_user).then_some(ids.user)
+        (IDS.user != IDS.any_user).then_some(IDS.user)
     }
 
     fn is_nameless(&self, owner: u32) -> bool {
-        let ids = Ids::get();
-        owner == ids.any_user && !ids.are_outside
+        owner == IDS.any_user && !IDS.are_outside
     }
 
     fn is_known(&self, group: u32) -> bool {
-        group != Ids::get().any_group
+        group != IDS.any_group
     }
 }
 
@@ -319,9 +292,8 @@ fn mounts() -> std::io::Result<Vec<u8>> {
 }
 
 fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
-    let Ok(mounts) = mounts() else {
-        return Some(DistrustReason::ForeignMount);
-    };
+    // Without the list, nothing is known of any mount.
+    let mounts = mounts().unwrap_or_default();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     fuse_in(&mounts, &format!("{major}:{minor}"), user)
 }

@@ -30,8 +30,7 @@
 
 use crate::{
     error::{Result, SystemError},
-    group::GroupFiles,
-    system::{FileSystem, GROUPS, Handle, Kind, OPEN, Stat, System},
+    system::{FileSystem, Handle, Kind, OPEN, Stat, System},
     trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
@@ -41,9 +40,8 @@ use rustix::{
 };
 use std::{
     ffi::{OsStr, OsString},
-    os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
+    os::unix::ffi::OsStringExt as _,
     path::PathBuf,
-    sync::OnceLock,
 };
 
 /// `O_EVTONLY` of `sys/fcntl.h`, which rustix does not name.
@@ -75,12 +73,6 @@ const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
 
 /// `MNT_IGNORE_OWNERSHIP` of `sys/mount.h`, which rustix does not name.
 const NO_OWNERS: u32 = 0x0020_0000;
-
-impl Handle {
-    fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-        retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, Mode::empty()))
-    }
-}
 
 impl FileSystem for System {
     type Handle = Handle;
@@ -131,14 +123,10 @@ impl FileSystem for System {
     /// write to it as the owner.
     fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>> {
         let found = rustix::fs::fstatfs(&handle.0)?;
-        let kind: Vec<u8> = found
-            .f_fstypename
-            .iter()
-            .take_while(|byte| **byte != 0)
-            .map(|byte| byte.cast_unsigned())
-            .collect();
+        let kind = found.f_fstypename.map(i8::cast_unsigned);
+        let kind = kind.split(|byte| *byte == 0).next().unwrap_or_default();
         Ok(match found.f_owner {
-            _ if KERNEL.contains(&kind.as_slice()) => Some(DistrustReason::KernelFileSystem),
+            _ if KERNEL.contains(&kind) => Some(DistrustReason::KernelFileSystem),
             _ if found.f_flags & NO_OWNERS != 0 => Some(DistrustReason::NoOwners),
             owner if owner == 0 || Some(owner) == self.user() => None,
             _ => Some(DistrustReason::ForeignMount),
@@ -191,9 +179,8 @@ impl FileSystem for System {
             | Perm::WRITEEXTATTR
             | Perm::WRITESECURITY
             | Perm::CHOWN;
-        let is_open = entries
-            .iter()
-            .any(|entry| entry.allow && entry.perms.intersects(change));
+        let mut allowed = entries.iter().filter(|entry| entry.allow);
+        let is_open = allowed.any(|entry| entry.perms.intersects(change));
         let closed = (!is_open).then(|| stat.writing_group());
         Ok(closed.ok_or(DistrustReason::AccessList))
     }
@@ -201,10 +188,6 @@ impl FileSystem for System {
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
         Ok(retry_on_intr(read)?)
-    }
-
-    fn groups(&self) -> &OnceLock<GroupFiles> {
-        &GROUPS
     }
 
     fn user(&self) -> Option<u32> {

@@ -5,7 +5,10 @@ use crate::{
     group::GroupFiles,
     trust::{DistrustReason, GROUP_WRITE},
 };
-use rustix::fs::{FileType, OFlags};
+use rustix::{
+    fs::{FileType, Mode, OFlags},
+    io::{Errno, retry_on_intr},
+};
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -81,7 +84,10 @@ pub trait FileSystem {
     }
 
     /// Who is in which group, once a walk needed to know. All walks of a process share it.
-    fn groups(&self) -> &OnceLock<GroupFiles>;
+    fn groups(&self) -> &OnceLock<GroupFiles> {
+        static GROUPS: OnceLock<GroupFiles> = OnceLock::new();
+        &GROUPS
+    }
 
     /// The clock by which the kernel stamps files.
     fn now(&self) -> SystemTime {
@@ -101,9 +107,6 @@ pub(crate) const OPEN: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// [`System::groups`].
-pub(crate) static GROUPS: OnceLock<GroupFiles> = OnceLock::new();
-
 /// The real file system. Linux and macOS each implement it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
@@ -113,6 +116,12 @@ pub struct System;
 pub struct Handle(pub(crate) OwnedFd);
 
 impl Handle {
+    /// Opens `name` in this directory.
+    #[expect(clippy::disallowed_methods, reason = "the walk itself")]
+    pub(crate) fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+        retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, Mode::empty()))
+    }
+
     /// An object that was just opened, and what it reports.
     pub(crate) fn of(fd: OwnedFd) -> Result<(Self, Stat)> {
         let stat = Stat::of(&rustix::fs::fstat(&fd)?);

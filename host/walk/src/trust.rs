@@ -75,10 +75,9 @@ const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
 impl DistrustReason {
     fn says(self, path: &str) -> String {
-        let file = if let Self::UnknownGroup(file) = self {
-            file
-        } else {
-            ""
+        let file = match self {
+            Self::UnknownGroup(file) => file,
+            _ => "",
         };
         let is_in_store = STORES.iter().any(|store| path.starts_with(store));
         let said = match self {

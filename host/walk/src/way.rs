@@ -26,13 +26,13 @@ pub(crate) fn push_names(names: &mut Vec<OsString>, path: &OsStr) {
     }
 }
 
-/// An open directory on the way, which was found to be trusted.
+/// An open object on the way.
 #[derive(Debug)]
 pub(crate) struct Step<H> {
     pub(crate) handle: H,
     pub(crate) stat: Stat,
     /// Its name in the directory where it was found.
-    name: OsString,
+    pub(crate) name: OsString,
 }
 
 pub(crate) struct PathStack<'a, F: FileSystem> {
@@ -40,7 +40,7 @@ pub(crate) struct PathStack<'a, F: FileSystem> {
     policy: Policy,
     /// Those that lead to the last one. `/` is the first of all.
     above: Vec<Step<F::Handle>>,
-    here: Step<F::Handle>,
+    pub(crate) here: Step<F::Handle>,
 }
 
 impl<'a, F: FileSystem> PathStack<'a, F> {
@@ -54,28 +54,23 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
             here: Step { handle, stat, name },
         };
         // The mount of `/` is trusted: whoever made it owns the system.
-        way.check(&way.here.handle, &way.here.stat, None, OsStr::new(""))?;
+        way.check(&way.here, None)?;
         Ok(way)
     }
 
-    pub(crate) fn here(&self) -> &F::Handle {
-        &self.here.handle
-    }
-
     /// Enters an open directory of this one, if it is trusted.
-    pub(crate) fn enter(
-        &mut self,
-        handle: F::Handle,
-        stat: Stat,
-        name: OsString,
-    ) -> Result<(), WalkError> {
-        self.check_child(&handle, &stat, &name)?;
+    pub(crate) fn enter(&mut self, directory: Step<F::Handle>) -> Result<(), WalkError> {
+        self.check_child(&directory)?;
         if self.above.len() == MAX_DEPTH {
             return Err(SystemError::Missing.into());
         }
-        let next = Step { handle, stat, name };
-        self.above.push(std::mem::replace(&mut self.here, next));
+        self.push(directory);
         Ok(())
+    }
+
+    /// Goes to an open object of this directory, which was found to be trusted.
+    pub(crate) fn push(&mut self, child: Step<F::Handle>) {
+        self.above.push(std::mem::replace(&mut self.here, child));
     }
 
     /// One directory up: to the one that the walk passed, not to the one that is above
@@ -92,57 +87,33 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
     }
 
     /// Checks that an open object of this directory is trusted.
-    pub(crate) fn check_child(
-        &self,
-        handle: &F::Handle,
-        stat: &Stat,
-        name: &OsStr,
-    ) -> Result<(), WalkError> {
-        self.check(handle, stat, Some(&self.here.stat), name)
+    pub(crate) fn check_child(&self, child: &Step<F::Handle>) -> Result<(), WalkError> {
+        self.check(child, Some(&self.here.stat))
     }
 
-    fn check(
-        &self,
-        handle: &F::Handle,
-        stat: &Stat,
-        around: Option<&Stat>,
-        name: &OsStr,
-    ) -> Result<(), WalkError> {
+    fn check(&self, step: &Step<F::Handle>, around: Option<&Stat>) -> Result<(), WalkError> {
+        let Step { handle, stat, name } = step;
         let groups = self.policy.groups;
         let Some(why) = self.walker.distrust(handle, stat, around, groups)? else {
             return Ok(());
         };
-        let path = self.path(name);
+        let path = self.path().join(name);
         Err(Distrust { path, why }.into())
     }
 
-    /// The real path of `name` in this directory; of the directory itself, if `name` is empty.
-    fn path(&self, name: &OsStr) -> PathBuf {
+    /// The real path of where the walk is.
+    fn path(&self) -> PathBuf {
         let passed = self.above.iter().chain([&self.here]);
-        let names = passed.map(|step| &*step.name).chain([name]);
-        names.filter(|name| !name.is_empty()).collect()
+        passed.map(|step| &step.name).collect()
     }
 
-    /// Ends the walk with an open file of this directory, or else with the directory
-    /// itself; with `name`, if the file is only named.
-    pub(crate) fn end(
-        mut self,
-        file: Option<(F::Handle, Stat)>,
-        name: OsString,
-    ) -> Walked<F::Handle> {
-        let path = self.path(OsStr::new(""));
-        let (handle, stat) = match file {
-            None => (self.here.handle, self.here.stat),
-            Some(file) => {
-                self.above.push(self.here);
-                file
-            }
-        };
+    /// Ends the walk here, and with `name` if a file in this directory is only named.
+    pub(crate) fn end(self, name: OsString) -> Walked<F::Handle> {
         Walked {
-            handle,
-            stat,
+            path: self.path(),
+            handle: self.here.handle,
+            stat: self.here.stat,
             name,
-            path,
             above: self.above,
         }
     }

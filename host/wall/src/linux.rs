@@ -16,8 +16,6 @@ use std::{
     thread,
 };
 
-type Refused = Box<dyn Error + Send + Sync>;
-
 /// The newest version that we use if the kernel has it.
 const NEWEST: ABI = ABI::V9;
 
@@ -68,21 +66,16 @@ fn threads() -> Option<usize> {
     Some(threads.count())
 }
 
-/// The parts of the wall that stand on this system. To find out, it puts the wall up in a
-/// thread that then ends.
+/// [`WallStatus::here`].
 pub(crate) fn status() -> WallStatus {
     let behind_it = || WallStatus {
-        landlock: write_nothing(Rights::Read, None::<io::Stdin>)
-            .ok()
-            .flatten(),
+        landlock: write_nothing(Rights::Read, None).ok().flatten(),
         roots: false,
         system_calls: filter(Rights::Read).is_some_and(|filter| apply_filter(&filter).is_ok()),
     };
-    thread::Builder::new()
-        .spawn(behind_it)
-        .ok()
-        .and_then(|thread| thread.join().ok())
-        .unwrap_or_default()
+    let thread = thread::Builder::new().spawn(behind_it);
+    let status = thread.ok().and_then(|thread| thread.join().ok());
+    status.unwrap_or_default()
 }
 
 /// From now on, this thread can open files for reading only beneath these directories, and so
@@ -92,65 +85,56 @@ pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> bool {
 }
 
 fn reading<D: AsFd>(directories: impl IntoIterator<Item = D>) -> Result<bool, WallError> {
-    let restricted = Ruleset::default()
+    let rules = Ruleset::default()
         .handle_access(AccessFs::ReadFile)
-        .and_then(Ruleset::create)
-        .map_err(Refused::from)
-        .and_then(|rules| restrict(rules, AccessFs::ReadFile.into(), directories));
-    Ok(if_there(restricted)?.is_some())
+        .and_then(Ruleset::create);
+    Ok(restrict(rules, AccessFs::ReadFile.into(), directories)?.is_some())
 }
 
 /// Restricts this thread: no right over files but to read them, to delete them beneath `data`
 /// with [`Rights::Tickets`]; no TCP, no signal to another process. Returns the version of
 /// Landlock that is now in force, if there is one.
-fn write_nothing(rights: Rights, data: Option<impl AsFd>) -> Result<Option<u32>, WallError> {
+fn write_nothing(rights: Rights, data: Option<&File>) -> Result<Option<u32>, WallError> {
     let granted = match rights {
         Rights::Tickets => BitFlags::from(AccessFs::RemoveFile),
         Rights::Read => BitFlags::EMPTY,
     };
     // Uses as much as the kernel has.
-    let restricted = Ruleset::default()
+    let rules = Ruleset::default()
         .handle_access(AccessFs::from_write(NEWEST) | AccessFs::Execute)
         .and_then(|rules| rules.handle_access(AccessNet::from_all(NEWEST)))
         .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
-        .and_then(Ruleset::create)
-        .map_err(Refused::from)
-        .and_then(|rules| restrict(rules, granted, data.filter(|_| !granted.is_empty())));
-    if_there(restricted)
+        .and_then(Ruleset::create);
+    restrict(rules, granted, data.filter(|_| !granted.is_empty()))
 }
 
 /// Restricts this thread by these rules. Only beneath `directories` it keeps what is `granted`.
+///
+/// What the kernel lacks is left out. A lack of resources is temporary, but the wall would be
+/// missing for the life of the process.
 fn restrict<D: AsFd>(
-    rules: RulesetCreated,
+    rules: Result<RulesetCreated, RulesetError>,
     granted: BitFlags<AccessFs>,
     directories: impl IntoIterator<Item = D>,
-) -> Result<Option<u32>, Refused> {
+) -> Result<Option<u32>, WallError> {
     let beneath = directories
         .into_iter()
         .map(|directory| Ok::<_, RulesetError>(PathBeneath::new(directory, granted)));
-    let status = rules.add_rules(beneath)?.restrict_self()?;
-    let holds = status.ruleset != RulesetStatus::NotEnforced && status.no_new_privs;
-    Ok(match status.landlock {
-        LandlockStatus::Available { effective_abi, .. } if holds => Some(effective_abi as u32),
-        _ => None,
-    })
-}
-
-/// What the kernel lacks is left out. A lack of resources is temporary, but the wall would be
-/// missing for the life of the process.
-fn if_there(restricted: Result<Option<u32>, Refused>) -> Result<Option<u32>, WallError> {
-    let Err(error) = restricted else {
-        return Ok(restricted.unwrap_or_default());
-    };
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&*error);
+    let rules = rules.and_then(|rules| rules.add_rules(beneath));
+    let restricted = rules.and_then(RulesetCreated::restrict_self);
+    let mut cause = restricted.as_ref().err().map(|error| error as &dyn Error);
     while let Some(error) = cause {
         let code = error.downcast_ref().and_then(io::Error::raw_os_error);
         if let Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
-            return Err(WallError::OutOfResources(io::Error::from_raw_os_error(
-                code,
-            )));
+            let error = io::Error::from_raw_os_error(code);
+            return Err(WallError::OutOfResources(error));
         }
         cause = error.source();
     }
-    Ok(None)
+    let status = restricted.ok().filter(|status| status.no_new_privs);
+    let status = status.filter(|status| status.ruleset != RulesetStatus::NotEnforced);
+    Ok(match status.map(|status| status.landlock) {
+        Some(LandlockStatus::Available { effective_abi, .. }) => Some(effective_abi as u32),
+        _ => None,
+    })
 }

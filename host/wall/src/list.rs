@@ -83,15 +83,9 @@ macro_rules! calls {
             name: stringify!($call).split_at("SYS_".len()).1,
             number: libc::$call,
             within: $within,
-            tests: tests!($([$([$($test),*])+])?),
+            tests: &[$($(&[$($test),*]),+)?],
         }),*];
     };
-}
-
-/// The lists of tests, or none.
-macro_rules! tests {
-    () => { &[] };
-    ([$([$($test:expr),*])+]) => { &[$(&[$($test),*]),+] };
 }
 
 calls! {

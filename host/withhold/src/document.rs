@@ -148,14 +148,10 @@ impl Document {
 
     /// Adds these words as a value, unless they say nothing or are too many.
     fn value(&mut self, letters: &str, words: &[Word]) {
-        let says = |word: &Word| {
-            if word.is_number || word.digits > 0 && word.size < 3 {
-                0
-            } else if word.is_alone {
-                1
-            } else {
-                2 * (word.points - NOTHING)
-            }
+        let says = |word: &Word| match word {
+            word if word.is_number || word.digits > 0 && word.size < 3 => 0,
+            word if word.is_alone => 1,
+            word => 2 * (word.points - NOTHING),
         };
         let size: usize = words.iter().map(|word| word.size).sum();
         let digits: usize = words.iter().map(|word| word.digits).sum();

@@ -89,7 +89,6 @@ impl Run {
         !self.has_letters && self.digits < LONG_NUMBER
     }
 
-    /// Adds it to `runs`.
     pub(crate) fn add_to(&self, runs: &mut Runs) {
         let value = runs.entry(self.hash).or_default();
         value.gaps |= self.gaps;

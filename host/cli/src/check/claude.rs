@@ -311,7 +311,7 @@ pub(super) fn brief(live: &LiveMap) -> Option<String> {
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, true),
         Ok(map) => {
             let entry = map.find(&Key::try_from(PLUGIN.1).ok()?)?;
-            let found = fs::metadata(live.location().expand(&entry.path)?);
+            let found = fs::metadata(live.location.expand(&entry.path)?);
             let is_gone = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
             is_gone.then_some((Refusal::NotFound, false))?
         }

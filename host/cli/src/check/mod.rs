@@ -45,7 +45,7 @@ pub(crate) struct Report {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let map = arguments.map.live().and_then(|map| {
-        let foreign = foreign_map(map.location()).filter(|_| !arguments.brief);
+        let foreign = foreign_map(&map.location).filter(|_| !arguments.brief);
         foreign.map_or(Ok(map), Err)
     });
     let map = match map {
@@ -80,7 +80,7 @@ pub(crate) fn report(
     is_private: bool,
 ) -> Result<Report, StartError> {
     let (started, ()) = start(live, Behind::Loading, || Ok(((), 1)))?;
-    let (location, read) = (live.location(), started.map.as_deref().ok());
+    let (location, read) = (&live.location, started.map.as_deref().ok());
     let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
     let mut report = Report {
         map: Some(location.file.to_owned()).filter(|_| is_private),

@@ -52,20 +52,6 @@ const fn what_to_do(source: SystemError) -> &'static str {
     }
 }
 
-pub(super) struct Lines(Vec<usize>);
-
-impl Lines {
-    pub(super) fn of(text: &[u8]) -> Self {
-        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        Self(ends.map(|(end, _)| end).collect())
-    }
-
-    pub(super) fn at(&self, byte: usize) -> u32 {
-        let before = self.0.partition_point(|end| *end < byte);
-        u32::try_from(before + 1).unwrap_or(u32::MAX)
-    }
-}
-
 /// What is wrong in the text of a map, and on which line. It neither quotes the text, which may be
 /// a key, nor gives the position in the line, which may tell a key's length.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,17 +63,6 @@ pub struct MapMistake {
     pub message: String,
     /// What to write instead, if we know it.
     pub help: Option<String>,
-}
-
-impl MapMistake {
-    pub(super) fn new(line: u32, message: String, help: Option<&str>) -> Self {
-        let help = help.map(str::to_owned);
-        Self {
-            line,
-            message,
-            help,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The map as it is now: read at each call, and parsed again if it has changed.
 
 use super::{Entry, Location, Map, MapError, Maps, locate};
-use crate::{grant::Grant, limits::MAX_MAP_BYTES, refusal::Refusal};
+use crate::{grant::Granted, limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -16,7 +16,8 @@ use std::{
 /// - **It is never half**, as far as a file that is saved in place can be read whole: see
 ///   [`Walker::read_at_rest`].
 pub struct LiveMap<F = System> {
-    location: Location,
+    /// Where the map is.
+    pub location: Location,
     walker: Walker<F>,
     seen: Mutex<Option<Arc<Seen>>>,
 }
@@ -44,11 +45,6 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         }
     }
 
-    /// Where the map is.
-    pub fn location(&self) -> &Location {
-        &self.location
-    }
-
     /// The map as it is now. This blocks, for up to a second if the map is just being written.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
         self.current_in(&self.walker)
@@ -58,11 +54,8 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
         let known = self.seen().clone();
         let read = self.read(walker, known.as_deref().map(|seen| &seen.stat));
-        if read.is_err() {
-            // A map that is not found again is forgotten.
-            *self.seen() = None;
-        }
-        let (bytes, stat) = read?;
+        // A map that is not found again is forgotten.
+        let (bytes, stat) = read.inspect_err(|_| *self.seen() = None)?;
         let outcome = match known {
             Some(seen) if seen.bytes == bytes => seen.outcome.clone(),
             _ => self.parse(&bytes).map(Arc::new),
@@ -117,12 +110,7 @@ where
         map.map_err(|error| error.code())
     }
 
-    fn resolve(
-        &self,
-        map: &Map,
-        entry: &Entry,
-        deadline: Instant,
-    ) -> Result<Grant<F::Handle>, Refusal> {
+    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Granted<F::Handle> {
         locate(&self.walker.clone().until(deadline), map, entry)
     }
 }

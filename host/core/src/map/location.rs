@@ -18,9 +18,8 @@ pub fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<Path
 }
 
 fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
-    variable(name)
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
+    let path = PathBuf::from(variable(name)?);
+    path.is_absolute().then_some(path)
 }
 
 /// Where the map is, and which home `~/` means. It is determined once, at the start.

@@ -12,17 +12,17 @@ mod reader;
 mod resolve;
 
 pub use binding::{Binding, BindingName};
-use error::Lines;
 pub use error::{MapError, MapMistake};
 pub use key::Key;
 pub use live::LiveMap;
 pub use location::{Location, LocationError, configuration, home};
 pub use resolve::locate;
 
-use crate::{agent::AgentName, grant::Grant, refusal::Refusal};
+use crate::{agent::AgentName, grant::Granted, refusal::Refusal};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
+    path::PathBuf,
     sync::Arc,
     time::Instant,
 };
@@ -37,12 +37,7 @@ pub trait Maps: Send + Sync + 'static {
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal>;
 
     /// The grant for an entry of that map.
-    fn resolve(
-        &self,
-        map: &Map,
-        entry: &Entry,
-        deadline: Instant,
-    ) -> Result<Grant<Self::Directory>, Refusal>;
+    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Granted<Self::Directory>;
 }
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.
@@ -50,8 +45,8 @@ pub trait Maps: Send + Sync + 'static {
 /// `Debug` shows nothing of it, not even how many keys there are.
 pub struct Map {
     location: Location,
-    /// Absolute, or under `~/`; as written. None means that files may be anywhere.
-    roots: Option<Box<[Box<str>]>>,
+    /// None means that files may be anywhere.
+    roots: Option<Box<[PathBuf]>>,
     /// The hash (SipHash) has a random seed, and keys are compared in constant time: see [`Key`].
     entries: HashMap<Key, Entry>,
     bindings: BTreeMap<BindingName, Binding>,
@@ -87,16 +82,6 @@ impl Entry {
 }
 
 impl Map {
-    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice or a number
-    /// out of range is an error, never replaced by a default. One in the TOML itself comes first.
-    pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let line = Lines::of(bytes).at(error.valid_up_to());
-            MapMistake::new(line, "the map is not UTF-8 from here on".into(), None)
-        })?;
-        reader::read(text, location)
-    }
-
     /// The entry of `key`, if it has one, in a time that tells nothing of other keys: see [`Key`].
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)
@@ -130,6 +115,11 @@ impl Map {
         let mut entries = self.entries();
         entries.retain(|(_, entry)| entry.names(agent));
         entries
+    }
+
+    /// The roots, as absolute paths; none if files may be anywhere.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        self.roots.iter().flatten().cloned().collect()
     }
 
     /// The binding of this name, if there is one.

@@ -3,13 +3,13 @@
 //!
 //! No message quotes the map: what looks like a wrong field may be a key in the wrong place.
 
-use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake, error::Lines};
+use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake};
 use crate::{
-    agent::AgentName,
+    agent::{AgentName, Malformed},
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
 };
 use keyhole_walk::printable::is_unprintable;
-use std::{borrow::Cow, fmt::Display};
+use std::{borrow::Cow, ops::Range, path::PathBuf};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -22,31 +22,38 @@ const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "desc
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
 
-const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
-const REPEATED: &str = "remove one of the two";
-
 type Name<'a> = Spanned<Cow<'a, str>>;
 type Value<'a> = Spanned<DeValue<'a>>;
+type Item<'d> = (&'d Name<'d>, &'d Value<'d>);
 type Read<T> = Result<T, MapMistake>;
 
-/// All that the text says; or a mistake in the TOML itself, else the first of the fields at the
-/// top, then of the keys, then of the bindings, each table from its top to its end.
-pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
-    let lines = Lines::of(text.as_bytes());
-    let document = DeTable::parse(text).map_err(|error| {
-        let byte = error.span().map_or(0, |span| span.start);
-        let said = error.message();
-        let help = if said.contains("duplicate key") {
-            REPEATED
-        } else if said.contains("must be quoted") {
-            UNQUOTED
-        } else {
-            TOML_HELP
-        };
-        let line = lines.at(byte);
-        MapMistake::new(line, format!("not TOML: {said}"), Some(help))
-    })?;
-    Reader { lines, location }.map(document.get_ref())
+impl Map {
+    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice or a number
+    /// out of range is an error, never replaced by a default. One in the TOML itself comes first,
+    /// then the first of the fields at the top, then of the keys, then of the bindings, each table
+    /// from its top to its end.
+    pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let ends = ends.map(|(end, _)| end).collect();
+        let reader = Reader { ends, location };
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            reader.mistake(at..at, "the map is not UTF-8 from here on", None)
+        })?;
+        let document = DeTable::parse(text).map_err(|error| {
+            let said = error.message();
+            let help = if said.contains("duplicate key") {
+                "remove one of the two"
+            } else if said.contains("must be quoted") {
+                "put straight quotes around the value: path = \"…\""
+            } else {
+                TOML_HELP
+            };
+            let at = error.span().unwrap_or_default();
+            reader.mistake(at, format!("not TOML: {said}"), Some(help))
+        })?;
+        reader.map(document.get_ref())
+    }
 }
 
 /// What `read` makes of a field, if the table has it.
@@ -59,7 +66,8 @@ fn optional<T>(
 }
 
 struct Reader<'l> {
-    lines: Lines,
+    /// Where each line of the text ends.
+    ends: Vec<usize>,
     location: &'l Location,
 }
 
@@ -70,10 +78,10 @@ impl Reader<'_> {
         let max_bytes = optional(document, "max_bytes", |value| self.max_bytes(value))?;
         let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
         let keys = self.table(document, "keys", "tables: write [keys.\"KEY\"]")?;
-        let entry = |(name, value)| self.entry(name, value, max_bytes);
+        let entry = |item| self.entry(item, max_bytes);
         let entries = keys.into_iter().map(entry).collect::<Read<_>>()?;
         let bindings = self.table(document, "bindings", "a table: write [bindings.NAME]")?;
-        let binding = |(name, value)| self.binding(name, value, max_bytes);
+        let binding = |item| self.binding(item, max_bytes);
         Ok(Map {
             location: self.location.clone(),
             roots,
@@ -83,13 +91,8 @@ impl Reader<'_> {
     }
 
     /// What this table has, in the order of the text.
-    fn table<'d, 'a>(
-        &self,
-        document: &'d DeTable<'a>,
-        name: &str,
-        wanted: &str,
-    ) -> Read<Vec<(&'d Name<'a>, &'d Value<'a>)>> {
-        let Some(value) = document.get(name) else {
+    fn table<'d>(&self, top: &'d DeTable<'d>, name: &str, wanted: &str) -> Read<Vec<Item<'d>>> {
+        let Some(value) = top.get(name) else {
             return Ok(Vec::new());
         };
         let DeValue::Table(table) = value.get_ref() else {
@@ -100,35 +103,33 @@ impl Reader<'_> {
         Ok(items)
     }
 
-    fn entry(&self, name: &Name<'_>, value: &Value<'_>, default: u64) -> Read<(Key, Entry)> {
-        let key = self.valid(name, Key::try_from(&**name.get_ref()))?;
+    fn entry(&self, item: Item<'_>, default: u64) -> Read<(Key, Entry)> {
+        let (name, value) = item;
+        let key = self.valid(name.span(), Key::try_from(&**name.get_ref()))?;
         let entry = match value.get_ref() {
-            DeValue::String(_) => self.file(name, value, &DeTable::new(), default)?,
+            DeValue::String(_) => self.file(item, &DeTable::new(), default)?,
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
-                self.file(name, value, fields, default)?
+                self.file(item, fields, default)?
             }
             _ if MAP_FIELDS.contains(&&**name.get_ref()) => {
                 let message = "this is under [keys], so it counts as a key";
-                return Err(self.mistake(name, message, Some("move it to the top of the map")));
+                let help = Some("move it to the top of the map");
+                return Err(self.mistake(name.span(), message, help));
             }
             _ => return Err(self.wrong_type(value, "a path or a table with a path")),
         };
         Ok((key, entry))
     }
 
-    fn binding(
-        &self,
-        name: &Name<'_>,
-        value: &Value<'_>,
-        default: u64,
-    ) -> Read<(BindingName, Binding)> {
-        let valid = self.valid(name, name.get_ref().parse::<BindingName>())?;
+    fn binding(&self, item: Item<'_>, default: u64) -> Read<(BindingName, Binding)> {
+        let (name, value) = item;
+        let valid = self.valid(name.span(), name.get_ref().parse::<BindingName>())?;
         let DeValue::Table(fields) = value.get_ref() else {
             return Err(self.wrong_type(value, "a table with a path"));
         };
         self.check_fields(fields, &BINDING_FIELDS, "a binding has")?;
-        let entry = self.file(name, value, fields, default)?;
+        let entry = self.file(item, fields, default)?;
         let label = |field, most| optional(fields, field, |value| self.label(value, most));
         let binding = Binding {
             entry,
@@ -139,69 +140,63 @@ impl Reader<'_> {
     }
 
     /// The file of an entry or binding that has these fields, or is a path, and who may have it.
-    fn file(
-        &self,
-        name: &Name<'_>,
-        value: &Value<'_>,
-        fields: &DeTable<'_>,
-        default: u64,
-    ) -> Read<Entry> {
+    fn file(&self, item: Item<'_>, fields: &DeTable<'_>, default: u64) -> Read<Entry> {
+        let (name, value) = item;
         let help = Some("add a line: path = \"…\"");
-        let none = || self.mistake(value, "this entry has no path", help);
+        let none = || self.mistake(value.span(), "this entry has no path", help);
         let own = Some(value).filter(|value| value.get_ref().is_str());
         let path = self.path(fields.get("path").or(own).ok_or_else(none)?)?;
         let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
         let withhold = optional(fields, "withhold", |value| match value.get_ref() {
             DeValue::Boolean(_) if !fields.contains_key("agents") => {
                 let help = Some("add a line: agents = [\"NAME\"]");
-                Err(self.mistake(value, "withhold needs agents", help))
+                Err(self.mistake(value.span(), "withhold needs agents", help))
             }
             DeValue::Boolean(withhold) => Ok(*withhold),
             _ => Err(self.wrong_type(value, "true or false")),
         })?;
+        let place = name.span().start;
         Ok(Entry {
             path,
             max_bytes: max_bytes.unwrap_or(default),
             agents: optional(fields, "agents", |value| self.agents(value))?,
             withhold: withhold.unwrap_or_default(),
-            line: self.line(name),
-            place: name.span().start,
+            line: self.line(place),
+            place,
         })
     }
 
-    fn roots(&self, value: &Value<'_>) -> Read<Box<[Box<str>]>> {
+    fn roots(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
-        self.list(value, "a list: write roots = [\"FOLDER\"]", empty, |root| {
-            let path = self.string(root)?;
-            if path.starts_with('/') || path.starts_with("~/") {
-                return self.path(root);
-            }
-            Err(self.mistake(root, "a root must begin with / or ~/", None))
-        })
+        let roots = self.list(value, "a list: write roots = [\"FOLDER\"]", empty)?;
+        let absolute = |root: &Value<'_>| {
+            let text = self.string(root)?;
+            let is_absolute = text.starts_with('/') || text.starts_with("~/");
+            let mistake = || self.mistake(root.span(), "a root must begin with / or ~/", None);
+            let path = is_absolute.then(|| self.path(root)).ok_or_else(mistake)??;
+            self.location.expand(&path).ok_or_else(mistake)
+        };
+        roots.iter().map(absolute).collect()
     }
 
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
-        self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
+        let agents = self.list(value, "a list: write agents = [\"NAME\"]", empty)?;
+        let named = |value: &Value<'_>| {
             let help = Some("without agents, any agent may use the key");
             let name = AgentName::in_map(self.string(value)?);
-            name.map_err(|error| self.mistake(value, error.to_string(), help))
-        })
+            name.map_err(|error| self.mistake(value.span(), error.to_string(), help))
+        };
+        agents.iter().map(named).collect()
     }
 
-    /// A list that is not empty, each of its values read by `item`.
-    fn list<T>(
-        &self,
-        value: &Value<'_>,
-        wanted: &str,
-        empty: &str,
-        item: impl Fn(&Value<'_>) -> Read<T>,
-    ) -> Read<Box<[T]>> {
+    /// The values of a list that is not empty.
+    fn list<'v>(&self, value: &'v Value<'v>, wanted: &str, empty: &str) -> Read<&'v [Value<'v>]> {
         match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
-                Err(self.mistake(value, "this list is empty", Some(empty)))
+                Err(self.mistake(value.span(), "this list is empty", Some(empty)))
             }
-            DeValue::Array(items) => items.iter().map(item).collect(),
+            DeValue::Array(items) => Ok(items),
             _ => Err(self.wrong_type(value, wanted)),
         }
     }
@@ -217,14 +212,12 @@ impl Reader<'_> {
             let help = "write the whole path, from /; or ./~… for a name that begins with ~";
             ("only ~/ may be short", Some(help))
         } else if path.starts_with("~/") && self.location.home().is_none() {
-            (
-                "~/ has no meaning here: HOME is not set to an absolute path",
-                None,
-            )
+            let message = "~/ has no meaning here: HOME is not set to an absolute path";
+            (message, None)
         } else {
             return Ok(path.into());
         };
-        Err(self.mistake(value, message, help))
+        Err(self.mistake(value.span(), message, help))
     }
 
     /// A text that a client shows and a model reads: one line of 1 to `most` characters.
@@ -237,7 +230,7 @@ impl Reader<'_> {
         } else {
             return Ok(text.into());
         };
-        Err(self.mistake(value, message, None))
+        Err(self.mistake(value.span(), message, None))
     }
 
     fn max_bytes(&self, value: &Value<'_>) -> Read<u64> {
@@ -249,7 +242,7 @@ impl Reader<'_> {
             return Ok(bytes);
         }
         let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
-        Err(self.mistake(value, message, None))
+        Err(self.mistake(value.span(), message, None))
     }
 
     fn string<'v>(&self, value: &'v Value<'_>) -> Read<&'v str> {
@@ -260,9 +253,8 @@ impl Reader<'_> {
     }
 
     fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
-        let unknown = table
-            .keys()
-            .filter(|name| !known.contains(&&**name.get_ref()));
+        let is_unknown = |name: &&Name<'_>| !known.contains(&&**name.get_ref());
+        let unknown = table.keys().filter(is_unknown);
         let Some(name) = unknown.min_by_key(|name| name.span().start) else {
             return Ok(());
         };
@@ -272,29 +264,29 @@ impl Reader<'_> {
         } else {
             &format!("{has} {}; a key goes into [keys.\"KEY\"]", known.join(", "))
         };
-        Err(self.mistake(name, "unknown field", Some(help)))
+        Err(self.mistake(name.span(), "unknown field", Some(help)))
     }
 
     fn wrong_type(&self, value: &Value<'_>, wanted: &str) -> MapMistake {
-        let found = value.get_ref().type_str();
-        self.mistake(value, format!("expected {wanted}; found: {found}"), None)
+        let said = format!("expected {wanted}; found: {}", value.get_ref().type_str());
+        self.mistake(value.span(), said, None)
     }
 
-    fn valid<T, E: Display>(&self, at: &Spanned<impl Sized>, read: Result<T, E>) -> Read<T> {
+    fn valid<T>(&self, at: Range<usize>, read: Result<T, Malformed>) -> Read<T> {
         read.map_err(|error| self.mistake(at, error.to_string(), None))
     }
 
-    fn mistake(
-        &self,
-        at: &Spanned<impl Sized>,
-        message: impl Into<String>,
-        help: Option<&str>,
-    ) -> MapMistake {
-        MapMistake::new(self.line(at), message.into(), help)
+    fn mistake(&self, at: Range<usize>, said: impl Into<String>, help: Option<&str>) -> MapMistake {
+        MapMistake {
+            line: self.line(at.start),
+            message: said.into(),
+            help: help.map(str::to_owned),
+        }
     }
 
-    fn line(&self, at: &Spanned<impl Sized>) -> u32 {
-        self.lines.at(at.span().start)
+    fn line(&self, byte: usize) -> u32 {
+        let before = self.ends.partition_point(|end| *end < byte);
+        u32::try_from(before + 1).unwrap_or(u32::MAX)
     }
 }
 

@@ -2,7 +2,10 @@
 //! the one that the map means. The guest decides about the file.
 
 use super::{Entry, Map};
-use crate::{grant::Grant, refusal::Refusal};
+use crate::{
+    grant::{Grant, Granted},
+    refusal::Refusal,
+};
 use keyhole_walk::{FileSystem, Policy, SystemError, WalkError, Walked, Walker};
 use std::path::{Path, PathBuf};
 
@@ -15,23 +18,20 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// What the walk says; [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a
 /// stem and `.md`, in exactly these bytes; [`Refusal::OutsideRoot`].
-pub fn locate<F: FileSystem>(
-    walker: &Walker<F>,
-    map: &Map,
-    entry: &Entry,
-) -> Result<Grant<F::Handle>, Refusal> {
+pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Granted<F::Handle> {
     // The part after the last slash: `a.md/` and `a.md/.` are no Markdown names.
     if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
         return Err(Refusal::NotMarkdown);
     }
-    let path = map.expand(&entry.path)?;
+    let path = map.location.expand(&entry.path);
+    let path = path.ok_or(Refusal::MapInvalid)?;
     let file = walker.walk(&path, Policy::NAME)?;
     // A link that is called `a.md` must not open `/etc` to the guest, which checks this again.
     if !is_markdown(file.name.as_encoded_bytes()) {
         return Err(Refusal::NotMarkdown);
     }
     if let Some(roots) = &map.roots
-        && !is_in(walker, map, roots, &path, &file)?
+        && !is_in(walker, roots.to_vec(), &path, &file)?
     {
         return Err(Refusal::OutsideRoot);
     }
@@ -48,19 +48,14 @@ pub fn locate<F: FileSystem>(
 /// is: so a root that hangs delays only its own files, and those whose root is named by a link.
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
-    map: &Map,
-    roots: &[Box<str>],
+    mut roots: Vec<PathBuf>,
     path: &Path,
     file: &Walked<F::Handle>,
 ) -> Result<bool, Refusal> {
-    let expanded = roots.iter().map(|root| map.expand(root));
-    let mut roots = expanded.collect::<Result<Vec<PathBuf>, Refusal>>()?;
     roots.sort_by_key(|root| {
-        let depth = root.components().count();
         // By whole names: `/notes` is not above `/notes-private/a.md`.
         let is_named = path.starts_with(root) || file.path.starts_with(root);
-        let depth = if is_named { depth } else { 0 };
-        std::cmp::Reverse(depth)
+        std::cmp::Reverse(is_named.then(|| root.components().count()))
     });
     for root in roots {
         match walker.walk(&root, Policy::DIRECTORY) {
@@ -72,18 +67,6 @@ fn is_in<F: FileSystem>(
         }
     }
     Ok(false)
-}
-
-impl Map {
-    /// The roots, as absolute paths; none if files may be anywhere.
-    pub fn roots(&self) -> Vec<PathBuf> {
-        let roots = self.roots.iter().flatten();
-        roots.filter_map(|root| self.expand(root).ok()).collect()
-    }
-
-    fn expand(&self, path: &str) -> Result<PathBuf, Refusal> {
-        self.location.expand(path).ok_or(Refusal::MapInvalid)
-    }
 }
 
 fn is_markdown(name: &[u8]) -> bool {

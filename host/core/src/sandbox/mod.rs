@@ -53,10 +53,9 @@ pub struct SandboxError(#[from] pub wasmtime::Error);
 impl SandboxError {
     /// What a caller learns.
     pub fn code(&self) -> Refusal {
-        if limit(&self.0).is_empty() {
-            Refusal::Internal
-        } else {
-            Refusal::OutOfResources
+        match limit(&self.0) {
+            "" => Refusal::Internal,
+            _ => Refusal::OutOfResources,
         }
     }
 }
@@ -89,9 +88,7 @@ impl Sandbox {
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
         let mut linker = Linker::new(component.engine());
         reach::link(&mut linker)?;
-        let component = linker
-            .instantiate_pre(component)
-            .and_then(ContextLoaderPre::new)?;
+        let component = ContextLoaderPre::new(linker.instantiate_pre(component)?)?;
         Ok(Self { component, limits })
     }
 

@@ -50,7 +50,7 @@ pub(super) fn link(linker: &mut Linker<CallState>) -> Result<()> {
 
 impl preopens::Host for CallState {
     /// The directory of the granted file, under a name that reveals nothing.
-    fn get_directories(&mut self) -> Result<Vec<(Resource<Descriptor>, String)>> {
+    fn get_directories(&mut self) -> Result<Vec<(Held, String)>> {
         if self.grant.is_none() {
             return Ok(Vec::new());
         }
@@ -96,11 +96,13 @@ pub enum FileError {
 }
 
 type Answer<T> = Result<T, FileError>;
+/// A guest's handle.
+type Held = Resource<Descriptor>;
 
 /// Stubs that return `not-permitted`.
 macro_rules! refuse {
     ($($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
-        $(fn $name(&mut self, _: Resource<Descriptor>, $(_: $argument),*) -> Answer<$answer> {
+        $(fn $name(&mut self, _: Held, $(_: $argument),*) -> Answer<$answer> {
             Err(FileError::NotGranted)
         })*
     };
@@ -108,15 +110,9 @@ macro_rules! refuse {
 
 impl HostDescriptor for CallState {
     /// The type of the granted name, and nothing else: only the open file counts.
-    fn stat_at(
-        &mut self,
-        handle: Resource<Descriptor>,
-        follow: PathFlags,
-        name: String,
-    ) -> Answer<DescriptorStat> {
-        let grant = granted(&self.table, self.grant.as_ref(), &handle, follow, &name)?;
-        let kind = GrantedFile::kind(&self.walker, &grant.directory, &grant.name)?;
-        let kind = match kind {
+    fn stat_at(&mut self, handle: Held, follow: PathFlags, name: String) -> Answer<DescriptorStat> {
+        let grant = self.granted(&handle, follow, &name)?;
+        let kind = match GrantedFile::kind(&self.walker, &grant.directory, &grant.name)? {
             Kind::File => DescriptorType::RegularFile,
             Kind::Link => DescriptorType::SymbolicLink,
             Kind::Directory => DescriptorType::Directory,
@@ -128,13 +124,13 @@ impl HostDescriptor for CallState {
     /// Opens the granted name to read it, if it has settled and nobody else could have changed it.
     fn open_at(
         &mut self,
-        handle: Resource<Descriptor>,
+        handle: Held,
         follow: PathFlags,
         name: String,
         how: OpenFlags,
         flags: DescriptorFlags,
-    ) -> Answer<Resource<Descriptor>> {
-        let grant = granted(&self.table, self.grant.as_ref(), &handle, follow, &name)?;
+    ) -> Answer<Held> {
+        let grant = self.granted(&handle, follow, &name)?;
         if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
             return Err(FileError::NotGranted);
         }
@@ -144,7 +140,7 @@ impl HostDescriptor for CallState {
         Ok(self.table.push(Descriptor::File(file))?)
     }
 
-    fn stat(&mut self, handle: Resource<Descriptor>) -> Answer<DescriptorStat> {
+    fn stat(&mut self, handle: Held) -> Answer<DescriptorStat> {
         let Descriptor::File(file) = self.table.get_mut(&handle)? else {
             return Err(FileError::NotGranted);
         };
@@ -156,12 +152,7 @@ impl HostDescriptor for CallState {
         })
     }
 
-    fn read(
-        &mut self,
-        handle: Resource<Descriptor>,
-        length: Filesize,
-        offset: Filesize,
-    ) -> Answer<(Vec<u8>, bool)> {
+    fn read(&mut self, handle: Held, length: u64, offset: u64) -> Answer<(Vec<u8>, bool)> {
         let Descriptor::File(file) = self.table.get(&handle)? else {
             return Err(FileError::NotGranted);
         };
@@ -170,13 +161,13 @@ impl HostDescriptor for CallState {
         Ok((bytes, is_end))
     }
 
-    fn drop(&mut self, handle: Resource<Descriptor>) -> Result<()> {
+    fn drop(&mut self, handle: Held) -> Result<()> {
         self.table.delete(handle)?;
         Ok(())
     }
 
     /// The call cannot return an error, so it always says no.
-    fn is_same_object(&mut self, _: Resource<Descriptor>, _: Resource<Descriptor>) -> Result<bool> {
+    fn is_same_object(&mut self, _: Held, _: Held) -> Result<bool> {
         Ok(false)
     }
 
@@ -195,10 +186,10 @@ impl HostDescriptor for CallState {
         write(Vec<u8>, Filesize) -> Filesize;
         read_directory() -> Resource<DirectoryEntryStream>;
         create_directory_at(String) -> ();
-        link_at(PathFlags, String, Resource<Descriptor>, String) -> ();
+        link_at(PathFlags, String, Held, String) -> ();
         readlink_at(String) -> String;
         remove_directory_at(String) -> ();
-        rename_at(String, Resource<Descriptor>, String) -> ();
+        rename_at(String, Held, String) -> ();
         symlink_at(String, String) -> ();
         unlink_file_at(String) -> ();
         metadata_hash() -> MetadataHashValue;
@@ -251,18 +242,14 @@ impl types::Host for CallState {
     }
 }
 
-/// The grant, if `handle` is the preopen and `name`, without following it, is the granted name.
-fn granted<'a>(
-    table: &ResourceTable,
-    grant: Option<&'a Grant>,
-    handle: &Resource<Descriptor>,
-    follow: PathFlags,
-    name: &str,
-) -> Answer<&'a Grant> {
-    let is_preopen = matches!(table.get(handle)?, Descriptor::Preopen);
-    grant
-        .filter(|grant| is_preopen && follow == PathFlags::empty() && grant.name == name)
-        .ok_or(FileError::NotGranted)
+impl CallState {
+    /// The grant, if `handle` is the preopen and `name`, without following it, is the granted name.
+    fn granted(&self, handle: &Held, follow: PathFlags, name: &str) -> Answer<&Grant> {
+        let is_preopen = matches!(self.table.get(handle)?, Descriptor::Preopen);
+        let is_named = |grant: &&Grant| follow == PathFlags::empty() && grant.name == name;
+        let grant = self.grant.as_ref().filter(is_named);
+        grant.filter(|_| is_preopen).ok_or(FileError::NotGranted)
+    }
 }
 
 /// The report of one object, with one name and without times.
@@ -283,10 +270,4 @@ fn datetime((seconds, nanoseconds): Time) -> Option<Datetime> {
         seconds: u64::try_from(seconds).ok()?,
         nanoseconds: u32::try_from(nanoseconds).ok()?,
     })
-}
-
-impl From<SystemError> for FileError {
-    fn from(error: SystemError) -> Self {
-        Self::File(error.into())
-    }
 }

@@ -36,7 +36,11 @@ fn a_mistake_names_its_line_and_what_to_write() {
         (Some("write b"), "map.toml:2: no a; write b"),
         (None, "map.toml:2: no a"),
     ] {
-        let source = MapMistake::new(2, "no a".to_owned(), help);
+        let source = MapMistake {
+            line: 2,
+            message: "no a".to_owned(),
+            help: help.map(str::to_owned),
+        };
         let path = "map.toml".into();
         assert_eq!(MapError::Parse(path, source).to_string(), said);
     }
