@@ -34,6 +34,9 @@ impl From<&str> for NameError {
     }
 }
 
+/// What setup has done, or why not.
+pub type Result<T, E = SetupError> = std::result::Result<T, E>;
+
 /// Why nothing was changed, or not all.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -58,17 +61,20 @@ pub enum SetupError {
 }
 
 /// That it would be of no use, or would replace what is there.
-pub fn refused<T>(why: impl Into<String>) -> Result<T, SetupError> {
+pub fn refused<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Refused(why.into()))
 }
 
 /// Why nothing happens, in these words.
-pub fn said<T>(why: impl Into<String>) -> Result<T, SetupError> {
+pub fn said<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Said(why.into()))
 }
 
 /// That a file cannot be edited, with the lines that it needs.
 pub(crate) fn by_hand(file: &Path, why: EditError, lines: &str) -> SetupError {
     let why = FileError::new(file, why);
+    if lines.is_empty() {
+        return why.into();
+    }
     SetupError::Refused(format!("{why}. It needs these lines:\n\n{lines}"))
 }

@@ -35,7 +35,7 @@ mod tests;
 pub(crate) use error::EditError;
 pub use {
     disk::{FileError, lock},
-    error::{NameError, SetupError, refused, said},
+    error::{NameError, Result, SetupError, refused, said},
     install::{Request, Walls},
     map::entry,
     plan::Plan,
@@ -45,7 +45,7 @@ pub use {
 use clients::Client;
 use keyhole_core::{LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::visible;
-use recipe::Filled;
+use recipe::Recipe;
 use rules::{Places, odd_place};
 use settings::Settings;
 use std::{
@@ -58,7 +58,7 @@ use std::{
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
 
 /// Where the servers of own agents keep their tickets.
-pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let set = variable("XDG_STATE_HOME").map(PathBuf::from);
     let state = set.filter(|set| set.is_absolute());
     state
@@ -121,7 +121,7 @@ impl User<'_> {
     }
 
     /// The map, if it can be used. None if there is none.
-    pub fn map_now(&self) -> Result<Option<Arc<Map>>, SetupError> {
+    pub fn map_now(&self) -> Result<Option<Arc<Map>>> {
         match self.map.current() {
             Err(MapError::Missing(_)) => Ok(None),
             read => Ok(Some(read?)),
@@ -139,7 +139,8 @@ impl User<'_> {
             }
         }
         let path = (self.variable)("PATH").unwrap_or_default();
-        let filled = Filled::with(client, self, "", Some(""), (client.usual(), None)).ok();
+        let recipe = Recipe(self, client, (client.usual(), None));
+        let filled = recipe.with("", Some("")).ok();
         let is_here = |sign: &&str| {
             let command = |folder: PathBuf| folder.is_absolute() && folder.join(sign).is_file();
             let unmoved = || self.home.join(sign.trim_start_matches("~/"));

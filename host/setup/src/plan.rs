@@ -1,9 +1,11 @@
 //! What setup would change, file by file; what to say about it; and doing it.
 
 use crate::{
-    PLUGIN, SetupError,
+    PLUGIN, Result, SetupError,
     disk::Found,
+    error::by_hand,
     file::{repository, shown},
+    json::{self, Change},
 };
 use keyhole_core::Target;
 use keyhole_walk::printable::{printable, printable_text};
@@ -14,7 +16,6 @@ use std::{
 
 #[derive(Debug)]
 struct Edit {
-    file: PathBuf,
     found: Found,
     /// None: it is taken away.
     new: Option<String>,
@@ -50,27 +51,26 @@ pub struct Plan {
 
 impl Plan {
     /// Adds a change of a file, which must be one that may be replaced.
-    pub(crate) fn edit(
-        &mut self,
-        file: &Path,
-        found: Found,
-        new: Option<String>,
-        shown: String,
-    ) -> Result<(), SetupError> {
-        found.may_change(file)?;
-        let file = file.to_owned();
-        self.edits.push(Edit {
-            file,
-            found,
-            new,
-            shown,
-        });
+    pub(crate) fn edit(&mut self, found: Found, new: Option<String>, shown: String) -> Result<()> {
+        found.may_change()?;
+        self.edits.push(Edit { found, new, shown });
         Ok(())
+    }
+
+    /// Changes Claude Code's settings, as far as that is needed.
+    pub(crate) fn change(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
+        let edited = json::edit(settings.text()?, changes);
+        let lines = || changes.iter().map(Change::by_hand).collect::<String>();
+        let (new, shown) = edited.map_err(|why| by_hand(&settings.named, why, &lines()))?;
+        if shown.is_empty() {
+            return Ok(());
+        }
+        self.edit(settings, Some(new), shown)
     }
 
     /// Files in a git repository are committed one day.
     pub(crate) fn warn_of_repositories(&mut self, own: &Path) {
-        let files = self.edits.iter().map(|edit| &*edit.file);
+        let files = self.edits.iter().map(|edit| &*edit.found.named);
         let files = files.filter(|file| *file != own).chain([own]);
         let found = files.filter_map(|file| Some((printable(file), repository(file)?)));
         let notes = found.map(|(place, repository)| {
@@ -89,7 +89,7 @@ impl Plan {
     pub fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
         for edit in &self.edits {
-            let file = printable_text(&shown(&edit.file, home));
+            let file = printable_text(&shown(&edit.found.named, home));
             let what = match (edit.found.is_there(), &edit.new) {
                 (false, _) => " (new)",
                 (_, None) => " (removed)",
@@ -102,7 +102,7 @@ impl Plan {
 
     /// Writes it, file by file, and stops at the first that fails: the error names it, and says the
     /// whole plan.
-    pub fn write(&self, home: &Path) -> Result<(), SetupError> {
+    pub fn write(&self, home: &Path) -> Result<()> {
         for edit in &self.edits {
             let done = edit.found.replace(edit.new.as_deref());
             done.map_err(|why| {

@@ -3,7 +3,7 @@
 
 mod denied;
 
-use crate::NameError;
+use crate::{NameError, state_folder};
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
 use std::{
@@ -59,6 +59,8 @@ pub struct Places {
     pub claude: PathBuf,
     /// The same, for people.
     pub shown: String,
+    /// The folder of tickets.
+    tickets: PathBuf,
     /// Folders, each with what follows it in its rule.
     kept: Vec<(PathBuf, &'static str)>,
 }
@@ -76,6 +78,7 @@ impl Places {
         home: &Path,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, NameError> {
+        let tickets = normal(&state_folder(home, &variable));
         let set = |name: &str| {
             let set = variable(name).filter(|set| is_set(name, set));
             let path = set.map(|set| normal(Path::new(&set)));
@@ -100,6 +103,7 @@ impl Places {
             home: home.to_owned(),
             claude,
             shown,
+            tickets,
             kept: without_doubles(kept),
         })
     }
@@ -116,13 +120,13 @@ impl Places {
 
     /// All rules that keep these files, and what the client keeps of their agents, from the main
     /// conversation, less those that `denied` has: for transcripts, for what tasks print, for
-    /// each file and its folder, for the folder of tickets, and for our own programs. Also the
-    /// files and folders that no rule can name.
+    /// each file and its folder, for the folder of tickets if a server has some, and for our own
+    /// programs. Also the files and folders that no rule can name.
     pub fn missing(
         &self,
         denied: &Denied,
         files: &[PathBuf],
-        tickets: Option<&Path>,
+        has_tickets: bool,
     ) -> (Vec<String>, Vec<PathBuf>) {
         let (mut rules, mut unnamed) = (Vec::new(), Vec::new());
         let mut wanted = self.kept.clone();
@@ -134,8 +138,8 @@ impl Places {
             wanted.extend(folder.map(|folder| (folder.to_owned(), "/**")));
             wanted.push((file, ""));
         }
-        let tickets = tickets.into_iter().flat_map(|folder| both(&normal(folder)));
-        wanted.extend(tickets.map(|folder| (folder, "/**")));
+        let tickets = both(&self.tickets).map(|folder| (folder, "/**"));
+        wanted.extend(tickets.into_iter().filter(|_| has_tickets));
         for (path, tail) in without_doubles(wanted) {
             let Some(all) = self.rule(&path, wide(tail)) else {
                 unnamed.extend((!denied.has(&path, &self.home)).then_some(path));

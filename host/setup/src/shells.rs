@@ -126,7 +126,7 @@ impl Shells {
                 .iter()
                 .any(|one| one.pointer(&pointer) == Some(&json!(wanted)))
         };
-        let rules = places.missing(&Denied::of(managed), files, None).0;
+        let rules = places.missing(&Denied::of(managed), files, false).0;
         let are_managed = SWITCHES.iter().all(|(key, wanted)| has(key, *wanted))
             && has("filesystem/allowManagedReadPathsOnly", true)
             && OUTSIDE
@@ -239,7 +239,7 @@ pub(crate) fn for_the_machine(
     files: &[PathBuf],
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> String {
-    let mut rules = places.missing(&Denied::default(), files, None).0;
+    let mut rules = places.missing(&Denied::default(), files, false).0;
     rules.retain(|rule| rule.starts_with("Read("));
     let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
     for Change { at, comes, .. } in self::settings(places) {

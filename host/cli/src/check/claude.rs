@@ -14,7 +14,6 @@ use keyhole_setup::{
     rules::Places,
     settings::{Fault, Settings, Way},
     shells::Shells,
-    state_folder,
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
@@ -130,10 +129,8 @@ impl<'a> Client<'a> {
         is_private: bool,
     ) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let tickets = state_folder(self.location.home()?, |name| env::var_os(name));
-        let tickets = has_tickets.then_some(&*tickets);
-        let (all, unnamed) = places.missing(&denied, files, tickets);
-        let (others, _) = places.missing(&denied, &[], tickets);
+        let (all, unnamed) = places.missing(&denied, files, has_tickets);
+        let (others, _) = places.missing(&denied, &[], has_tickets);
         let secrets = Secrets::of(map);
         let is_shown = |rule: &String| others.contains(rule) || is_private && !secrets.are_in(rule);
         let (mut missing, hidden): (Vec<_>, Vec<_>) = all.into_iter().partition(is_shown);

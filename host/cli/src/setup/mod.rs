@@ -19,7 +19,7 @@ use keyhole_setup::{
     names,
     paste::bare,
     program::Program,
-    recipe::{Filled, by_hook, hook},
+    recipe::{Recipe, by_hook},
     said,
 };
 use std::{
@@ -229,13 +229,14 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
         client.name,
         most.unwrap_or_default()
     ));
+    let recipe = Recipe(user, client, (name, agent));
     let who = if is_hook {
-        let hook = hook(client, user, name, None)?;
+        let hook = recipe.hook(None)?;
         said.extend(hook.texts);
         said.push(hook.last);
         by_hook(name)
     } else {
-        let filled = Filled::new(client, user, (name, agent), None)?;
+        let filled = recipe.filled(None)?;
         if is_usual {
             said.push(format!(
                 "The name {name} is an example; --bind takes another."
