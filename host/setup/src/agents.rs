@@ -127,7 +127,8 @@ fn gone(head: &str) -> Option<PathBuf> {
     gone.map(Path::to_owned)
 }
 
-fn is_gone(program: &Path) -> bool {
+/// Whether nothing is where a program is said to be.
+pub fn is_gone(program: &Path) -> bool {
     program.is_absolute() && !program.exists()
 }
 
@@ -164,11 +165,6 @@ impl InjectHook {
             program,
             map,
         })
-    }
-
-    /// Whether its program is not there.
-    pub fn is_gone(&self) -> bool {
-        is_gone(&self.program)
     }
 }
 

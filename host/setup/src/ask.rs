@@ -26,8 +26,9 @@ impl Screen {
     /// # Errors
     /// Why nobody can be asked.
     pub fn open(is_dry: bool, user: &User<'_>) -> Result<Self> {
+        let mut screen = Self::default();
         if is_dry {
-            return Ok(Self::default());
+            return Ok(screen);
         }
         let (home, variable) = (&user.home, user.variable);
         // From root to the user whose home this is, as by `sudo -iu`, nothing is mixed up.
@@ -48,10 +49,8 @@ impl Screen {
                 "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed",
             );
         };
-        Ok(Self {
-            terminal: Some(BufReader::new(terminal)),
-            ..Self::default()
-        })
+        screen.terminal = Some(BufReader::new(terminal));
+        Ok(screen)
     }
 
     /// Whether somebody could answer.

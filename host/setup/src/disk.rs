@@ -65,7 +65,7 @@ pub(crate) struct Found {
     mode: u32,
     group: Option<u32>,
     /// Why it is not replaced.
-    why_not: Option<&'static str>,
+    pub(crate) why_not: Option<&'static str>,
 }
 
 impl Found {
@@ -117,11 +117,6 @@ impl Found {
         let mut file = file.take(MAX_SIZE);
         file.read_to_end(self.bytes.insert(Vec::new()))?;
         Ok(())
-    }
-
-    pub(crate) fn may_change(&self) -> Result<(), FileError> {
-        let why = self.why_not.map(|why| FileError::new(&self.named, why));
-        why.map_or(Ok(()), Err)
     }
 
     /// Puts `new` in its place in one step, or takes it away, if it is still what was found. Makes

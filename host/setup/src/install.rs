@@ -6,12 +6,12 @@ use crate::{
     clients::{Audience, Client},
     disk::Found,
     error::{by_hand, refused},
-    file::{File, NEW, TEMPLATE, is_in, root_of, shown},
+    file::{File, NEW, TEMPLATE, root_of, shown},
     json::{Change, HOOKS, RULES},
     map,
     plan::lines_of,
     recipe::{AGENT, Hook, Recipe, by_hook, own_hooks},
-    rules::Places,
+    rules::{Places, without_links},
     settings::{Settings, Way},
     shells::{self, Shells},
 };
@@ -51,7 +51,7 @@ impl Request<'_> {
         Recipe(self.user, &self.client, names)
     }
 
-    fn files(&self) -> &[PathBuf] {
+    pub(crate) fn files(&self) -> &[PathBuf] {
         slice::from_ref(&self.file.path)
     }
 }
@@ -88,7 +88,7 @@ impl Plan {
         } else {
             plan.server(request)?;
         }
-        if client.is_claude_code() && !client.is_plugin() {
+        if client.name == "claude-code" {
             plan.notes.push("What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.".to_owned());
         }
         plan.warn_of_repositories(&file.path);
@@ -163,13 +163,12 @@ impl Plan {
 
     /// What switches the sandbox for shells on. If it would not hold, the user is told why
     /// instead.
-    fn shells(&mut self, of: &Request<'_>, settings: &Settings, places: &Places) -> Vec<Change> {
-        let (variable, files) = (of.user.variable, of.files());
-        let state = Shells::of(settings, files);
+    fn shells(&mut self, by: &Request<'_>, settings: &Settings, places: &Places) -> Vec<Change> {
+        let state = Shells::of(settings, by.files());
         let Some(state) = state.filter(|it| !it.are_managed && !it.lacks.is_empty()) else {
             return Vec::new();
         };
-        let (path, weak) = (variable("PATH").unwrap_or_default(), state.weak);
+        let (path, weak) = ((by.user.variable)("PATH").unwrap_or_default(), state.weak);
         let why = if !weak.is_empty() {
             format!(
                 "It stays as it is, since these settings let a shell past it: {weak}. Take them out, and run setup again."
@@ -177,7 +176,7 @@ impl Plan {
         } else if let Err(why) = shells::works(&path) {
             why.to_owned()
         } else {
-            self.for_the_machine = Some(shells::for_the_machine(places, files, variable));
+            self.for_the_machine = Some(shells::for_the_machine(places, by));
             return state.lacks;
         };
         self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
@@ -188,7 +187,7 @@ impl Plan {
     fn table(&mut self, map: &Map, request: &Request<'_>, key: &str) -> Result<Option<String>> {
         let (name, file, most) = (&*request.name, &request.file, request.client.max_bytes);
         let (location, is_plugin) = (request.user.location(), request.client.is_plugin());
-        let (named, agent, there) = if request.is_hook {
+        let (kind, named, agent, there) = if request.is_hook {
             let agent = AgentName::in_map(name).ok();
             let keys = agent.map_or_else(Vec::new, |agent| map.entries_of(&agent));
             if let [(_, one), (_, other), ..] = keys[..] {
@@ -198,16 +197,17 @@ impl Plan {
                 ));
             }
             let named = keys.first().map_or(key, |(key, _)| key.expose());
-            (named, Some(name), keys.first().map(|(_, entry)| *entry))
+            let there = keys.first().map(|(_, entry)| *entry);
+            ("keys", named, Some(name), there)
         } else if is_plugin {
             let key = Key::try_from(PLUGIN.1).ok();
-            (PLUGIN.1, Some(PLUGIN.0), key.and_then(|key| map.find(&key)))
+            let there = key.and_then(|key| map.find(&key));
+            ("keys", PLUGIN.1, Some(PLUGIN.0), there)
         } else {
             let there = map.binding(name).map(|found| &found.entry);
-            (name, request.agent.as_deref(), there)
+            ("bindings", name, request.agent.as_deref(), there)
         };
-        let is_bound = !request.is_hook && !is_plugin;
-        self.target = if is_bound {
+        self.target = if kind == "bindings" {
             named.parse::<BindingName>().ok().map(Target::Bound)
         } else {
             Some(Target::Key(named.to_owned()))
@@ -219,12 +219,7 @@ impl Plan {
                     "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
                 ));
             }
-            let Some(lacks) = lacks(entry, agent, most) else {
-                return Ok(None);
-            };
-            return refused(format!(
-                "line {line} of the map has this name already. {lacks}"
-            ));
+            return suits(entry, agent, most).map(|()| None);
         }
         let mut paths = map::all_of(map).filter_map(|it| location.expand(&it.2.path));
         if paths.any(|path| file.is_at(&path)) {
@@ -233,7 +228,6 @@ impl Plan {
                 "The map has this file already. Now somebody else gets it, too: {name}."
             ));
         }
-        let kind = if is_bound { "bindings" } else { "keys" };
         let (path, agents) = (&file.written, agent.as_slice());
         let table = map::table((kind, named), path, agents, most, is_plugin);
         Ok(Some(table))
@@ -252,7 +246,9 @@ impl Plan {
         let map = user.map.parse(self.map.as_bytes())?;
         let table = self.table(&map, request, key)?;
         let roots = map.roots();
-        let is_held = roots.iter().any(|root| is_in(&file.real, root));
+        let is_held = roots
+            .iter()
+            .any(|root| file.real.starts_with(without_links(root)));
         let is_blank = map::all_of(&map).next().is_none();
         let mut root = root_of(&file.real, &user.home).filter(|_| !is_held);
         if roots.is_empty() && !is_blank {
@@ -347,19 +343,23 @@ fn only(one: &str, other: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// What an entry for this file lacks, for this agent and this limit of the client.
-fn lacks(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Option<String> {
+/// Whether an entry for this file will do for this agent and this limit of the client.
+fn suits(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Result<()> {
     let agents = entry.agents.as_deref().unwrap_or_default();
     let name = agent.and_then(|agent| AgentName::in_map(agent).ok());
     let is_named = name.is_some_and(|name| agents.iter().any(|one| one.means(&name)));
-    Some(match (agent, most) {
+    let line = entry.line;
+    let lacks = match (agent, most) {
         (Some(agent), _) if !is_named => format!("Add this there: agents = [{}]", json!(agent)),
         (None, _) if !agents.is_empty() => {
             "It is for its agents only: name one of them with --agent".to_owned()
         }
         (_, Some(most)) if entry.max_bytes > most => format!("Add this there: max_bytes = {most}"),
-        _ => return None,
-    })
+        _ => return Ok(()),
+    };
+    refused(format!(
+        "line {line} of the map has this name already. {lacks}"
+    ))
 }
 
 /// The agents of this name that Claude Code has in the user's folder of agents: the names of their

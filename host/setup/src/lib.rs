@@ -45,6 +45,7 @@ pub use {
 use clients::Client;
 use keyhole_core::{LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::visible;
+use program::Program;
 use recipe::Recipe;
 use rules::{Places, odd_place};
 use settings::Settings;
@@ -60,18 +61,19 @@ pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-ca
 /// Where the servers of own agents keep their tickets.
 fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let set = variable("XDG_STATE_HOME").map(PathBuf::from);
-    let state = set.filter(|set| set.is_absolute());
-    state
-        .unwrap_or_else(|| home.join(".local/state"))
-        .join("keyhole")
+    let set = set.filter(|set| set.is_absolute());
+    let state = set.unwrap_or_else(|| home.join(".local/state"));
+    state.join("keyhole")
 }
 
 /// Whether this runs as root for another user, by sudo or its like, whose home this is not.
 pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"]
-        .iter()
-        .any(|name| variable(name).is_some())
+    let names = ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"];
+    names.iter().any(|name| variable(name).is_some())
 }
+
+/// The environment.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// The user for whom setup works.
 pub struct User<'a> {
@@ -80,11 +82,9 @@ pub struct User<'a> {
     /// The map.
     pub map: LiveMap,
     /// The environment.
-    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
-    /// This program, as clients start it.
-    pub program: String,
-    /// Why they should not start it where it is.
-    pub caution: Option<String>,
+    pub variable: Variables<'a>,
+    /// This program.
+    pub program: Program,
 }
 
 impl User<'_> {

@@ -1,11 +1,12 @@
 //! What setup would change, file by file; what to say about it; and doing it.
 
 use crate::{
-    PLUGIN, Result, SetupError,
+    FileError, PLUGIN, Result, SetupError,
     disk::Found,
     error::by_hand,
-    file::{repository, shown},
+    file::{repository_above, shown},
     json::{self, Change},
+    rules::without_links,
 };
 use keyhole_core::Target;
 use keyhole_walk::printable::{printable, printable_text};
@@ -52,7 +53,9 @@ pub struct Plan {
 impl Plan {
     /// Adds a change of a file, which must be one that may be replaced.
     pub(crate) fn edit(&mut self, found: Found, new: Option<String>, shown: String) -> Result<()> {
-        found.may_change()?;
+        if let Some(why) = found.why_not {
+            return Err(FileError::new(&found.named, why).into());
+        }
         self.edits.push(Edit { found, new, shown });
         Ok(())
     }
@@ -72,6 +75,7 @@ impl Plan {
     pub(crate) fn warn_of_repositories(&mut self, own: &Path) {
         let files = self.edits.iter().map(|edit| &*edit.found.named);
         let files = files.filter(|file| *file != own).chain([own]);
+        let repository = |file: &Path| repository_above(&without_links(file));
         let found = files.filter_map(|file| Some((printable(file), repository(file)?)));
         let notes = found.map(|(place, repository)| {
             let repository = printable(&repository);

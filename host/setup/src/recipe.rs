@@ -93,7 +93,7 @@ impl Recipe<'_> {
         let user = self.0;
         let tickets = user.tickets();
         let tickets = plain(&tickets).filter(|text| !is_expanded(text));
-        let mut filled = self.with(&user.program, tickets)?;
+        let mut filled = self.with(&user.program.path, tickets)?;
         filled.0.extend(file.map(|file| {
             let folder = root_of(&file.real, &user.home);
             let folder = folder.as_ref().unwrap_or(&file.written);
@@ -171,7 +171,7 @@ impl Recipe<'_> {
         let map = plain(&user.location().file)
             .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
         // It names the map, so that no variable of a project's settings can name another.
-        let (program, map) = (quoted_for_sh(&user.program), quoted_for_sh(map));
+        let (program, map) = (quoted_for_sh(&user.program.path), quoted_for_sh(map));
         let command = format!("{program} inject --map {map}");
         // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
         let matcher = format!("^{agent}$");

@@ -3,13 +3,13 @@
 
 mod denied;
 
-use crate::{NameError, state_folder};
+use crate::{NameError, Variables, state_folder};
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
 use std::{
     collections::HashSet,
     env::consts::OS,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs,
     hash::Hash,
     path::{Component, Path, PathBuf},
@@ -74,11 +74,8 @@ pub(crate) fn is_set(name: &str, value: &OsStr) -> bool {
 impl Places {
     /// # Errors
     /// If a variable names a place that no rule can name, or none at all.
-    pub fn find(
-        home: &Path,
-        variable: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Self, NameError> {
-        let tickets = normal(&state_folder(home, &variable));
+    pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, NameError> {
+        let tickets = normal(&state_folder(home, variable));
         let set = |name: &str| {
             let set = variable(name).filter(|set| is_set(name, set));
             let path = set.map(|set| normal(Path::new(&set)));
@@ -131,10 +128,8 @@ impl Places {
         let (mut rules, mut unnamed) = (Vec::new(), Vec::new());
         let mut wanted = self.kept.clone();
         for file in files.iter().flat_map(|file| both(file)) {
-            let is_named = self.rule(&file, "").is_some();
-            let folder = file
-                .parent()
-                .filter(|_| is_named && is_alone(&file, &self.home));
+            let has_folder = self.rule(&file, "").is_some() && is_alone(&file, &self.home);
+            let folder = file.parent().filter(|_| has_folder);
             wanted.extend(folder.map(|folder| (folder.to_owned(), "/**")));
             wanted.push((file, ""));
         }

@@ -2,13 +2,12 @@
 //! in them switches our agents or rules off.
 
 use crate::{
-    NameError,
+    NameError, Variables,
     rules::{Denied, Places},
 };
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 use std::{
-    ffi::OsString,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -74,11 +73,7 @@ pub struct Settings {
 impl Settings {
     /// Reads the user's and the administrator's settings, and in `here`, if it is given, what the
     /// project's switch off.
-    pub fn read(
-        home: &Path,
-        variable: impl Fn(&str) -> Option<OsString>,
-        here: Option<&Path>,
-    ) -> Self {
+    pub fn read(home: &Path, variable: Variables<'_>, here: Option<&Path>) -> Self {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
 
@@ -187,13 +182,7 @@ impl Fault {
 
 /// The settings, if the client loads the file.
 fn loaded(file: &Path, shown: &str) -> Result<Value, Fault> {
-    let checked = parsed(file).and_then(|value| match odd(&value) {
-        None => Ok(value),
-        Some((key, words)) => Err(format!(
-            "has a wrong value: {} must be {words}",
-            printable_text(&key)
-        )),
-    });
+    let checked = parsed(file).and_then(|value| odd(&value).map_or(Ok(value), Err));
     checked.map_err(|why| {
         let is_of_hooks = why.contains(": hooks");
         let some = if is_of_hooks { " (in some versions)" } else { "" };
@@ -285,17 +274,18 @@ fn decoded(bytes: &[u8]) -> Option<String> {
 }
 
 /// The first value for which the client would not load the file, and what it must be.
-fn odd(settings: &Value) -> Option<(String, &'static str)> {
+fn odd(settings: &Value) -> Option<String> {
     if !settings.is_object() && !settings.is_null() {
-        return Some(("the file".to_owned(), "an object"));
+        return Some("has a wrong value: the file must be an object".to_owned());
     }
     SHAPES.lines().find_map(|row| {
         let (wanted, paths) = row.split_once(": ")?;
         paths.split(' ').find_map(|path| {
             let path: Vec<_> = path.split('.').collect();
             let key = odd_at(settings, &path, wanted)?;
+            let key = printable_text(key.trim_start_matches('.'));
             let words = wanted.split('|').next()?;
-            Some((key.trim_start_matches('.').to_owned(), words))
+            Some(format!("has a wrong value: {key} must be {words}"))
         })
     })
 }

@@ -3,6 +3,7 @@
 use crate::{
     User,
     clients::{Audience, rows},
+    program::Program,
     recipe::Recipe,
 };
 use keyhole_core::{LiveMap, Location};
@@ -15,8 +16,10 @@ fn user(program: &str) -> User<'static> {
         home: "/h".into(),
         map: LiveMap::new(map.unwrap()),
         variable: &|_| None,
-        program: program.to_owned(),
-        caution: None,
+        program: Program {
+            path: program.to_owned(),
+            caution: None,
+        },
     }
 }
 

@@ -10,7 +10,7 @@ use crate::inject::MAX_DOCUMENT;
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, Target};
 use keyhole_setup::{
     PLUGIN,
-    agents::{InjectHook, OwnAgent, own_agents},
+    agents::{InjectHook, OwnAgent, is_gone, own_agents},
     rules::Places,
     settings::{Fault, Settings, Way},
     shells::Shells,
@@ -45,7 +45,7 @@ pub(super) struct Client<'a> {
 impl<'a> Client<'a> {
     pub(super) fn here(location: &'a Location) -> Option<Self> {
         let here = env::current_dir().ok();
-        let settings = Settings::read(location.home()?, |name| env::var_os(name), here.as_deref());
+        let settings = Settings::read(location.home()?, &|name| env::var_os(name), here.as_deref());
         let users = settings.places.as_ref().ok();
         let users = users.map(|places| (&*places.shown, places.claude.clone()));
         let project = here.map(|here| (".claude", here.join(".claude")));
@@ -94,7 +94,7 @@ impl<'a> Client<'a> {
             Some(format!("{} starts {why}", shown(file)))
         });
         let hooks = self.hooks.iter().filter_map(|hook| {
-            let why = if hook.is_gone() {
+            let why = if is_gone(&hook.program) {
                 format!("it starts {}, where nothing is", printable(&hook.program))
             } else if !hook.map.exists() {
                 "it names a map that is not there".to_owned()

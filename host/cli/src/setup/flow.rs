@@ -97,7 +97,7 @@ pub(super) fn install(
     let key = fresh()?;
     let planned = |walls| {
         let mut plan = Plan::install(&request, &key, walls)?;
-        plan.notes.extend(user.caution.clone());
+        plan.notes.extend(user.program.caution.clone());
         Ok(plan)
     };
     let mut plan = planned(WALLS)?;

@@ -134,8 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         home: home.to_owned(),
         map: LiveMap::new(location),
         variable: &variable,
-        program: program.path,
-        caution: program.caution,
+        program,
     };
     let is_named = arguments.name().is_some() || arguments.agent().is_some();
     let client = arguments.client.as_deref().cloned();
@@ -223,7 +222,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
     let word = agent.map(|agent| bare(agent).unwrap_or("NAME"));
     let count = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
     let most = client.max_bytes.map(|most| format!(" --max-bytes {most}"));
-    let mut said: Vec<_> = user.caution.iter().cloned().collect();
+    let mut said: Vec<_> = user.program.caution.iter().cloned().collect();
     said.push(format!(
         "To have it written, add --file, in a terminal: keyhole setup {} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{}",
         client.name,

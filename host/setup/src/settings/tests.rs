@@ -13,7 +13,7 @@ fn home(settings: impl AsRef<[u8]>) -> tempfile::TempDir {
 fn read(home: &tempfile::TempDir) -> Settings {
     let (home, project) = (home.path(), home.path().join("p"));
     Settings::of(
-        Places::find(home, |_| None),
+        Places::find(home, &|_| None),
         Some(&project),
         &home.join("etc"),
     )
