@@ -293,11 +293,8 @@ impl Plan {
             {
                 self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
             }
-            let new = if found.is_there() {
-                recipe.renewed(part, &old, &text)
-            } else {
-                Some(text)
-            };
+            let renewed = recipe.renewed(part, &old, &text);
+            let new = renewed.or_else(|| (!found.is_there()).then_some(text));
             let Some(new) = new else {
                 return refused(format!(
                     "{} is there already, and does not start this server as setup would write it. Choose another name, or move that file away",

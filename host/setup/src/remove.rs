@@ -17,7 +17,7 @@ use crate::{
 use keyhole_core::Entry;
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 /// As whom `remove` knows the plugin's agent.
 pub(crate) const PLUGIN_NAME: &str = "plugin";
@@ -28,10 +28,8 @@ pub fn names(user: &User<'_>) -> Result<Vec<String>> {
     let all = map.iter().flat_map(|map| all_of(map));
     let own = all.filter(|(kind, named, _)| is_made(kind, named));
     let names = own.filter_map(|(kind, named, entry)| name_of(kind, named, entry));
-    let mut names: Vec<_> = names.map(str::to_owned).collect();
-    names.sort();
-    names.dedup();
-    Ok(names)
+    let names: BTreeSet<_> = names.map(str::to_owned).collect();
+    Ok(names.into_iter().collect())
 }
 
 /// The name by which `remove` takes this entry of the map.
@@ -144,19 +142,16 @@ impl Plan {
     /// since, the lines of our server and hook.
     fn take_part(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
         let Recipe(User { home, .. }, _, (name, _)) = recipe;
-        let path = part.to.zip(recipe.with("", Some("")).ok());
-        let path = path.map(|(to, filled)| filled.place(to, home));
-        let Some(path) = path.filter(|path| path.is_file()) else {
-            return Ok(());
-        };
-        let Ok(found) = Found::at(&path) else {
+        let place = part.to.zip(recipe.with("", Some("")).ok());
+        let found = place.and_then(|(to, filled)| Found::at(&filled.place(to, home)).ok());
+        let Some(found) = found.filter(Found::is_there) else {
             return Ok(());
         };
         let text = found.text().unwrap_or_default().to_owned();
         let Some(whole) = recipe.ours(part, &text) else {
             return Ok(());
         };
-        let shown = shown(&path, home);
+        let shown = shown(&found.named, home);
         let (mut rest, mut gone) = (text.clone(), String::new());
         for block in own_blocks(&whole, line_end(&text)) {
             // What somebody added below belongs to it.
@@ -169,7 +164,7 @@ impl Plan {
         }
         let is_edited = text != whole;
         let is_whole = gone.is_empty() || !shown.ends_with(".md");
-        if is_edited && is_whole || path.is_symlink() {
+        if is_edited && is_whole || found.named.is_symlink() {
             if text.contains(name) && text.contains("load_context") || text.contains("--bind") {
                 self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
             }
@@ -202,7 +197,8 @@ impl Plan {
         let found = Found::at(&file)?;
         let value = settings::json(found.text()?);
         let value = value.map_err(|_| FileError::new(&file, EditError::Syntax("JSON")))?;
-        if others.is_empty() && value["sandbox"]["enabled"] == true {
+        let is_last = others.is_empty();
+        if is_last && value["sandbox"]["enabled"] == true {
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));
         }
         let old = own_hooks(&value, name);
@@ -217,11 +213,7 @@ impl Plan {
         }
         let none = Denied::default();
         let all = |files: &[PathBuf]| places.missing(&none, files, true).0;
-        let needed = if others.is_empty() {
-            Vec::new()
-        } else {
-            all(others)
-        };
+        let needed = if is_last { Vec::new() } else { all(others) };
         let (wanted, there) = (all(files), Denied::of([&value]).0);
         let is_free = |rule: &String| wanted.contains(rule) && !needed.contains(rule);
         let mut rules: Vec<_> = there.into_iter().filter(is_free).collect();

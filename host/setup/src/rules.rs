@@ -110,11 +110,6 @@ impl Places {
         self.claude.join("settings.json")
     }
 
-    /// Whether the client is here.
-    pub fn are_there(&self) -> bool {
-        self.claude.is_dir()
-    }
-
     /// All rules that keep these files, and what the client keeps of their agents, from the main
     /// conversation, less those that `denied` has: for transcripts, for what tasks print, for
     /// each file and its folder, for the folder of tickets if a server has some, and for our own

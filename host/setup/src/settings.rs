@@ -143,21 +143,18 @@ impl Settings {
             let mut cell = || cells.next().unwrap_or_default();
             let (pointer, when, ways) = (cell(), cell(), cell());
             let all = self.managed.iter();
-            let mut values = all.filter_map(|one| one.pointer(pointer)).peekable();
+            let values: Vec<_> = all.filter_map(|one| one.pointer(pointer)).collect();
+            let mut listed = values.iter().filter_map(|all| all.as_array()).flatten();
             let is_ours = |entry: &Value| {
-                let name = entry["serverName"].as_str();
-                name.is_some_and(|name| servers.contains(&name))
-                    || entry.to_string().contains("keyhole")
-            };
-            let has = |list: &Value, is: &dyn Fn(&Value) -> bool| {
-                list.as_array().is_some_and(|list| list.iter().any(is))
+                let name = entry["serverName"].as_str().unwrap_or_default();
+                servers.contains(&name) || entry.to_string().contains("keyhole")
             };
             let counts = match when {
-                "without" => values.peek().is_some() && !values.any(|all| has(all, &is_ours)),
-                "true" => values.any(|value| *value == true),
+                "without" => !values.is_empty() && !listed.any(is_ours),
+                "true" => values.iter().any(|value| **value == true),
                 // All that can be listed, if it is true: then the row on hooks says it.
-                "hooks" if values.peek().is_some_and(|all| **all == true) => true,
-                one => values.any(|all| has(all, &|it| it == one)),
+                "hooks" if values.first().is_some_and(|all| **all == true) => true,
+                one => listed.any(|it| it == one),
             };
             if counts {
                 let key = pointer.rsplit('/').next().unwrap_or_default();

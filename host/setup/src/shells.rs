@@ -135,7 +135,7 @@ impl Shells {
         let projects = projects.map(|(shown, here, value)| (&**shown, &**here, value));
         let others = projects.chain([(&*shown, home, &settings.value)]);
         let all = managed.chain(others.filter(|_| !are_managed));
-        let weak = all.filter_map(|(shown, here, one)| weakening(one, shown, (home, here), files));
+        let weak = all.filter_map(|of| weakening(of, home, files));
         let weak = weak.collect::<Vec<_>>().join("; ");
         Some(Self {
             are_managed,
@@ -160,12 +160,8 @@ impl Shells {
 
 /// What in these settings lets a shell past the sandbox, to one of the files. Beside rules for a
 /// file and its folder, only what names the file itself does.
-fn weakening(
-    settings: &Value,
-    shown: &str,
-    (home, here): (&Path, &Path),
-    files: &[PathBuf],
-) -> Option<String> {
+fn weakening(of: (&str, &Path, &Value), home: &Path, files: &[PathBuf]) -> Option<String> {
+    let (shown, here, settings) = of;
     let sandbox = &settings["sandbox"];
     let is_other = |(key, wanted): &&(&str, bool)| sandbox.get(key).is_some_and(|it| it != wanted);
     let switches = SWITCHES.iter().filter(is_other);

@@ -11,7 +11,6 @@ use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refu
 use keyhole_setup::{
     PLUGIN,
     agents::{InjectHook, OwnAgent, is_gone, own_agents},
-    rules::Places,
     settings::{Fault, Settings, Way},
     shells::Shells,
 };
@@ -169,7 +168,7 @@ impl<'a> Client<'a> {
         let is_plugins = |(key, entry): &(&Key, &Entry)| {
             key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents.is_some()
         };
-        let is_here = places.is_none_or(Places::are_there);
+        let is_here = places.is_none_or(|places| places.claude.is_dir());
         let (files, has_tickets) = map.map_or_else(Default::default, |map| self.files(map));
         let needs_rules = is_plugin || is_here && !files.is_empty();
         let of = map.filter(|_| needs_rules);
