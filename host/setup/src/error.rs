@@ -6,13 +6,11 @@ use std::{io, path::Path};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
-    /// It is not valid in its format.
     #[error("it is not valid {0}; fix that first")]
     Syntax(&'static str),
     /// Claude Code takes it, but it would be lost.
     #[error("it has an escape such as \\ud83d, which is half a character; take that out first")]
     Half,
-    /// Programs differ in which one counts.
     #[error("\"{0}\" stands there twice; remove one")]
     Twice(&'static str),
     /// Something else stands where ours would be.

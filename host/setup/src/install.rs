@@ -345,7 +345,6 @@ fn suits(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Result<()> {
     let agents = entry.agents.as_deref().unwrap_or_default();
     let name = agent.and_then(|agent| AgentName::in_map(agent).ok());
     let is_named = name.is_some_and(|name| agents.iter().any(|one| one.means(&name)));
-    let line = entry.line;
     let lacks = match (agent, most) {
         (Some(agent), _) if !is_named => format!("Add this there: agents = [{}]", json!(agent)),
         (None, _) if !agents.is_empty() => {
@@ -354,9 +353,9 @@ fn suits(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Result<()> {
         (_, Some(most)) if entry.max_bytes > most => format!("Add this there: max_bytes = {most}"),
         _ => return Ok(()),
     };
-    refused(format!(
-        "line {line} of the map has this name already. {lacks}"
-    ))
+    let line = entry.line;
+    let why = format!("line {line} of the map has this name already. {lacks}");
+    refused(why)
 }
 
 /// The agents of this name that Claude Code has in the user's folder of agents: the names of their

@@ -140,13 +140,11 @@ impl User<'_> {
         }
         let path = (self.variable)("PATH").unwrap_or_default();
         let recipe = Recipe(self, client, (client.usual(), None));
-        let filled = recipe.with("", Some("")).ok();
+        let filled = recipe.with("", Some("")).unwrap_or_default();
         let is_here = |sign: &&str| {
             let command = |folder: PathBuf| folder.is_absolute() && folder.join(sign).is_file();
-            let unmoved = || self.home.join(sign.trim_start_matches("~/"));
-            let folder = filled.as_ref().map(|it| it.place(sign, &self.home));
             if sign.starts_with("~/") {
-                folder.unwrap_or_else(unmoved).is_dir()
+                filled.place(sign, &self.home).is_dir()
             } else {
                 std::env::split_paths(&path).any(command)
             }

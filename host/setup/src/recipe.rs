@@ -74,14 +74,14 @@ fn is_agent(name: &str) -> bool {
 }
 
 /// The names of a binding and, if that is said, of its agent.
-pub type Names<'a> = (&'a str, Option<&'a str>);
+type Names<'a> = (&'a str, Option<&'a str>);
 
 /// What a client needs for a user, with these names.
 #[derive(Clone, Copy)]
 pub struct Recipe<'a>(pub &'a User<'a>, pub &'a Client, pub Names<'a>);
 
 /// Parts of an example, each with its replacement.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Filled(Vec<(String, String)>);
 
 impl Recipe<'_> {

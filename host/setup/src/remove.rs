@@ -122,11 +122,8 @@ impl Plan {
             }
             entries.others.extend(file);
             if is_it {
-                self.todo.push(format!(
-                    "Line {} of the map, {}, is not as setup writes it. Take that entry away yourself.",
-                    entry.line,
-                    printable(place)
-                ));
+                let (line, shown) = (entry.line, printable(place));
+                self.todo.push(format!("Line {line} of the map, {shown}, is not as setup writes it. Take that entry away yourself."));
             }
         }
         if !gone.is_empty() {

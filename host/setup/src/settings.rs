@@ -238,9 +238,6 @@ fn parsed(file: &Path) -> Result<Value, String> {
         read => read.map_err(|error| format!("cannot be read ({error})"))?,
     };
     let text = decoded(&bytes).ok_or("is not JSON: it is neither UTF-8 nor UTF-16")?;
-    if text.trim().is_empty() {
-        return Ok(Value::Null);
-    }
     json(&text).map_err(|error| format!("is not JSON (line {})", error.line()))
 }
 

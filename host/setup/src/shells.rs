@@ -128,9 +128,8 @@ impl Shells {
             && has("filesystem/allowManagedReadPathsOnly", true)
             && OUTSIDE.split(' ').all(sets)
             && !rules.iter().any(|rule| rule.starts_with("Read("));
-        let managed = managed
-            .iter()
-            .map(|one| ("the administrator's settings", home, one));
+        let whose = "the administrator's settings";
+        let managed = managed.iter().map(|one| (whose, home, one));
         let projects = settings.projects.iter();
         let projects = projects.map(|(shown, here, value)| (&**shown, &**here, value));
         let others = projects.chain([(&*shown, home, &settings.value)]);
