@@ -117,8 +117,8 @@ impl Plan {
         let denied = settings.denied();
         let mut changes = Vec::new();
         if walls.rules {
-            let (rules, unnamed) = places.missing(&denied, request.files(), way == Way::Agent);
-            if !unnamed.is_empty() {
+            let (rules, is_unnamed) = places.missing(&denied, request.files(), way == Way::Agent);
+            if is_unnamed {
                 self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
             }
             if !rules.is_empty() {
@@ -127,10 +127,8 @@ impl Plan {
                 changes.push(rules);
             }
         }
-        let mut shells = Vec::new();
-        if walls.rules && walls.shells {
-            shells = self.shells(request, &settings, &places);
-        }
+        let has_shells = walls.rules && walls.shells;
+        let shells = has_shells.then(|| self.shells(request, &settings, &places));
         let agents = agents_named(&places, name);
         if way == Way::Agent {
             let folder = printable(&user.tickets());
@@ -153,7 +151,7 @@ impl Plan {
                 changes.push(Change::new(HOOKS, old, new));
             }
         }
-        changes.extend(shells);
+        changes.extend(shells.unwrap_or_default());
         // Of settings that stay as they are, it does not matter whether they may be written.
         if changes.is_empty() {
             return Ok(());

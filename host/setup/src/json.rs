@@ -27,10 +27,6 @@ impl Change {
         Self { at, goes, comes }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.goes.is_empty() && self.comes == json!([])
-    }
-
     /// Where it is, as `serde_json` names it.
     pub(crate) fn pointer(&self) -> String {
         format!("/{}", self.at.join("/"))
@@ -75,7 +71,7 @@ pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<(String, String), E
         } else if there.is_some() {
             continue;
         }
-        if change.is_empty() {
+        if change.goes.is_empty() && change.comes == json!([]) {
             continue;
         }
         let root = CstRootNode::parse(&new, &ParseOptions::default());

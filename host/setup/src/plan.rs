@@ -1,9 +1,9 @@
 //! What setup would change, file by file; what to say about it; and doing it.
 
 use crate::{
-    FileError, PLUGIN, Result, SetupError,
+    FileError, PLUGIN, Result,
     disk::Found,
-    error::by_hand,
+    error::{by_hand, said},
     file::{repository_above, shown},
     json::{self, Change},
     rules::without_links,
@@ -108,13 +108,12 @@ impl Plan {
     /// whole plan.
     pub fn write(&self, home: &Path) -> Result<()> {
         for edit in &self.edits {
-            let done = edit.found.replace(edit.new.as_deref());
-            done.map_err(|why| {
+            if let Err(why) = edit.found.replace(edit.new.as_deref()) {
                 let plan = self.shown(home);
-                SetupError::Said(format!(
+                return said(format!(
                     "stopped, and nothing further is changed: {why}\n\nThe whole plan was:\n{plan}"
-                ))
-            })?;
+                ));
+            }
         }
         for folder in &self.folders {
             let _ = fs::remove_dir(folder);

@@ -33,10 +33,8 @@ const OF_HOOKS: [&str; 2] = [
 impl Client {
     /// The name of a binding, and of its agent, if the user says none.
     pub fn usual(&self) -> &'static str {
-        match self.audience {
-            Audience::Client => BINDING,
-            _ => AGENT,
-        }
+        let is_shared = self.audience == Audience::Client;
+        if is_shared { BINDING } else { AGENT }
     }
 
     /// Whether it is Claude Code, whose settings setup edits.

@@ -173,11 +173,9 @@ impl Plan {
         self.notes.push(format!(
             "{shown} was changed since setup wrote it: only these lines of it go."
         ));
-        if rest.contains("\"--bind\"") {
-            self.todo.push(format!(
-                "Look whether {shown} still starts a server of Keyhole."
-            ));
-        }
+        let has_server = rest.contains("\"--bind\"");
+        let look = format!("Look whether {shown} still starts a server of Keyhole.");
+        self.todo.extend(has_server.then_some(look));
         self.edit(found, Some(rest), lines_of("", &gone, ""))
     }
 
@@ -225,7 +223,7 @@ impl Plan {
         let rules = rules.into_iter().map(Value::from).collect();
         let rules = Change::new(RULES, rules, json!([]));
         let mut changes = vec![Change::new(HOOKS, old, json!([]))];
-        if !rules.is_empty() {
+        if !rules.goes.is_empty() {
             self.rules = rules.shown();
             changes.extend(with_rules.then_some(rules));
         }

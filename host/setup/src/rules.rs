@@ -112,15 +112,11 @@ impl Places {
 
     /// All rules that keep these files, and what the client keeps of their agents, from the main
     /// conversation, less those that `denied` has: for transcripts, for what tasks print, for
-    /// each file and its folder, for the folder of tickets if a server has some, and for our own
-    /// programs. Also the files and folders that no rule can name.
-    pub fn missing(
-        &self,
-        denied: &Denied,
-        files: &[PathBuf],
-        has_tickets: bool,
-    ) -> (Vec<String>, Vec<PathBuf>) {
-        let (mut rules, mut unnamed) = (Vec::new(), Vec::new());
+    /// each file and its folder, for the folder of tickets if a file is `served` to an agent by a
+    /// server of its own, and for our own programs. And whether no rule can name one of the files
+    /// or folders.
+    pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> (Vec<String>, bool) {
+        let (mut rules, mut is_unnamed) = (Vec::new(), false);
         let mut wanted = self.kept.clone();
         for file in files.iter().flat_map(|file| both(file)) {
             let has_folder = self.rule(&file, "").is_some() && is_alone(&file, &self.home);
@@ -129,10 +125,10 @@ impl Places {
             wanted.push((file, ""));
         }
         let tickets = both(&self.tickets).map(|folder| (folder, "/**"));
-        wanted.extend(tickets.into_iter().filter(|_| has_tickets));
+        wanted.extend(tickets.into_iter().filter(|_| served));
         for (path, tail) in without_doubles(wanted) {
             let Some(all) = self.rule(&path, wide(tail)) else {
-                unnamed.extend((!denied.has(&path, &self.home)).then_some(path));
+                is_unnamed |= !denied.has(&path, &self.home);
                 continue;
             };
             if denied.covers(&all, &self.home) {
@@ -150,7 +146,7 @@ impl Places {
             rules.extend(PROGRAMS.map(|program| format!("Bash({program} {command}*)")));
         }
         rules.retain(|rule| !denied.covers(rule, &self.home));
-        (without_doubles(rules), unnamed)
+        (without_doubles(rules), is_unnamed)
     }
 
     /// The rules that deny all that the client keeps, as far as `denied` has no such rule. An

@@ -128,7 +128,7 @@ impl<'a> Client<'a> {
         is_private: bool,
     ) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let (all, unnamed) = places.missing(&denied, files, has_tickets);
+        let (all, is_unnamed) = places.missing(&denied, files, has_tickets);
         let (others, _) = places.missing(&denied, &[], has_tickets);
         let secrets = Secrets::of(map);
         let is_shown = |rule: &String| others.contains(rule) || is_private && !secrets.are_in(rule);
@@ -137,7 +137,7 @@ impl<'a> Client<'a> {
         for (is_there, words) in [
             (!hidden.iter().all(is_folder), ANY_FILE),
             (hidden.iter().any(is_folder), ANY_FOLDER),
-            (!unnamed.is_empty(), UNNAMED),
+            (is_unnamed, UNNAMED),
         ] {
             missing.extend(is_there.then(|| words.to_owned()));
         }
