@@ -58,7 +58,7 @@ pub(crate) struct Found {
     /// Where the user has it.
     pub(crate) named: PathBuf,
     /// Where it really is: a link is not replaced, but what it leads to.
-    pub(crate) real: PathBuf,
+    real: PathBuf,
     /// Its bytes; none if nothing is there.
     bytes: Option<Vec<u8>>,
     /// Its mode and group; those of a new file otherwise.

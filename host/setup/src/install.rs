@@ -244,9 +244,8 @@ impl Plan {
         let map = user.map.parse(self.map.as_bytes())?;
         let table = self.table(&map, request, key)?;
         let roots = map.roots();
-        let is_held = roots
-            .iter()
-            .any(|root| file.real.starts_with(without_links(root)));
+        let holds_it = |root: &PathBuf| file.real.starts_with(without_links(root));
+        let is_held = roots.iter().any(holds_it);
         let is_blank = map::all_of(&map).next().is_none();
         let mut root = root_of(&file.real, &user.home).filter(|_| !is_held);
         if roots.is_empty() && !is_blank {

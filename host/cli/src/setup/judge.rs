@@ -19,7 +19,7 @@ pub(super) fn is_served(
     user: &User<'_>,
     map: &Arc<Map>,
     target: Option<&Target>,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<(), String> {
     let found = match target {
         Some(Target::Key(key)) => Key::try_from(&**key).ok().and_then(|key| map.find(&key)),

@@ -101,7 +101,8 @@ struct Wanted {
 
 fn client(name: &str) -> Result<Box<Client>, String> {
     let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
-    let client = clients::named(name).map(Box::new);
+    let client = clients::all().find(|client| client.name == name);
+    let client = client.map(Box::new);
     client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
 }
 
