@@ -142,7 +142,6 @@ impl Found {
         })
     }
 
-    /// Writes the new file beside.
     fn write(&self, beside: &Path, new: &[u8]) -> Result<(), Why> {
         let folder = beside.parent().unwrap_or(beside);
         let mut folders = DirBuilder::new();

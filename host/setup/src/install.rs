@@ -147,9 +147,7 @@ impl Plan {
                 self.notes.push(format!("No agent of the name {name} is in {shown}/agents. One of a project or a plugin may have it."));
             }
             let (old, new) = (own_hooks(&settings.value, name), vec![hook.group.clone()]);
-            if old != new {
-                changes.push(Change::new(HOOKS, old, new));
-            }
+            changes.extend((old != new).then(|| Change::new(HOOKS, old, new)));
         }
         changes.extend(shells.unwrap_or_default());
         // Of settings that stay as they are, it does not matter whether they may be written.
@@ -305,10 +303,8 @@ impl Plan {
         }
         self.who = filled.fill(client.who);
         self.print = filled.blocks(client, |part| part.to.is_none());
-        if !self.print.is_empty() {
-            self.todo
-                .push("Paste the texts above where they say.".to_owned());
-        }
+        let paste = "Paste the texts above where they say.".to_owned();
+        self.todo.extend((!self.print.is_empty()).then_some(paste));
         self.print
             .extend(client.notes.iter().map(|note| filled.fill(note)));
         self.last = filled.fill(client.say);

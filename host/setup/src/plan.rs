@@ -125,10 +125,8 @@ impl Plan {
 /// Lines that go and come, for the user, at a place such as `permissions.deny`. Who only looks
 /// may be an agent, so no key is shown; the plugin's is none.
 pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
-    let mut text = String::new();
-    if !place.is_empty() {
-        text += &format!("  in {place}:\n");
-    }
+    let head = (!place.is_empty()).then(|| format!("  in {place}:\n"));
+    let mut text = head.unwrap_or_default();
     for (sign, side) in [('-', old), ('+', new)] {
         let lines = side.trim_start_matches(", ").lines();
         for line in lines.filter(|line| !line.trim().is_empty()) {

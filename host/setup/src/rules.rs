@@ -59,7 +59,6 @@ pub struct Places {
     pub claude: PathBuf,
     /// The same, for people.
     pub shown: String,
-    /// The folder of tickets.
     tickets: PathBuf,
     /// Folders, each with what follows it in its rule.
     kept: Vec<(PathBuf, &'static str)>,

@@ -162,9 +162,8 @@ impl Settings {
                 faults.push(Fault::of(ways, text));
             }
         }
-        if !self.managed.is_empty() {
-            faults.push(Fault::of("-", UNREAD.to_owned()));
-        }
+        let unread = Fault::of("-", UNREAD.to_owned());
+        faults.extend((!self.managed.is_empty()).then_some(unread));
         faults
     }
 }
