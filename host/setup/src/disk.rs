@@ -127,7 +127,9 @@ impl Found {
         let beside = self.real.with_file_name(beside);
         let written = new.map_or(Ok(()), |new| self.write(&beside, new.as_bytes()));
         let done = written.and_then(|()| {
-            if Self::at(&self.named).ok().as_ref() != Some(self) {
+            let mut now = Self::at(&self.real).unwrap_or_default();
+            now.named.clone_from(&self.named);
+            if now != *self {
                 return Err("it has changed since it was shown; run this again".into());
             }
             let remove = || fs::remove_file(&self.real);

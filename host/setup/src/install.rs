@@ -128,7 +128,7 @@ impl Plan {
             }
         }
         let has_shells = walls.rules && walls.shells;
-        let shells = has_shells.then(|| self.shells(request, &settings, &places));
+        let shells = has_shells.then(|| self.shells(request, &settings));
         let agents = agents_named(&places, name);
         if way == Way::Agent {
             let folder = printable(&user.tickets());
@@ -149,7 +149,7 @@ impl Plan {
             let (old, new) = (own_hooks(&settings.value, name), vec![hook.group.clone()]);
             changes.extend((old != new).then(|| Change::new(HOOKS, old, new)));
         }
-        changes.extend(shells.unwrap_or_default());
+        changes.extend(shells.flatten().unwrap_or_default());
         // Of settings that stay as they are, it does not matter whether they may be written.
         if changes.is_empty() {
             return Ok(());
@@ -159,11 +159,10 @@ impl Plan {
 
     /// What switches the sandbox for shells on. If it would not hold, the user is told why
     /// instead.
-    fn shells(&mut self, by: &Request<'_>, settings: &Settings, places: &Places) -> Vec<Change> {
+    fn shells(&mut self, by: &Request<'_>, settings: &Settings) -> Option<Vec<Change>> {
+        let places = settings.places.as_ref().ok()?;
         let state = Shells::of(settings, by.files());
-        let Some(state) = state.filter(|it| !it.are_managed && !it.lacks.is_empty()) else {
-            return Vec::new();
-        };
+        let state = state.filter(|it| !it.are_managed && !it.lacks.is_empty())?;
         let (path, weak) = ((by.user.variable)("PATH").unwrap_or_default(), state.weak);
         let why = if !weak.is_empty() {
             format!(
@@ -173,10 +172,10 @@ impl Plan {
             why.to_owned()
         } else {
             self.for_the_machine = Some(shells::for_the_machine(places, by));
-            return state.lacks;
+            return Some(state.lacks);
         };
         self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
-        Vec::new()
+        None
     }
 
     /// The table that the map needs. None if it is there.
