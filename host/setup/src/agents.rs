@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -34,15 +34,13 @@ pub struct OwnAgent {
 pub fn own_agents(folder: &Path) -> Vec<OwnAgent> {
     let files = files(folder);
     let agents = files.iter().flat_map(|(file, text)| servers(file, text));
-    let mut agents: Vec<_> = agents.collect();
-    agents.sort_by(|one, other| one.file.cmp(&other.file));
-    agents
+    agents.collect()
 }
 
 /// The agents' files in this folder and in the folders in it, with their texts.
-pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, String)> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = vec![folder.to_owned()];
-    let (mut files, mut seen) = (Vec::new(), HashSet::new());
+    let (mut files, mut seen) = (BTreeMap::new(), HashSet::new());
     while let Some(path) = found.pop().filter(|_| seen.len() < MAX_FOUND) {
         // Links could lead in a circle.
         let is_new = fs::canonicalize(&path).is_ok_and(|real| seen.insert(real));
@@ -55,7 +53,7 @@ pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, String)> {
             found.extend(inside.map(|found| found.path()));
         } else if is_text && kind.is_file() && kind.len() <= MAX_BYTES {
             let text = fs::read_to_string(&path).unwrap_or_default();
-            files.push((path, text));
+            files.insert(path, text);
         }
     }
     files
@@ -160,7 +158,8 @@ fn gone(head: &str) -> Option<PathBuf> {
     gone.map(Path::to_owned)
 }
 
-fn is_gone(program: &Path) -> bool {
+/// Whether nothing is where a program is said to be.
+pub fn is_gone(program: &Path) -> bool {
     program.is_absolute() && !program.exists()
 }
 
@@ -197,11 +196,6 @@ impl InjectHook {
             program,
             map,
         })
-    }
-
-    /// Whether its program is not there.
-    pub fn is_gone(&self) -> bool {
-        is_gone(&self.program)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
 
-use crate::{SetupError, User, clients::all, error::said, is_under_sudo};
+use crate::{Result, User, clients::all, error::said, is_under_sudo};
 use rustix::{
     fs::Uid,
     process::geteuid,
@@ -25,9 +25,10 @@ impl Screen {
     ///
     /// # Errors
     /// Why nobody can be asked.
-    pub fn open(is_dry: bool, user: &User<'_>) -> Result<Self, SetupError> {
+    pub fn open(is_dry: bool, user: &User<'_>) -> Result<Self> {
+        let mut screen = Self::default();
         if is_dry {
-            return Ok(Self::default());
+            return Ok(screen);
         }
         let (home, variable) = (&user.home, user.variable);
         // From root to the user whose home this is, as by `sudo -iu`, nothing is mixed up.
@@ -48,10 +49,8 @@ impl Screen {
                 "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed",
             );
         };
-        Ok(Self {
-            terminal: Some(BufReader::new(terminal)),
-            ..Self::default()
-        })
+        screen.terminal = Some(BufReader::new(terminal));
+        Ok(screen)
     }
 
     /// Whether somebody could answer.
@@ -60,7 +59,7 @@ impl Screen {
     }
 
     /// Shows a text.
-    pub fn show(&mut self, text: &str) -> Result<(), SetupError> {
+    pub fn show(&mut self, text: &str) -> Result<()> {
         match &mut self.terminal {
             Some(terminal) => terminal.get_mut().write_all(text.as_bytes())?,
             None => self.shown += text,
@@ -77,7 +76,7 @@ impl Screen {
         &mut self,
         question: &str,
         mut read: impl FnMut(&str) -> Result<T, String>,
-    ) -> Result<T, SetupError> {
+    ) -> Result<T> {
         let ended = || io::Error::from(io::ErrorKind::UnexpectedEof);
         loop {
             let terminal = self.terminal.as_mut().ok_or_else(ended)?;
@@ -97,7 +96,7 @@ impl Screen {
     }
 
     /// Asks for a yes or a no. An empty line is a no.
-    pub fn agrees(&mut self, question: &str) -> Result<bool, SetupError> {
+    pub fn agrees(&mut self, question: &str) -> Result<bool> {
         self.ask(&format!("{question} [y/N] "), |answer| {
             match &*answer.to_ascii_lowercase() {
                 "y" | "yes" => Ok(true),

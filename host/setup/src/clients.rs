@@ -104,11 +104,6 @@ pub fn all() -> impl Iterator<Item = Client> {
     rows(ALL, EXAMPLES).into_iter().flatten()
 }
 
-/// The client that the user types so, if there is one.
-pub fn named(name: &str) -> Option<Client> {
-    all().find(|client| client.name == name)
-}
-
 pub(crate) const ALL: &str = include_str!("clients.toml");
 
 /// The rows of this text, with their examples among these.

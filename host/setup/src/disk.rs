@@ -53,17 +53,19 @@ pub fn lock(home: &Path) -> (bool, Option<File>) {
     (is_busy, home)
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Found {
+    /// Where the user has it.
+    pub(crate) named: PathBuf,
     /// Where it really is: a link is not replaced, but what it leads to.
-    pub(crate) real: PathBuf,
+    real: PathBuf,
     /// Its bytes; none if nothing is there.
     bytes: Option<Vec<u8>>,
     /// Its mode and group; those of a new file otherwise.
     mode: u32,
     group: Option<u32>,
     /// Why it is not replaced.
-    why_not: Option<&'static str>,
+    pub(crate) why_not: Option<&'static str>,
 }
 
 impl Found {
@@ -77,24 +79,44 @@ impl Found {
         text.map_err(|_| FileError::new(&self.real, EditError::Syntax("UTF-8")))
     }
 
-    /// Reads a file. Nothing may be there.
+    /// Reads a file. Nothing may be there: a new file is for the user alone.
     pub(crate) fn at(path: &Path) -> Result<Self, FileError> {
-        let mut real = path.to_owned();
+        let mut found = Self {
+            named: path.to_owned(),
+            real: path.to_owned(),
+            mode: 0o600,
+            ..Self::default()
+        };
         if path.is_symlink() {
             let why = "it is a link, and nothing is where it leads";
-            real = fs::canonicalize(path).map_err(|_| FileError::new(path, why))?;
+            found.real = fs::canonicalize(path).map_err(|_| FileError::new(path, why))?;
         }
-        let shut = why_no_folder(&real);
-        let found = look(&real).map_err(|why| FileError::new(path, shut.map_or(why, Why::from)));
-        found.map(|found| Self {
-            why_not: shut.or(found.why_not),
-            ..found
-        })
+        let shut = why_no_folder(&found.real);
+        let looked = found.look();
+        looked.map_err(|why| FileError::new(path, shut.map_or(why, Why::from)))?;
+        found.why_not = shut.or(found.why_not);
+        Ok(found)
     }
 
-    pub(crate) fn may_change(&self, named: &Path) -> Result<(), FileError> {
-        let why = self.why_not.map(|why| FileError::new(named, why));
-        why.map_or(Ok(()), Err)
+    /// What is at a place where no link is.
+    fn look(&mut self) -> Result<(), Why> {
+        let file = match open(&self.real) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err("it is not a file".into());
+        }
+        if found.len() > MAX_SIZE {
+            return Err("it is too large".into());
+        }
+        self.why_not = why_not(&self.real, &found);
+        self.mode = found.mode() & 0o7777;
+        self.group = Some(found.gid());
+        let mut file = file.take(MAX_SIZE);
+        file.read_to_end(self.bytes.insert(Vec::new()))?;
+        Ok(())
     }
 
     /// Puts `new` in its place in one step, or takes it away, if it is still what was found. Makes
@@ -105,7 +127,9 @@ impl Found {
         let beside = self.real.with_file_name(beside);
         let written = new.map_or(Ok(()), |new| self.write(&beside, new.as_bytes()));
         let done = written.and_then(|()| {
-            if Self::at(&self.real).ok().as_ref() != Some(self) {
+            let mut now = Self::at(&self.real).unwrap_or_default();
+            now.named.clone_from(&self.named);
+            if now != *self {
                 return Err("it has changed since it was shown; run this again".into());
             }
             let remove = || fs::remove_file(&self.real);
@@ -120,7 +144,6 @@ impl Found {
         })
     }
 
-    /// Writes the new file beside.
     fn write(&self, beside: &Path, new: &[u8]) -> Result<(), Why> {
         let folder = beside.parent().unwrap_or(beside);
         let mut folders = DirBuilder::new();
@@ -158,34 +181,6 @@ fn why_no_folder(file: &Path) -> Option<&'static str> {
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
-}
-
-/// What is at a place where no link is. A new file is for the user alone.
-fn look(real: &Path) -> Result<Found, Why> {
-    let mut there = Found {
-        real: real.to_owned(),
-        bytes: None,
-        mode: 0o600,
-        group: None,
-        why_not: None,
-    };
-    let file = match open(real) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(there),
-        opened => opened?,
-    };
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err("it is not a file".into());
-    }
-    if found.len() > MAX_SIZE {
-        return Err("it is too large".into());
-    }
-    there.why_not = why_not(real, &found);
-    there.mode = found.mode() & 0o7777;
-    there.group = Some(found.gid());
-    let mut file = file.take(MAX_SIZE);
-    file.read_to_end(there.bytes.insert(Vec::new()))?;
-    Ok(there)
 }
 
 fn why_not(real: &Path, found: &Metadata) -> Option<&'static str> {

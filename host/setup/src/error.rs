@@ -6,13 +6,11 @@ use std::{io, path::Path};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
-    /// It is not valid in its format.
     #[error("it is not valid {0}; fix that first")]
     Syntax(&'static str),
     /// Claude Code takes it, but it would be lost.
     #[error("it has an escape such as \\ud83d, which is half a character; take that out first")]
     Half,
-    /// Programs differ in which one counts.
     #[error("\"{0}\" stands there twice; remove one")]
     Twice(&'static str),
     /// Something else stands where ours would be.
@@ -33,6 +31,9 @@ impl From<&str> for NameError {
         Self(why.to_owned())
     }
 }
+
+/// What setup has done, or why not.
+pub type Result<T, E = SetupError> = std::result::Result<T, E>;
 
 /// Why nothing was changed, or not all.
 #[derive(Debug, thiserror::Error)]
@@ -58,17 +59,20 @@ pub enum SetupError {
 }
 
 /// That it would be of no use, or would replace what is there.
-pub fn refused<T>(why: impl Into<String>) -> Result<T, SetupError> {
+pub fn refused<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Refused(why.into()))
 }
 
 /// Why nothing happens, in these words.
-pub fn said<T>(why: impl Into<String>) -> Result<T, SetupError> {
+pub fn said<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Said(why.into()))
 }
 
 /// That a file cannot be edited, with the lines that it needs.
 pub(crate) fn by_hand(file: &Path, why: EditError, lines: &str) -> SetupError {
     let why = FileError::new(file, why);
+    if lines.is_empty() {
+        return why.into();
+    }
     SetupError::Refused(format!("{why}. It needs these lines:\n\n{lines}"))
 }

@@ -51,14 +51,12 @@ impl File {
         }
         let text = plain(&path).ok_or(ODD_PATH)?;
         let written = short(&path, home).unwrap_or_else(|| text.to_owned());
-        let found = fs::metadata(&path).ok();
-        let is_new = found.is_none() && written == NEW;
-        if found.as_ref().is_some_and(|found| !found.is_file()) {
-            return Err("this is no regular file".into());
-        }
-        if found.is_none() && !is_new {
-            return Err("no file is there; make it first".into());
-        }
+        let is_new = match fs::metadata(&path) {
+            Ok(found) if found.is_file() => false,
+            Ok(_) => return Err("this is no regular file".into()),
+            Err(_) if written == NEW => true,
+            Err(_) => return Err("no file is there; make it first".into()),
+        };
         Ok(Self {
             is_new,
             real: without_links(&path),
@@ -134,10 +132,6 @@ pub(crate) fn shown(path: &Path, home: &Path) -> String {
     short(path, home).unwrap_or_else(|| printable(path))
 }
 
-pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
-    repository_above(&without_links(file))
-}
-
 /// The git repository that the path, as it is written, leads through.
 pub(crate) fn repository_above(path: &Path) -> Option<PathBuf> {
     let mut above = path.ancestors().skip(1);
@@ -160,11 +154,6 @@ pub fn is_open(real: &Path) -> bool {
     let mut above = real.ancestors().skip(1);
     others(real, 0o004) && above.clone().all(|folder| others(folder, 0o001))
         || has(real, 0o040) && above.all(|folder| has(folder, 0o010)) && has_others()
-}
-
-/// Whether a file without links is beneath this folder.
-pub(crate) fn is_in(real: &Path, folder: &Path) -> bool {
-    real.starts_with(without_links(folder))
 }
 
 /// The folder that `roots` need for a file, as they have it. None if that would be the home, or

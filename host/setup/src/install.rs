@@ -1,30 +1,29 @@
 //! What gives somebody a file: the client's settings, the map, and files of the client.
 
 use crate::{
-    PLUGIN, Plan, SetupError, User,
+    PLUGIN, Plan, Result, SetupError, User,
     agents::files,
     clients::{Audience, Client},
     disk::Found,
     error::{by_hand, refused},
-    file::{File, NEW, TEMPLATE, is_in, root_of, shown},
-    json::{self, Change, HOOKS, RULES},
+    file::{File, NEW, TEMPLATE, root_of, shown},
+    json::{Change, HOOKS, RULES},
     map,
-    own::renewed,
     plan::lines_of,
-    recipe::{AGENT, Filled, Hook, by_hook, hook, own_hooks},
-    rules::Places,
+    recipe::{AGENT, Hook, Recipe, by_hook, own_hooks},
+    rules::{Places, without_links},
     settings::{Settings, Way},
     shells::{self, Shells},
-    state_folder,
 };
 use keyhole_core::{AgentName, BindingName, Entry, Key, Map, Target};
 use keyhole_walk::printable::{printable, printable_text};
 use serde_json::json;
-use std::{fs, path::PathBuf, slice};
+use std::{ffi::OsString, fs, path::PathBuf, slice};
 
 /// What the user wants: a file for somebody.
-#[derive(Debug)]
-pub struct Request {
+pub struct Request<'a> {
+    /// Who wants it.
+    pub user: &'a User<'a>,
     /// In which client.
     pub client: Client,
     /// The binding's name, or the agent's of a hook.
@@ -46,34 +45,37 @@ pub struct Walls {
     pub shells: bool,
 }
 
+impl Request<'_> {
+    fn recipe(&self) -> Recipe<'_> {
+        let names = (&*self.name, self.agent.as_deref());
+        Recipe(self.user, &self.client, names)
+    }
+
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        slice::from_ref(&self.file.path)
+    }
+}
+
 impl Plan {
     /// What gives somebody the file. `key` is a fresh one, for an entry that needs it.
-    pub fn install(
-        user: &User<'_>,
-        request: &Request,
-        key: &str,
-        walls: Walls,
-    ) -> Result<Self, SetupError> {
-        let (client, name, file) = (&request.client, &*request.name, &request.file);
+    pub fn install(request: &Request<'_>, key: &str, walls: Walls) -> Result<Self> {
+        let (client, file) = (&request.client, &request.file);
         let mut plan = Self::default();
         if file.is_new {
-            let lines = lines_of("", "", TEMPLATE);
-            let found = Found::at(&file.path)?;
-            plan.edit(&file.path, found, Some(TEMPLATE.to_owned()), lines)?;
+            let (found, lines) = (Found::at(&file.path)?, lines_of("", "", TEMPLATE));
+            plan.edit(found, Some(TEMPLATE.to_owned()), lines)?;
             plan.todo.push(format!(
                 "Write your own list into {NEW}: what stands there is an example."
             ));
         }
-        let hook = request
-            .is_hook
-            .then(|| hook(client, user, name, Some(file)));
+        let hook = request.is_hook.then(|| request.recipe().hook(Some(file)));
         let hook = hook.transpose()?;
         if client.is_claude_code() {
-            plan.settings(user, request, hook.as_ref(), walls)?;
+            plan.settings(request, hook.as_ref(), walls)?;
         }
-        plan.add_to_map(user, request, key)?;
+        plan.add_to_map(request, key)?;
         if let Some(hook) = hook {
-            plan.who = by_hook(name);
+            plan.who = by_hook(&request.name);
             plan.last = hook.last;
             let is_written = usize::from(client.is_claude_code());
             plan.print = hook.texts.into_iter().skip(is_written).collect();
@@ -81,12 +83,12 @@ impl Plan {
         } else if client.is_plugin() {
             (plan.who, plan.last) = (client.who.to_owned(), client.say.to_owned());
             let how = "Install the plugin: plugin/README.md says how.";
-            let is_here = user.sign(client).is_some();
+            let is_here = request.user.sign(client).is_some();
             plan.todo.extend((!is_here).then(|| how.to_owned()));
         } else {
-            plan.server(user, request)?;
+            plan.server(request)?;
         }
-        if client.is_claude_code() && !client.is_plugin() {
+        if client.name == "claude-code" {
             plan.notes.push("What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.".to_owned());
         }
         plan.warn_of_repositories(&file.path);
@@ -94,14 +96,8 @@ impl Plan {
     }
 
     /// The rules, and a hook. They come first: nobody gets what they keep back before they stand.
-    fn settings(
-        &mut self,
-        user: &User<'_>,
-        request: &Request,
-        hook: Option<&Hook>,
-        walls: Walls,
-    ) -> Result<(), SetupError> {
-        let (name, file) = (&*request.name, slice::from_ref(&request.file.path));
+    fn settings(&mut self, request: &Request<'_>, hook: Option<&Hook>, walls: Walls) -> Result<()> {
+        let (user, name) = (request.user, &*request.name);
         let settings = Settings::read(&user.home, user.variable, None);
         let places = settings.places.clone()?;
         let way = match hook {
@@ -121,10 +117,8 @@ impl Plan {
         let denied = settings.denied();
         let mut changes = Vec::new();
         if walls.rules {
-            let state = state_folder(&user.home, user.variable);
-            let tickets = (way == Way::Agent).then_some(&*state);
-            let (rules, unnamed) = places.missing(&denied, file, tickets);
-            if !unnamed.is_empty() {
+            let (rules, is_unnamed) = places.missing(&denied, request.files(), way == Way::Agent);
+            if is_unnamed {
                 self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
             }
             if !rules.is_empty() {
@@ -133,18 +127,15 @@ impl Plan {
                 changes.push(rules);
             }
         }
-        let mut shells = Vec::new();
-        if walls.rules && walls.shells {
-            shells = self.shells(user, &settings, &places, file);
-        }
-        let is_named = |named: &PathBuf| named.ends_with(format!("{name}.md"));
+        let has_shells = walls.rules && walls.shells;
+        let shells = has_shells.then(|| self.shells(request, &settings));
         let agents = agents_named(&places, name);
         if way == Way::Agent {
             let folder = printable(&user.tickets());
             self.notes.push(format!(
                 "The folder for this agent's tickets is {folder}; it is made if it is not there."
             ));
-            if !agents.iter().all(is_named) {
+            if agents.iter().any(|stem| stem != name) {
                 return refused(
                     "another file in the client's folder of agents has this name in it. Choose another name",
                 );
@@ -156,40 +147,23 @@ impl Plan {
                 self.notes.push(format!("No agent of the name {name} is in {shown}/agents. One of a project or a plugin may have it."));
             }
             let (old, new) = (own_hooks(&settings.value, name), vec![hook.group.clone()]);
-            if old != new {
-                changes.push(Change::new(HOOKS, old, new));
-            }
+            changes.extend((old != new).then(|| Change::new(HOOKS, old, new)));
         }
-        changes.extend(shells);
+        changes.extend(shells.flatten().unwrap_or_default());
         // Of settings that stay as they are, it does not matter whether they may be written.
         if changes.is_empty() {
             return Ok(());
         }
-        let place = places.settings();
-        let found = Found::at(&place)?;
-        let edited = json::edit(found.text()?, &changes);
-        let lines = || changes.iter().map(Change::by_hand).collect::<String>();
-        let (new, shown) = edited.map_err(|why| by_hand(&place, why, &lines()))?;
-        if shown.is_empty() {
-            return Ok(());
-        }
-        self.edit(&place, found, Some(new), shown)
+        self.change(Found::at(&places.settings())?, &changes)
     }
 
     /// What switches the sandbox for shells on. If it would not hold, the user is told why
     /// instead.
-    fn shells(
-        &mut self,
-        user: &User<'_>,
-        settings: &Settings,
-        places: &Places,
-        file: &[PathBuf],
-    ) -> Vec<Change> {
-        let state = Shells::of(settings, file);
-        let Some(state) = state.filter(|it| !it.are_managed && !it.lacks.is_empty()) else {
-            return Vec::new();
-        };
-        let (path, weak) = ((user.variable)("PATH").unwrap_or_default(), state.weak);
+    fn shells(&mut self, by: &Request<'_>, settings: &Settings) -> Option<Vec<Change>> {
+        let places = settings.places.as_ref().ok()?;
+        let state = Shells::of(settings, by.files());
+        let state = state.filter(|it| !it.are_managed && !it.lacks.is_empty())?;
+        let (path, weak) = ((by.user.variable)("PATH").unwrap_or_default(), state.weak);
         let why = if !weak.is_empty() {
             format!(
                 "It stays as it is, since these settings let a shell past it: {weak}. Take them out, and run setup again."
@@ -197,24 +171,18 @@ impl Plan {
         } else if let Err(why) = shells::works(&path) {
             why.to_owned()
         } else {
-            self.for_the_machine = Some(shells::for_the_machine(places, file, user.variable));
-            return state.lacks;
+            self.for_the_machine = Some(shells::for_the_machine(places, by));
+            return Some(state.lacks);
         };
         self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
-        Vec::new()
+        None
     }
 
     /// The table that the map needs. None if it is there.
-    fn table(
-        &mut self,
-        user: &User<'_>,
-        map: &Map,
-        request: &Request,
-        key: &str,
-    ) -> Result<Option<String>, SetupError> {
+    fn table(&mut self, map: &Map, request: &Request<'_>, key: &str) -> Result<Option<String>> {
         let (name, file, most) = (&*request.name, &request.file, request.client.max_bytes);
-        let is_plugin = request.client.is_plugin();
-        let (mut named, agent, there) = if request.is_hook {
+        let (location, is_plugin) = (request.user.location(), request.client.is_plugin());
+        let (kind, named, agent, there) = if request.is_hook {
             let agent = AgentName::in_map(name).ok();
             let keys = agent.map_or_else(Vec::new, |agent| map.entries_of(&agent));
             if let [(_, one), (_, other), ..] = keys[..] {
@@ -223,63 +191,47 @@ impl Plan {
                     "the lines {one} and {other} of the map name this agent, and only one entry may. Take it out of the others"
                 ));
             }
-            let there = keys.first().map(|(key, entry)| (key.expose(), *entry));
-            (key, Some(name), there)
+            let named = keys.first().map_or(key, |(key, _)| key.expose());
+            let there = keys.first().map(|(_, entry)| *entry);
+            ("keys", named, Some(name), there)
         } else if is_plugin {
             let key = Key::try_from(PLUGIN.1).ok();
             let there = key.and_then(|key| map.find(&key));
-            (PLUGIN.1, Some(PLUGIN.0), there.map(|it| (PLUGIN.1, it)))
+            ("keys", PLUGIN.1, Some(PLUGIN.0), there)
         } else {
-            let there = map.binding(name).map(|found| (name, &found.entry));
-            (name, request.agent.as_deref(), there)
+            let there = map.binding(name).map(|found| &found.entry);
+            ("bindings", name, request.agent.as_deref(), there)
         };
-        named = there.map_or(named, |(named, _)| named);
-        let is_bound = !request.is_hook && !is_plugin;
-        self.target = if is_bound {
+        self.target = if kind == "bindings" {
             named.parse::<BindingName>().ok().map(Target::Bound)
         } else {
             Some(Target::Key(named.to_owned()))
         };
-        if let Some((_, entry)) = there {
-            let (line, path) = (entry.line, user.location().expand(&entry.path));
+        if let Some(entry) = there {
+            let (line, path) = (entry.line, location.expand(&entry.path));
             if !path.is_some_and(|path| file.is_at(&path)) {
                 return refused(format!(
                     "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
                 ));
             }
-            return match lacks(entry, agent, most) {
-                None => Ok(None),
-                Some(lacks) => refused(format!(
-                    "line {line} of the map has this name already. {lacks}"
-                )),
-            };
+            return suits(entry, agent, most).map(|()| None);
         }
-        let mut paths = map::all_of(map).filter_map(|it| user.location().expand(&it.2.path));
+        let mut paths = map::all_of(map).filter_map(|it| location.expand(&it.2.path));
         if paths.any(|path| file.is_at(&path)) {
             let name = agent.unwrap_or(name);
             self.notes.push(format!(
                 "The map has this file already. Now somebody else gets it, too: {name}."
             ));
         }
-        let kind = if is_bound { "bindings" } else { "keys" };
         let (path, agents) = (&file.written, agent.as_slice());
-        Ok(Some(map::table(
-            (kind, named),
-            path,
-            agents,
-            most,
-            is_plugin,
-        )))
+        let table = map::table((kind, named), path, agents, most, is_plugin);
+        Ok(Some(table))
     }
 
     /// The table, and what `roots` need for the file.
-    fn add_to_map(
-        &mut self,
-        user: &User<'_>,
-        request: &Request,
-        key: &str,
-    ) -> Result<(), SetupError> {
-        let (file, place) = (&request.file, &user.location().file);
+    fn add_to_map(&mut self, request: &Request<'_>, key: &str) -> Result<()> {
+        let (user, file) = (request.user, &request.file);
+        let place = &user.location().file;
         let found = Found::at(place);
         self.map = match &found {
             Ok(found) => found.text()?.to_owned(),
@@ -287,9 +239,10 @@ impl Plan {
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
         };
         let map = user.map.parse(self.map.as_bytes())?;
-        let table = self.table(user, &map, request, key)?;
+        let table = self.table(&map, request, key)?;
         let roots = map.roots();
-        let is_held = roots.iter().any(|root| is_in(&file.real, root));
+        let holds_it = |root: &PathBuf| file.real.starts_with(without_links(root));
+        let is_held = roots.iter().any(holds_it);
         let is_blank = map::all_of(&map).next().is_none();
         let mut root = root_of(&file.real, &user.home).filter(|_| !is_held);
         if roots.is_empty() && !is_blank {
@@ -317,28 +270,25 @@ impl Plan {
             by_hand(place, why, &(lines + &table.unwrap_or_else(how)))
         })?;
         self.map.clone_from(&new);
-        self.edit(place, found, Some(new), shown)
+        self.edit(found, Some(new), shown)
     }
 
     /// The files that the client has for this server alone, and what is to be pasted.
-    fn server(&mut self, user: &User<'_>, request: &Request) -> Result<(), SetupError> {
-        let (client, file) = (&request.client, &request.file);
-        let names = (&*request.name, request.agent.as_deref());
-        let filled = Filled::new(client, user, names, Some(file))?;
+    fn server(&mut self, request: &Request<'_>) -> Result<()> {
+        let (home, client, recipe) = (&request.user.home, &request.client, request.recipe());
+        let filled = recipe.filled(Some(&request.file))?;
         for part in &client.parts {
             let Some(to) = part.to else { continue };
-            let (path, text) = (filled.place(to, &user.home), filled.fill(part.text));
+            let (path, text) = (filled.place(to, home), filled.fill(part.text));
             let found = Found::at(&path)?;
             let old = found.text()?.to_owned();
-            let shown = shown(&path, &user.home);
-            if client.audience != Audience::Session && to.ends_with(".md") && names.0 != AGENT {
+            let shown = shown(&path, home);
+            if client.audience != Audience::Session && to.ends_with(".md") && request.name != AGENT
+            {
                 self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
             }
-            let new = if found.is_there() {
-                renewed(user, client, part, names, (&old, &text))
-            } else {
-                Some(text)
-            };
+            let renewed = recipe.renewed(part, &old, &text);
+            let new = renewed.or_else(|| (!found.is_there()).then_some(text));
             let Some(new) = new else {
                 return refused(format!(
                     "{} is there already, and does not start this server as setup would write it. Choose another name, or move that file away",
@@ -347,15 +297,13 @@ impl Plan {
             };
             if old != new {
                 let lines = lines_of("", &only(&old, &new), &only(&new, &old));
-                self.edit(&path, found, Some(new), lines)?;
+                self.edit(found, Some(new), lines)?;
             }
         }
         self.who = filled.fill(client.who);
         self.print = filled.blocks(client, |part| part.to.is_none());
-        if !self.print.is_empty() {
-            self.todo
-                .push("Paste the texts above where they say.".to_owned());
-        }
+        let paste = "Paste the texts above where they say.".to_owned();
+        self.todo.extend((!self.print.is_empty()).then_some(paste));
         self.print
             .extend(client.notes.iter().map(|note| filled.fill(note)));
         self.last = filled.fill(client.say);
@@ -363,17 +311,16 @@ impl Plan {
     }
 
     /// Whether another file has this name already: in the map, or among the client's files.
-    pub fn is_taken(user: &User<'_>, request: &Request) -> bool {
-        let (client, name) = (&request.client, &*request.name);
+    pub fn is_taken(request: &Request<'_>) -> bool {
+        let (user, client, name) = (request.user, &request.client, &*request.name);
         let map = user.map.current().ok();
         let binding = map.as_ref().and_then(|map| map.binding(name));
         let path = binding.and_then(|binding| user.location().expand(&binding.entry.path));
         let places = user.places().ok().filter(|_| client.is_claude_code());
         let agents = places.map_or_else(Vec::new, |places| agents_named(&places, name));
-        let is_other = |file: &PathBuf| !file.ends_with(format!("{name}.md"));
-        let server = Self::default().server(user, request);
+        let server = Self::default().server(request);
         path.is_some_and(|path| !request.file.is_at(&path))
-            || agents.iter().any(is_other)
+            || agents.iter().any(|stem| stem != name)
             || matches!(server, Err(SetupError::Refused(_)))
     }
 }
@@ -385,32 +332,33 @@ fn only(one: &str, other: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// What an entry for this file lacks, for this agent and this limit of the client.
-fn lacks(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Option<String> {
+/// Whether an entry for this file will do for this agent and this limit of the client.
+fn suits(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Result<()> {
     let agents = entry.agents.as_deref().unwrap_or_default();
     let name = agent.and_then(|agent| AgentName::in_map(agent).ok());
     let is_named = name.is_some_and(|name| agents.iter().any(|one| one.means(&name)));
-    match (agent, most) {
-        (Some(agent), _) if !is_named => {
-            Some(format!("Add this there: agents = [{}]", json!(agent)))
-        }
+    let lacks = match (agent, most) {
+        (Some(agent), _) if !is_named => format!("Add this there: agents = [{}]", json!(agent)),
         (None, _) if !agents.is_empty() => {
-            Some("It is for its agents only: name one of them with --agent".to_owned())
+            "It is for its agents only: name one of them with --agent".to_owned()
         }
-        (_, Some(most)) if entry.max_bytes > most => {
-            Some(format!("Add this there: max_bytes = {most}"))
-        }
-        _ => None,
-    }
+        (_, Some(most)) if entry.max_bytes > most => format!("Add this there: max_bytes = {most}"),
+        _ => return Ok(()),
+    };
+    let line = entry.line;
+    let why = format!("line {line} of the map has this name already. {lacks}");
+    refused(why)
 }
 
-/// The agents of this name that Claude Code has in the user's folder of agents.
-fn agents_named(places: &Places, name: &str) -> Vec<PathBuf> {
+/// The agents of this name that Claude Code has in the user's folder of agents: the names of their
+/// files, without the ending.
+fn agents_named(places: &Places, name: &str) -> Vec<OsString> {
     let is_named = |text: &str| {
         let mut names = text.lines().filter_map(|line| line.strip_prefix("name:"));
         names.any(|found| found.trim().trim_matches(['"', '\'']) == name)
     };
     let files = files(&places.claude.join("agents")).into_iter();
     let files = files.filter(|(_, text)| is_named(text));
-    files.map(|(file, _)| file).collect()
+    let stems = files.filter_map(|(file, _)| Some(file.file_stem()?.to_owned()));
+    stems.collect()
 }

@@ -27,10 +27,6 @@ impl Change {
         Self { at, goes, comes }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.goes.is_empty() && self.comes == json!([])
-    }
-
     /// Where it is, as `serde_json` names it.
     pub(crate) fn pointer(&self) -> String {
         format!("/{}", self.at.join("/"))
@@ -75,7 +71,7 @@ pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<(String, String), E
         } else if there.is_some() {
             continue;
         }
-        if change.is_empty() {
+        if change.goes.is_empty() && change.comes == json!([]) {
             continue;
         }
         let root = CstRootNode::parse(&new, &ParseOptions::default());
@@ -101,7 +97,12 @@ fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(),
     let [name, rest @ ..] = at else {
         return Ok(());
     };
-    single(object, name)?;
+    let members = object.properties().into_iter();
+    let same = members.filter(|member| member.decoded_name().as_deref() == Some(name));
+    // Programs differ in which one counts.
+    if same.count() > 1 {
+        return Err(EditError::Twice(name));
+    }
     if object.get(name).is_none() {
         let value = rest.iter().rev();
         let value = value.fold(change.comes.clone(), |value, name| json!({ *name: value }));
@@ -136,14 +137,6 @@ fn prune(whole: &CstObject, expected: &mut Value, group: &str, name: &str) {
         whole.object_value(group).and_then(|table| table.get(name))
     };
     gone.into_iter().for_each(|member| member.remove());
-}
-
-/// That the object has this member at most once: programs differ in which one counts.
-fn single(object: &CstObject, name: &'static str) -> Result<(), EditError> {
-    let members = object.properties().into_iter();
-    let same = members.filter(|member| member.decoded_name().as_deref() == Some(name));
-    let is_single = same.count() < 2;
-    is_single.then_some(()).ok_or(EditError::Twice(name))
 }
 
 /// Adds a member. An object on one line, which the tree would put on several, gets it before its

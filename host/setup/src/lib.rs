@@ -35,7 +35,7 @@ mod tests;
 pub(crate) use error::EditError;
 pub use {
     disk::{FileError, lock},
-    error::{NameError, SetupError, refused, said},
+    error::{NameError, Result, SetupError, refused, said},
     install::{Request, Walls},
     map::entry,
     plan::Plan,
@@ -45,7 +45,8 @@ pub use {
 use clients::Client;
 use keyhole_core::{LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::visible;
-use recipe::Filled;
+use program::Program;
+use recipe::Recipe;
 use rules::{Places, odd_place};
 use settings::Settings;
 use std::{
@@ -58,20 +59,21 @@ use std::{
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
 
 /// Where the servers of own agents keep their tickets.
-pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let set = variable("XDG_STATE_HOME").map(PathBuf::from);
-    let state = set.filter(|set| set.is_absolute());
-    state
-        .unwrap_or_else(|| home.join(".local/state"))
-        .join("keyhole")
+    let set = set.filter(|set| set.is_absolute());
+    let state = set.unwrap_or_else(|| home.join(".local/state"));
+    state.join("keyhole")
 }
 
 /// Whether this runs as root for another user, by sudo or its like, whose home this is not.
 pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"]
-        .iter()
-        .any(|name| variable(name).is_some())
+    let names = ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"];
+    names.iter().any(|name| variable(name).is_some())
 }
+
+/// The environment.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// The user for whom setup works.
 pub struct User<'a> {
@@ -80,11 +82,9 @@ pub struct User<'a> {
     /// The map.
     pub map: LiveMap,
     /// The environment.
-    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
-    /// This program, as clients start it.
-    pub program: String,
-    /// Why they should not start it where it is.
-    pub caution: Option<String>,
+    pub variable: Variables<'a>,
+    /// This program.
+    pub program: Program,
 }
 
 impl User<'_> {
@@ -121,7 +121,7 @@ impl User<'_> {
     }
 
     /// The map, if it can be used. None if there is none.
-    pub fn map_now(&self) -> Result<Option<Arc<Map>>, SetupError> {
+    pub fn map_now(&self) -> Result<Option<Arc<Map>>> {
         match self.map.current() {
             Err(MapError::Missing(_)) => Ok(None),
             read => Ok(Some(read?)),
@@ -139,13 +139,12 @@ impl User<'_> {
             }
         }
         let path = (self.variable)("PATH").unwrap_or_default();
-        let filled = Filled::with(client, self, "", Some(""), (client.usual(), None)).ok();
+        let recipe = Recipe(self, client, (client.usual(), None));
+        let filled = recipe.with("", Some("")).unwrap_or_default();
         let is_here = |sign: &&str| {
             let command = |folder: PathBuf| folder.is_absolute() && folder.join(sign).is_file();
-            let unmoved = || self.home.join(sign.trim_start_matches("~/"));
-            let folder = filled.as_ref().map(|it| it.place(sign, &self.home));
             if sign.starts_with("~/") {
-                folder.unwrap_or_else(unmoved).is_dir()
+                filled.place(sign, &self.home).is_dir()
             } else {
                 std::env::split_paths(&path).any(command)
             }

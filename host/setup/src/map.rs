@@ -23,9 +23,8 @@ pub(crate) fn table(
     let bare = Some(name).filter(|name| !name.is_empty() && name.chars().all(is_bare));
     let name = bare.map_or_else(|| quoted(name), str::to_owned);
     let mut text = format!("[{kind}.{name}]\npath = {}\n", quoted(path));
-    if !agents.is_empty() {
-        text += &format!("agents = {}\n", json!(agents));
-    }
+    let agents = (!agents.is_empty()).then(|| format!("agents = {}\n", json!(agents)));
+    text.extend(agents);
     text.extend(max_bytes.map(|most| format!("max_bytes = {most}\n")));
     text + if withholds { "withhold = true\n" } else { "" }
 }

@@ -1,9 +1,12 @@
 //! What setup would change, file by file; what to say about it; and doing it.
 
 use crate::{
-    PLUGIN, SetupError,
+    FileError, PLUGIN, Result,
     disk::Found,
-    file::{repository, shown},
+    error::{by_hand, said},
+    file::{repository_above, shown},
+    json::{self, Change},
+    rules::without_links,
 };
 use keyhole_core::Target;
 use keyhole_walk::printable::{printable, printable_text};
@@ -14,7 +17,6 @@ use std::{
 
 #[derive(Debug)]
 struct Edit {
-    file: PathBuf,
     found: Found,
     /// None: it is taken away.
     new: Option<String>,
@@ -50,28 +52,30 @@ pub struct Plan {
 
 impl Plan {
     /// Adds a change of a file, which must be one that may be replaced.
-    pub(crate) fn edit(
-        &mut self,
-        file: &Path,
-        found: Found,
-        new: Option<String>,
-        shown: String,
-    ) -> Result<(), SetupError> {
-        found.may_change(file)?;
-        let file = file.to_owned();
-        self.edits.push(Edit {
-            file,
-            found,
-            new,
-            shown,
-        });
+    pub(crate) fn edit(&mut self, found: Found, new: Option<String>, shown: String) -> Result<()> {
+        if let Some(why) = found.why_not {
+            return Err(FileError::new(&found.named, why).into());
+        }
+        self.edits.push(Edit { found, new, shown });
         Ok(())
+    }
+
+    /// Changes Claude Code's settings, as far as that is needed.
+    pub(crate) fn change(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
+        let edited = json::edit(settings.text()?, changes);
+        let lines = || changes.iter().map(Change::by_hand).collect::<String>();
+        let (new, shown) = edited.map_err(|why| by_hand(&settings.named, why, &lines()))?;
+        if shown.is_empty() {
+            return Ok(());
+        }
+        self.edit(settings, Some(new), shown)
     }
 
     /// Files in a git repository are committed one day.
     pub(crate) fn warn_of_repositories(&mut self, own: &Path) {
-        let files = self.edits.iter().map(|edit| &*edit.file);
+        let files = self.edits.iter().map(|edit| &*edit.found.named);
         let files = files.filter(|file| *file != own).chain([own]);
+        let repository = |file: &Path| repository_above(&without_links(file));
         let found = files.filter_map(|file| Some((printable(file), repository(file)?)));
         let notes = found.map(|(place, repository)| {
             let repository = printable(&repository);
@@ -89,7 +93,7 @@ impl Plan {
     pub fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
         for edit in &self.edits {
-            let file = printable_text(&shown(&edit.file, home));
+            let file = printable_text(&shown(&edit.found.named, home));
             let what = match (edit.found.is_there(), &edit.new) {
                 (false, _) => " (new)",
                 (_, None) => " (removed)",
@@ -102,15 +106,14 @@ impl Plan {
 
     /// Writes it, file by file, and stops at the first that fails: the error names it, and says the
     /// whole plan.
-    pub fn write(&self, home: &Path) -> Result<(), SetupError> {
+    pub fn write(&self, home: &Path) -> Result<()> {
         for edit in &self.edits {
-            let done = edit.found.replace(edit.new.as_deref());
-            done.map_err(|why| {
+            if let Err(why) = edit.found.replace(edit.new.as_deref()) {
                 let plan = self.shown(home);
-                SetupError::Said(format!(
+                return said(format!(
                     "stopped, and nothing further is changed: {why}\n\nThe whole plan was:\n{plan}"
-                ))
-            })?;
+                ));
+            }
         }
         for folder in &self.folders {
             let _ = fs::remove_dir(folder);
@@ -122,10 +125,8 @@ impl Plan {
 /// Lines that go and come, for the user, at a place such as `permissions.deny`. Who only looks
 /// may be an agent, so no key is shown; the plugin's is none.
 pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
-    let mut text = String::new();
-    if !place.is_empty() {
-        text += &format!("  in {place}:\n");
-    }
+    let head = (!place.is_empty()).then(|| format!("  in {place}:\n"));
+    let mut text = head.unwrap_or_default();
     for (sign, side) in [('-', old), ('+', new)] {
         let lines = side.trim_start_matches(", ").lines();
         for line in lines.filter(|line| !line.trim().is_empty()) {

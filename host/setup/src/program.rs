@@ -37,10 +37,9 @@ impl Program {
             "Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."
         ));
         let text = text.ok_or("the path of this program holds a character that clients would replace or misread; install it in another place")?;
-        Ok(Self {
-            path: text.to_owned(),
-            caution: caution.or_else(|| replaceable(&path)),
-        })
+        let caution = caution.or_else(|| replaceable(&path));
+        let path = text.to_owned();
+        Ok(Self { path, caution })
     }
 }
 

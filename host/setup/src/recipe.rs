@@ -33,10 +33,8 @@ const OF_HOOKS: [&str; 2] = [
 impl Client {
     /// The name of a binding, and of its agent, if the user says none.
     pub fn usual(&self) -> &'static str {
-        match self.audience {
-            Audience::Client => BINDING,
-            _ => AGENT,
-        }
+        let is_shared = self.audience == Audience::Client;
+        if is_shared { BINDING } else { AGENT }
     }
 
     /// Whether it is Claude Code, whose settings setup edits.
@@ -74,26 +72,26 @@ fn is_agent(name: &str) -> bool {
 }
 
 /// The names of a binding and, if that is said, of its agent.
-pub type Names<'a> = (&'a str, Option<&'a str>);
+type Names<'a> = (&'a str, Option<&'a str>);
+
+/// What a client needs for a user, with these names.
+#[derive(Clone, Copy)]
+pub struct Recipe<'a>(pub &'a User<'a>, pub &'a Client, pub Names<'a>);
 
 /// Parts of an example, each with its replacement.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Filled(Vec<(String, String)>);
 
-impl Filled {
-    /// For these names, and for the folder of this file.
+impl Recipe<'_> {
+    /// The same in its examples, with the folder of this file.
     ///
     /// # Errors
     /// If the client does not take such a name, or its folder cannot be told.
-    pub fn new(
-        client: &Client,
-        user: &User<'_>,
-        names: Names<'_>,
-        file: Option<&File>,
-    ) -> Result<Self, NameError> {
+    pub fn filled(self, file: Option<&File>) -> Result<Filled, NameError> {
+        let user = self.0;
         let tickets = user.tickets();
         let tickets = plain(&tickets).filter(|text| !is_expanded(text));
-        let mut filled = Self::with(client, user, &user.program, tickets, names)?;
+        let mut filled = self.with(&user.program.path, tickets)?;
         filled.0.extend(file.map(|file| {
             let folder = root_of(&file.real, &user.home);
             let folder = folder.as_ref().unwrap_or(&file.written);
@@ -103,13 +101,8 @@ impl Filled {
     }
 
     /// The same, with another program and another folder, which a server and its guard share.
-    pub(crate) fn with(
-        client: &Client,
-        user: &User<'_>,
-        program: &str,
-        tickets: Option<&str>,
-        (bind, agent): Names<'_>,
-    ) -> Result<Self, NameError> {
+    pub(crate) fn with(self, program: &str, tickets: Option<&str>) -> Result<Filled, NameError> {
+        let Recipe(user, client, (bind, agent)) = self;
         let needs = |part: &Part| part.text.contains(TICKETS);
         if tickets.is_none() && client.parts.iter().any(needs) {
             return Err("the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread; set XDG_STATE_HOME to another".into());
@@ -155,9 +148,56 @@ impl Filled {
         put("scanner-catalog:", format!("{name}:"));
         put(BINDING, bind.to_owned());
         put(AGENT, of_agent.to_owned());
-        Ok(Self(places))
+        Ok(Filled(places))
     }
 
+    /// The client's hook for an agent of this name, and what else keeps this file from others.
+    ///
+    /// # Errors
+    /// If the client has none, or it cannot name this agent or map.
+    pub fn hook(self, for_file: Option<&File>) -> Result<Hook, NameError> {
+        let Recipe(user, client, (agent, _)) = self;
+        let (file, last) = client.hook.ok_or(
+            "only claude-code, codex and copilot-cli hand a file over by a hook; name one of them",
+        )?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
+        if agent == PLUGIN_NAME || client.agents.contains(&agent) {
+            return Err(TAKEN.into());
+        } else if !agent.bytes().all(is_plain) {
+            return Err("a hook takes agents' names of letters, digits, -, _ and : only".into());
+        }
+        let map = plain(&user.location().file)
+            .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
+        // It names the map, so that no variable of a project's settings can name another.
+        let (program, map) = (quoted_for_sh(&user.program.path), quoted_for_sh(map));
+        let command = format!("{program} inject --map {map}");
+        // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
+        let matcher = format!("^{agent}$");
+        let own = json!({ "type": "command", "command": command });
+        let mut group = json!({ "matcher": matcher, "hooks": [own] });
+        let mut whole = json!({});
+        if client.name == "copilot-cli" {
+            group = json!({ "matcher": matcher, "type": "command", "command": command });
+            whole["version"] = 1.into();
+        }
+        whole["hooks"] = json!({ "SubagentStart": [group] });
+        let mut texts = vec![format!(
+            "Put this into {file}, beside what you have there:\n\n```json\n{whole:#}\n```"
+        )];
+        texts.extend(OF_HOOKS.map(str::to_owned));
+        let is_beside = |part: &Part| part.to.is_none();
+        if client.parts.iter().any(is_beside) {
+            let filled = Recipe(user, client, (client.usual(), None)).filled(for_file)?;
+            texts.extend(filled.blocks(client, is_beside));
+            let by_hand = client.by_hand.iter().filter(|_| for_file.is_none());
+            texts.extend(by_hand.map(ToString::to_string));
+        }
+        let last = last.replace(AGENT, agent);
+        Ok(Hook { group, texts, last })
+    }
+}
+
+impl Filled {
     /// Fills in the text in one pass, so it never replaces a part of a replacement.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
@@ -224,53 +264,4 @@ pub fn by_hook(agent: &str) -> String {
     format!(
         "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
     )
-}
-
-/// The hook of `client` for this agent, and what else keeps this file from others.
-///
-/// # Errors
-/// If the client has none, or it cannot name this agent or map.
-pub fn hook(
-    client: &Client,
-    user: &User<'_>,
-    agent: &str,
-    for_file: Option<&File>,
-) -> Result<Hook, NameError> {
-    let (file, last) = client.hook.ok_or(
-        "only claude-code, codex and copilot-cli hand a file over by a hook; name one of them",
-    )?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
-    if agent == PLUGIN_NAME || client.agents.contains(&agent) {
-        return Err(TAKEN.into());
-    } else if !agent.bytes().all(is_plain) {
-        return Err("a hook takes agents' names of letters, digits, -, _ and : only".into());
-    }
-    let map = plain(&user.location().file)
-        .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
-    // It names the map, so that no variable of a project's settings can name another.
-    let (program, map) = (quoted_for_sh(&user.program), quoted_for_sh(map));
-    let command = format!("{program} inject --map {map}");
-    // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
-    let matcher = format!("^{agent}$");
-    let own = json!({ "type": "command", "command": command });
-    let mut group = json!({ "matcher": matcher, "hooks": [own] });
-    let mut whole = json!({});
-    if client.name == "copilot-cli" {
-        group = json!({ "matcher": matcher, "type": "command", "command": command });
-        whole["version"] = 1.into();
-    }
-    whole["hooks"] = json!({ "SubagentStart": [group] });
-    let mut texts = vec![format!(
-        "Put this into {file}, beside what you have there:\n\n```json\n{whole:#}\n```"
-    )];
-    texts.extend(OF_HOOKS.map(str::to_owned));
-    let is_beside = |part: &Part| part.to.is_none();
-    if client.parts.iter().any(is_beside) {
-        let filled = Filled::new(client, user, (client.usual(), None), for_file)?;
-        texts.extend(filled.blocks(client, is_beside));
-        let by_hand = client.by_hand.iter().filter(|_| for_file.is_none());
-        texts.extend(by_hand.map(ToString::to_string));
-    }
-    let last = last.replace(AGENT, agent);
-    Ok(Hook { group, texts, last })
 }

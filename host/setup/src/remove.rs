@@ -1,37 +1,35 @@
 //! What setup takes away: what it would write for this name, wherever that stands.
 
 use crate::{
-    EditError, FileError, PLUGIN, Plan, SetupError, User,
-    clients::{Client, Part, all},
+    EditError, FileError, PLUGIN, Plan, Result, User,
+    clients::{Part, all},
     disk::Found,
     error::refused,
     file::shown,
-    json::{self, Change, HOOKS, RULES},
+    json::{Change, HOOKS, RULES},
     map::{self, all_of, line_end},
-    own::{ours, own_blocks},
+    own::own_blocks,
     plan::lines_of,
-    recipe::{Filled, Names, own_hooks},
+    recipe::{Recipe, own_hooks},
     rules::{Denied, Places},
-    settings, state_folder,
+    settings,
 };
 use keyhole_core::Entry;
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 /// As whom `remove` knows the plugin's agent.
 pub(crate) const PLUGIN_NAME: &str = "plugin";
 
 /// The names that `remove` takes: those of bindings, of agents with a hook, and `plugin`.
-pub fn names(user: &User<'_>) -> Result<Vec<String>, SetupError> {
+pub fn names(user: &User<'_>) -> Result<Vec<String>> {
     let map = user.map_now()?;
     let all = map.iter().flat_map(|map| all_of(map));
     let own = all.filter(|(kind, named, _)| is_made(kind, named));
     let names = own.filter_map(|(kind, named, entry)| name_of(kind, named, entry));
-    let mut names: Vec<_> = names.map(str::to_owned).collect();
-    names.sort();
-    names.dedup();
-    Ok(names)
+    let names: BTreeSet<_> = names.map(str::to_owned).collect();
+    Ok(names.into_iter().collect())
 }
 
 /// The name by which `remove` takes this entry of the map.
@@ -67,14 +65,14 @@ impl Plan {
     ///
     /// # Errors
     /// If nothing is, or a file cannot be edited.
-    pub fn remove(user: &User<'_>, name: &str, with_rules: bool) -> Result<Self, SetupError> {
+    pub fn remove(user: &User<'_>, name: &str, with_rules: bool) -> Result<Self> {
         let mut plan = Self::default();
         let entries = plan.take_from_map(user, name)?;
         // Whose name is said has files of that name.
         let agent = entries.agent.as_deref().filter(|agent| *agent != name);
         for client in all() {
             for part in &client.parts {
-                plan.take_part(user, &client, part, (name, agent))?;
+                plan.take_part(Recipe(user, &client, (name, agent)), part)?;
             }
         }
         if let Err(why) = plan.take_from_settings(user, name, &entries, with_rules) {
@@ -96,7 +94,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries, SetupError> {
+    fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries> {
         let mut entries = Entries::default();
         if user.map_now()?.is_none() {
             return Ok(entries);
@@ -124,45 +122,33 @@ impl Plan {
             }
             entries.others.extend(file);
             if is_it {
-                self.todo.push(format!(
-                    "Line {} of the map, {}, is not as setup writes it. Take that entry away yourself.",
-                    entry.line,
-                    printable(place)
-                ));
+                let (line, shown) = (entry.line, printable(place));
+                self.todo.push(format!("Line {line} of the map, {shown}, is not as setup writes it. Take that entry away yourself."));
             }
         }
         if !gone.is_empty() {
             if !map.roots().is_empty() {
                 self.notes.push("The map's roots stay. Take the folder away from them yourself if nothing else needs it.".to_owned());
             }
-            self.edit(place, found, Some(new), lines_of("", &gone, ""))?;
+            self.edit(found, Some(new), lines_of("", &gone, ""))?;
         }
         Ok(entries)
     }
 
     /// Takes a client's file away that setup made; or of an agent's file that somebody changed
     /// since, the lines of our server and hook.
-    fn take_part(
-        &mut self,
-        user: &User<'_>,
-        client: &Client,
-        part: &Part,
-        names: Names<'_>,
-    ) -> Result<(), SetupError> {
-        let filled = Filled::with(client, user, "", Some(""), names).ok();
-        let path = part.to.zip(filled);
-        let path = path.map(|(to, filled)| filled.place(to, &user.home));
-        let Some(path) = path.filter(|path| path.is_file()) else {
-            return Ok(());
-        };
-        let Ok(found) = Found::at(&path) else {
+    fn take_part(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
+        let Recipe(User { home, .. }, _, (name, _)) = recipe;
+        let place = part.to.zip(recipe.with("", Some("")).ok());
+        let found = place.and_then(|(to, filled)| Found::at(&filled.place(to, home)).ok());
+        let Some(found) = found.filter(Found::is_there) else {
             return Ok(());
         };
         let text = found.text().unwrap_or_default().to_owned();
-        let Some(whole) = ours(user, client, part, names, &text) else {
+        let Some(whole) = recipe.ours(part, &text) else {
             return Ok(());
         };
-        let shown = shown(&path, &user.home);
+        let shown = shown(&found.named, home);
         let (mut rest, mut gone) = (text.clone(), String::new());
         for block in own_blocks(&whole, line_end(&text)) {
             // What somebody added below belongs to it.
@@ -175,24 +161,22 @@ impl Plan {
         }
         let is_edited = text != whole;
         let is_whole = gone.is_empty() || !shown.ends_with(".md");
-        if is_edited && is_whole || path.is_symlink() {
-            if text.contains(names.0) && text.contains("load_context") || text.contains("--bind") {
+        if is_edited && is_whole || found.named.is_symlink() {
+            if text.contains(name) && text.contains("load_context") || text.contains("--bind") {
                 self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
             }
             return Ok(());
         }
         if !is_edited {
-            return self.edit(&path, found, None, lines_of("", &text, ""));
+            return self.edit(found, None, lines_of("", &text, ""));
         }
         self.notes.push(format!(
             "{shown} was changed since setup wrote it: only these lines of it go."
         ));
-        if rest.contains("\"--bind\"") {
-            self.todo.push(format!(
-                "Look whether {shown} still starts a server of Keyhole."
-            ));
-        }
-        self.edit(&path, found, Some(rest), lines_of("", &gone, ""))
+        let has_server = rest.contains("\"--bind\"");
+        let look = format!("Look whether {shown} still starts a server of Keyhole.");
+        self.todo.extend(has_server.then_some(look));
+        self.edit(found, Some(rest), lines_of("", &gone, ""))
     }
 
     /// Takes a hook out of Claude Code's settings; and the rules, if nothing needs them.
@@ -202,13 +186,14 @@ impl Plan {
         name: &str,
         Entries { files, others, .. }: &Entries,
         with_rules: bool,
-    ) -> Result<(), SetupError> {
+    ) -> Result<()> {
         let places = user.places()?;
         let file = places.settings();
         let found = Found::at(&file)?;
         let value = settings::json(found.text()?);
         let value = value.map_err(|_| FileError::new(&file, EditError::Syntax("JSON")))?;
-        if others.is_empty() && value["sandbox"]["enabled"] == true {
+        let is_last = others.is_empty();
+        if is_last && value["sandbox"]["enabled"] == true {
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));
         }
         let old = own_hooks(&value, name);
@@ -221,18 +206,13 @@ impl Plan {
         if hooks.into_iter().flatten().any(is_odd) {
             self.todo.push(format!("A hook for {name} in hooks.SubagentStart of {} is not as setup writes it. Take it away yourself.", printable(&file)));
         }
-        let state = state_folder(&user.home, user.variable);
         let none = Denied::default();
-        let all = |files: &[PathBuf]| places.missing(&none, files, Some(&state)).0;
-        let needed = if others.is_empty() {
-            Vec::new()
-        } else {
-            all(others)
-        };
+        let all = |files: &[PathBuf]| places.missing(&none, files, true).0;
+        let needed = if is_last { Vec::new() } else { all(others) };
         let (wanted, there) = (all(files), Denied::of([&value]).0);
         let is_free = |rule: &String| wanted.contains(rule) && !needed.contains(rule);
         let mut rules: Vec<_> = there.into_iter().filter(is_free).collect();
-        let of_transcripts = places.missing(&none, &[], None).0;
+        let of_transcripts = places.missing(&none, &[], false).0;
         let is_kept = |rule: &String| of_transcripts.contains(rule) && !rule.contains("keyhole");
         if rules.iter().any(is_kept) && self.has_kept_transcripts(&places) {
             rules.retain(|rule| !is_kept(rule));
@@ -243,16 +223,11 @@ impl Plan {
         let rules = rules.into_iter().map(Value::from).collect();
         let rules = Change::new(RULES, rules, json!([]));
         let mut changes = vec![Change::new(HOOKS, old, json!([]))];
-        if !rules.is_empty() {
+        if !rules.goes.is_empty() {
             self.rules = rules.shown();
             changes.extend(with_rules.then_some(rules));
         }
-        let taken = json::edit(found.text()?, &changes);
-        let (new, shown) = taken.map_err(|why| FileError::new(&file, why))?;
-        if shown.is_empty() {
-            return Ok(());
-        }
-        self.edit(&file, found, Some(new), shown)
+        self.change(found, &changes)
     }
 
     /// Whether conversations of agents are still there, with what they read: then their rules

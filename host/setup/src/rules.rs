@@ -3,13 +3,13 @@
 
 mod denied;
 
-use crate::NameError;
+use crate::{NameError, Variables, state_folder};
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
 use std::{
     collections::HashSet,
     env::consts::OS,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs,
     hash::Hash,
     path::{Component, Path, PathBuf},
@@ -59,6 +59,7 @@ pub struct Places {
     pub claude: PathBuf,
     /// The same, for people.
     pub shown: String,
+    tickets: PathBuf,
     /// Folders, each with what follows it in its rule.
     kept: Vec<(PathBuf, &'static str)>,
 }
@@ -72,10 +73,8 @@ pub(crate) fn is_set(name: &str, value: &OsStr) -> bool {
 impl Places {
     /// # Errors
     /// If a variable names a place that no rule can name, or none at all.
-    pub fn find(
-        home: &Path,
-        variable: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Self, NameError> {
+    pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, NameError> {
+        let tickets = normal(&state_folder(home, variable));
         let set = |name: &str| {
             let set = variable(name).filter(|set| is_set(name, set));
             let path = set.map(|set| normal(Path::new(&set)));
@@ -100,6 +99,7 @@ impl Places {
             home: home.to_owned(),
             claude,
             shown,
+            tickets,
             kept: without_doubles(kept),
         })
     }
@@ -109,36 +109,25 @@ impl Places {
         self.claude.join("settings.json")
     }
 
-    /// Whether the client is here.
-    pub fn are_there(&self) -> bool {
-        self.claude.is_dir()
-    }
-
     /// All rules that keep these files, and what the client keeps of their agents, from the main
     /// conversation, less those that `denied` has: for transcripts, for what tasks print, for
-    /// each file and its folder, for the folder of tickets, and for our own programs. Also the
-    /// files and folders that no rule can name.
-    pub fn missing(
-        &self,
-        denied: &Denied,
-        files: &[PathBuf],
-        tickets: Option<&Path>,
-    ) -> (Vec<String>, Vec<PathBuf>) {
-        let (mut rules, mut unnamed) = (Vec::new(), Vec::new());
+    /// each file and its folder, for the folder of tickets if a file is `served` to an agent by a
+    /// server of its own, and for our own programs. And whether no rule can name one of the files
+    /// or folders.
+    pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> (Vec<String>, bool) {
+        let (mut rules, mut is_unnamed) = (Vec::new(), false);
         let mut wanted = self.kept.clone();
         for file in files.iter().flat_map(|file| both(file)) {
-            let is_named = self.rule(&file, "").is_some();
-            let folder = file
-                .parent()
-                .filter(|_| is_named && is_alone(&file, &self.home));
+            let has_folder = self.rule(&file, "").is_some() && is_alone(&file, &self.home);
+            let folder = file.parent().filter(|_| has_folder);
             wanted.extend(folder.map(|folder| (folder.to_owned(), "/**")));
             wanted.push((file, ""));
         }
-        let tickets = tickets.into_iter().flat_map(|folder| both(&normal(folder)));
-        wanted.extend(tickets.map(|folder| (folder, "/**")));
+        let tickets = both(&self.tickets).map(|folder| (folder, "/**"));
+        wanted.extend(tickets.into_iter().filter(|_| served));
         for (path, tail) in without_doubles(wanted) {
             let Some(all) = self.rule(&path, wide(tail)) else {
-                unnamed.extend((!denied.has(&path, &self.home)).then_some(path));
+                is_unnamed |= !denied.has(&path, &self.home);
                 continue;
             };
             if denied.covers(&all, &self.home) {
@@ -156,7 +145,7 @@ impl Places {
             rules.extend(PROGRAMS.map(|program| format!("Bash({program} {command}*)")));
         }
         rules.retain(|rule| !denied.covers(rule, &self.home));
-        (without_doubles(rules), unnamed)
+        (without_doubles(rules), is_unnamed)
     }
 
     /// The rules that deny all that the client keeps, as far as `denied` has no such rule. An

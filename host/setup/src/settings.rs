@@ -2,13 +2,12 @@
 //! in them switches our agents or rules off.
 
 use crate::{
-    NameError,
+    NameError, Variables,
     rules::{Denied, Places},
 };
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 use std::{
-    ffi::OsString,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -74,11 +73,7 @@ pub struct Settings {
 impl Settings {
     /// Reads the user's and the administrator's settings, and in `here`, if it is given, what the
     /// project's switch off.
-    pub fn read(
-        home: &Path,
-        variable: impl Fn(&str) -> Option<OsString>,
-        here: Option<&Path>,
-    ) -> Self {
+    pub fn read(home: &Path, variable: Variables<'_>, here: Option<&Path>) -> Self {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
 
@@ -148,21 +143,18 @@ impl Settings {
             let mut cell = || cells.next().unwrap_or_default();
             let (pointer, when, ways) = (cell(), cell(), cell());
             let all = self.managed.iter();
-            let mut values = all.filter_map(|one| one.pointer(pointer)).peekable();
+            let values: Vec<_> = all.filter_map(|one| one.pointer(pointer)).collect();
+            let mut listed = values.iter().filter_map(|all| all.as_array()).flatten();
             let is_ours = |entry: &Value| {
-                let name = entry["serverName"].as_str();
-                name.is_some_and(|name| servers.contains(&name))
-                    || entry.to_string().contains("keyhole")
-            };
-            let has = |list: &Value, is: &dyn Fn(&Value) -> bool| {
-                list.as_array().is_some_and(|list| list.iter().any(is))
+                let name = entry["serverName"].as_str().unwrap_or_default();
+                servers.contains(&name) || entry.to_string().contains("keyhole")
             };
             let counts = match when {
-                "without" => values.peek().is_some() && !values.any(|all| has(all, &is_ours)),
-                "true" => values.any(|value| *value == true),
+                "without" => !values.is_empty() && !listed.any(is_ours),
+                "true" => values.iter().any(|value| **value == true),
                 // All that can be listed, if it is true: then the row on hooks says it.
-                "hooks" if values.peek().is_some_and(|all| **all == true) => true,
-                one => values.any(|all| has(all, &|it| it == one)),
+                "hooks" if values.first().is_some_and(|all| **all == true) => true,
+                one => listed.any(|it| it == one),
             };
             if counts {
                 let key = pointer.rsplit('/').next().unwrap_or_default();
@@ -170,9 +162,8 @@ impl Settings {
                 faults.push(Fault::of(ways, text));
             }
         }
-        if !self.managed.is_empty() {
-            faults.push(Fault::of("-", UNREAD.to_owned()));
-        }
+        let unread = Fault::of("-", UNREAD.to_owned());
+        faults.extend((!self.managed.is_empty()).then_some(unread));
         faults
     }
 }
@@ -187,13 +178,7 @@ impl Fault {
 
 /// The settings, if the client loads the file.
 fn loaded(file: &Path, shown: &str) -> Result<Value, Fault> {
-    let checked = parsed(file).and_then(|value| match odd(&value) {
-        None => Ok(value),
-        Some((key, words)) => Err(format!(
-            "has a wrong value: {} must be {words}",
-            printable_text(&key)
-        )),
-    });
+    let checked = parsed(file).and_then(|value| odd(&value).map_or(Ok(value), Err));
     checked.map_err(|why| {
         let is_of_hooks = why.contains(": hooks");
         let some = if is_of_hooks { " (in some versions)" } else { "" };
@@ -252,9 +237,6 @@ fn parsed(file: &Path) -> Result<Value, String> {
         read => read.map_err(|error| format!("cannot be read ({error})"))?,
     };
     let text = decoded(&bytes).ok_or("is not JSON: it is neither UTF-8 nor UTF-16")?;
-    if text.trim().is_empty() {
-        return Ok(Value::Null);
-    }
     json(&text).map_err(|error| format!("is not JSON (line {})", error.line()))
 }
 
@@ -285,17 +267,18 @@ fn decoded(bytes: &[u8]) -> Option<String> {
 }
 
 /// The first value for which the client would not load the file, and what it must be.
-fn odd(settings: &Value) -> Option<(String, &'static str)> {
+fn odd(settings: &Value) -> Option<String> {
     if !settings.is_object() && !settings.is_null() {
-        return Some(("the file".to_owned(), "an object"));
+        return Some("has a wrong value: the file must be an object".to_owned());
     }
     SHAPES.lines().find_map(|row| {
         let (wanted, paths) = row.split_once(": ")?;
         paths.split(' ').find_map(|path| {
             let path: Vec<_> = path.split('.').collect();
             let key = odd_at(settings, &path, wanted)?;
+            let key = printable_text(key.trim_start_matches('.'));
             let words = wanted.split('|').next()?;
-            Some((key.trim_start_matches('.').to_owned(), words))
+            Some(format!("has a wrong value: {key} must be {words}"))
         })
     })
 }

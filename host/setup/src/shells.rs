@@ -2,6 +2,7 @@
 //! holds, and what takes it down. What was seen of it stands in docs/shells.md.
 
 use crate::{
+    Request,
     json::{Change, RULES},
     rules::{Denied, Places, both, normal},
     settings::{MANAGED, Settings},
@@ -9,7 +10,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::{
     env::split_paths,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs,
     io::Write as _,
     path::{Path, PathBuf},
@@ -60,12 +61,8 @@ pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let filter = [
-        &FILTER.0.to_ne_bytes()[..],
-        &[0; 2],
-        &FILTER.1.to_ne_bytes(),
-    ]
-    .concat();
+    let (code, value) = (FILTER.0.to_ne_bytes(), FILTER.1.to_ne_bytes());
+    let filter = [&code[..], &[0; 2], &value].concat();
     let ended = trial.and_then(|mut trial| {
         // If it ends before it reads this, that counts.
         let _ = trial.stdin.take().map(|mut pipe| pipe.write_all(&filter));
@@ -122,25 +119,22 @@ impl Shells {
         });
         let has = |key: &str, wanted| {
             let pointer = format!("/sandbox/{key}");
-            managed
-                .iter()
-                .any(|one| one.pointer(&pointer) == Some(&json!(wanted)))
+            let mut values = managed.iter().map(|one| one.pointer(&pointer));
+            values.any(|value| value == Some(&json!(wanted)))
         };
-        let rules = places.missing(&Denied::of(managed), files, None).0;
+        let sets = |name| managed.iter().any(|one| one["env"][name].is_string());
+        let rules = places.missing(&Denied::of(managed), files, false).0;
         let are_managed = SWITCHES.iter().all(|(key, wanted)| has(key, *wanted))
             && has("filesystem/allowManagedReadPathsOnly", true)
-            && OUTSIDE
-                .split(' ')
-                .all(|name| managed.iter().any(|one| one["env"][name].is_string()))
+            && OUTSIDE.split(' ').all(sets)
             && !rules.iter().any(|rule| rule.starts_with("Read("));
-        let managed = managed
-            .iter()
-            .map(|one| ("the administrator's settings", home, one));
+        let whose = "the administrator's settings";
+        let managed = managed.iter().map(|one| (whose, home, one));
         let projects = settings.projects.iter();
         let projects = projects.map(|(shown, here, value)| (&**shown, &**here, value));
         let others = projects.chain([(&*shown, home, &settings.value)]);
         let all = managed.chain(others.filter(|_| !are_managed));
-        let weak = all.filter_map(|(shown, here, one)| weakening(one, shown, (home, here), files));
+        let weak = all.filter_map(|of| weakening(of, home, files));
         let weak = weak.collect::<Vec<_>>().join("; ");
         Some(Self {
             are_managed,
@@ -165,24 +159,15 @@ impl Shells {
 
 /// What in these settings lets a shell past the sandbox, to one of the files. Beside rules for a
 /// file and its folder, only what names the file itself does.
-fn weakening(
-    settings: &Value,
-    shown: &str,
-    (home, here): (&Path, &Path),
-    files: &[PathBuf],
-) -> Option<String> {
+fn weakening(of: (&str, &Path, &Value), home: &Path, files: &[PathBuf]) -> Option<String> {
+    let (shown, here, settings) = of;
     let sandbox = &settings["sandbox"];
-    let is_other = |key: &str, wanted: bool| sandbox.get(key).is_some_and(|it| *it != wanted);
-    let switches = SWITCHES
-        .iter()
-        .filter(|(key, wanted)| is_other(key, *wanted));
+    let is_other = |(key, wanted): &&(&str, bool)| sandbox.get(key).is_some_and(|it| it != wanted);
+    let switches = SWITCHES.iter().filter(is_other);
     let mut keys: Vec<_> = switches.map(|(key, _)| *key).collect();
     let excluded = sandbox["excludedCommands"].as_array();
-    keys.extend(
-        excluded
-            .filter(|all| !all.is_empty())
-            .map(|_| "excludedCommands"),
-    );
+    let excludes = excluded.is_some_and(|all| !all.is_empty());
+    keys.extend(excludes.then_some("excludedCommands"));
     let filesystem = &sandbox["filesystem"];
     keys.extend((filesystem["disabled"] == true).then_some("filesystem.disabled"));
     let names_a_file = |entry: &Value| {
@@ -191,15 +176,14 @@ fn weakening(
             Some(rest) => home.join(rest.trim_start_matches('/')),
             None => here.join(text.replacen("//", "/", 1)),
         };
-        let forms = both(&normal(&path)).map(|form| form.display().to_string());
+        let forms = both(&normal(&path)).map(|form| format!("Read(/{})", form.display()));
         let mut files = files.iter().flat_map(|file| both(file));
         files.any(|file| {
             // `**` stands for any number of folders.
             let rules = (0..file.iter().count()).flat_map(|depth| {
                 let between = format!("/{}", "*/".repeat(depth));
-                let read =
-                    move |form: &String| format!("Read(/{})", form.replace("/**/", &between));
-                forms.iter().map(read)
+                let forms = forms.iter();
+                forms.map(move |form| form.replace("/**/", &between))
             });
             Denied(rules.collect()).names(&file, home)
         })
@@ -234,12 +218,8 @@ fn platform() -> &'static str {
 }
 
 /// The stronger form, for the machine's settings: what to do with these lines, and the lines.
-pub(crate) fn for_the_machine(
-    places: &Places,
-    files: &[PathBuf],
-    variable: &dyn Fn(&str) -> Option<OsString>,
-) -> String {
-    let mut rules = places.missing(&Denied::default(), files, None).0;
+pub(crate) fn for_the_machine(places: &Places, request: &Request<'_>) -> String {
+    let mut rules = places.missing(&Denied::default(), request.files(), false).0;
     rules.retain(|rule| rule.starts_with("Read("));
     let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
     for Change { at, comes, .. } in self::settings(places) {
@@ -247,7 +227,7 @@ pub(crate) fn for_the_machine(
     }
     all["permissions"]["deny"] = json!(rules);
     for name in OUTSIDE.split(' ') {
-        let value = variable(name).unwrap_or_default();
+        let value = (request.user.variable)(name).unwrap_or_default();
         all["env"][name] = json!(value.to_string_lossy());
     }
     format!(

@@ -3,7 +3,8 @@
 use crate::{
     User,
     clients::{Audience, rows},
-    recipe::Filled,
+    program::Program,
+    recipe::Recipe,
 };
 use keyhole_core::{LiveMap, Location};
 use std::path::Path;
@@ -15,8 +16,10 @@ fn user(program: &str) -> User<'static> {
         home: "/h".into(),
         map: LiveMap::new(map.unwrap()),
         variable: &|_| None,
-        program: program.to_owned(),
-        caution: None,
+        program: Program {
+            path: program.to_owned(),
+            caution: None,
+        },
     }
 }
 
@@ -44,7 +47,7 @@ fn a_new_client_is_a_row_and_an_example() {
     assert_eq!(client.max_bytes, Some(4096));
     assert_eq!(client.here, ["new", "~/.new"]);
     let user = user("/b/key hole");
-    let filled = Filled::new(&client, &user, ("mine", None), None).unwrap();
+    let filled = Recipe(&user, &client, ("mine", None)).filled(None).unwrap();
     let text = "{ \"/b/key hole\": [\"serve\", \"--bind\", \"mine\"] }\n";
     let block = format!("Put this into ~/.new/mine.json:\n\n```json\n{text}```");
     assert_eq!(filled.blocks(&client, |_| true), [block]);

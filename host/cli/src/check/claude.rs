@@ -12,11 +12,9 @@ use keyhole_core::{
 };
 use keyhole_setup::{
     PLUGIN,
-    agents::{InjectHook, OwnAgent, own_agents},
-    rules::Places,
+    agents::{InjectHook, OwnAgent, is_gone, own_agents},
     settings::{Fault, Settings, Way},
     shells::Shells,
-    state_folder,
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
@@ -49,7 +47,7 @@ pub(super) struct Client<'a> {
 impl<'a> Client<'a> {
     pub(super) fn here(location: &'a Location) -> Option<Self> {
         let here = env::current_dir().ok();
-        let settings = Settings::read(location.home()?, |name| env::var_os(name), here.as_deref());
+        let settings = Settings::read(location.home()?, &|name| env::var_os(name), here.as_deref());
         let users = settings.places.as_ref().ok();
         let users = users.map(|places| (&*places.shown, places.claude.clone()));
         let project = here.map(|here| (".claude", here.join(".claude")));
@@ -102,7 +100,7 @@ impl<'a> Client<'a> {
             Some(format!("{} starts {why}", shown(file)))
         });
         let hooks = self.hooks.iter().filter_map(|hook| {
-            let why = if hook.is_gone() {
+            let why = if is_gone(&hook.program) {
                 format!("it starts {}, where nothing is", printable(&hook.program))
             } else if !hook.map.exists() {
                 "it names a map that is not there".to_owned()
@@ -137,10 +135,8 @@ impl<'a> Client<'a> {
         is_private: bool,
     ) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let tickets = state_folder(self.location.home()?, |name| env::var_os(name));
-        let tickets = has_tickets.then_some(&*tickets);
-        let (all, unnamed) = places.missing(&denied, files, tickets);
-        let (others, _) = places.missing(&denied, &[], tickets);
+        let (all, is_unnamed) = places.missing(&denied, files, has_tickets);
+        let (others, _) = places.missing(&denied, &[], has_tickets);
         let secrets = Secrets::of(map);
         let is_shown = |rule: &String| others.contains(rule) || is_private && !secrets.are_in(rule);
         let (mut missing, hidden): (Vec<_>, Vec<_>) = all.into_iter().partition(is_shown);
@@ -148,7 +144,7 @@ impl<'a> Client<'a> {
         for (is_there, words) in [
             (!hidden.iter().all(is_folder), ANY_FILE),
             (hidden.iter().any(is_folder), ANY_FOLDER),
-            (!unnamed.is_empty(), UNNAMED),
+            (is_unnamed, UNNAMED),
         ] {
             missing.extend(is_there.then(|| words.to_owned()));
         }
@@ -179,7 +175,7 @@ impl<'a> Client<'a> {
         let is_plugins = |(key, entry): &(&Key, &Entry)| {
             key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents.is_some()
         };
-        let is_here = places.is_none_or(Places::are_there);
+        let is_here = places.is_none_or(|places| places.claude.is_dir());
         let (files, has_tickets) = map.map_or_else(Default::default, |map| self.files(map));
         let needs_rules = is_plugin || is_here && !files.is_empty();
         let of = map.filter(|_| needs_rules);

@@ -96,8 +96,8 @@ pub(super) fn install(
     }
     let key = fresh()?;
     let planned = |walls| {
-        let mut plan = Plan::install(user, &request, &key, walls)?;
-        plan.notes.extend(user.caution.clone());
+        let mut plan = Plan::install(&request, &key, walls)?;
+        plan.notes.extend(user.program.caution.clone());
         Ok(plan)
     };
     let mut plan = planned(WALLS)?;
@@ -214,12 +214,12 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError
     })
 }
 
-fn ask_rest(
-    user: &User<'_>,
+fn ask_rest<'a>(
+    user: &'a User<'a>,
     client: Client,
     wish: &Arguments,
     screen: &mut Screen,
-) -> Result<Request, SetupError> {
+) -> Result<Request<'a>, SetupError> {
     let not_this = |why: &dyn Display| format!("Not this one: {why}.");
     let typed = wish.file.as_deref();
     let file = if let Some(file) = typed.or((!screen.is_asked()).then_some(NEW)) {
@@ -237,6 +237,7 @@ fn ask_rest(
         })?
     };
     let mut request = Request {
+        user,
         name: wish.name().unwrap_or(client.name).to_owned(),
         agent: wish.agent().map(str::to_owned),
         is_hook: wish.inject.is_some(),
@@ -259,7 +260,7 @@ fn ask_rest(
         let takes = request.client.takes(&parsed);
         takes.map_err(|why| not_this(&why))?;
         name.clone_into(&mut request.name);
-        if Plan::is_taken(user, &request) {
+        if Plan::is_taken(&request) {
             return Err(not_this(&"another file has this name already"));
         }
         Ok(())

@@ -19,7 +19,7 @@ use keyhole_setup::{
     names,
     paste::bare,
     program::Program,
-    recipe::{Filled, by_hook, hook},
+    recipe::{Recipe, by_hook},
     said,
 };
 use std::{
@@ -101,7 +101,8 @@ struct Wanted {
 
 fn client(name: &str) -> Result<Box<Client>, String> {
     let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
-    let client = clients::named(name).map(Box::new);
+    let client = clients::all().find(|client| client.name == name);
+    let client = client.map(Box::new);
     client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
 }
 
@@ -134,8 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         home: home.to_owned(),
         map: LiveMap::new(location),
         variable: &variable,
-        program: program.path,
-        caution: program.caution,
+        program,
     };
     let is_named = arguments.name().is_some() || arguments.agent().is_some();
     let client = arguments.client.as_deref().cloned();
@@ -223,19 +223,20 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
     let word = agent.map(|agent| bare(agent).unwrap_or("NAME"));
     let count = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
     let most = client.max_bytes.map(|most| format!(" --max-bytes {most}"));
-    let mut said: Vec<_> = user.caution.iter().cloned().collect();
+    let mut said: Vec<_> = user.program.caution.iter().cloned().collect();
     said.push(format!(
         "To have it written, add --file, in a terminal: keyhole setup {} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{}",
         client.name,
         most.unwrap_or_default()
     ));
+    let recipe = Recipe(user, client, (name, agent));
     let who = if is_hook {
-        let hook = hook(client, user, name, None)?;
+        let hook = recipe.hook(None)?;
         said.extend(hook.texts);
         said.push(hook.last);
         by_hook(name)
     } else {
-        let filled = Filled::new(client, user, (name, agent), None)?;
+        let filled = recipe.filled(None)?;
         if is_usual {
             said.push(format!(
                 "The name {name} is an example; --bind takes another."

@@ -13,7 +13,7 @@ fn home(settings: impl AsRef<[u8]>) -> tempfile::TempDir {
 fn read(home: &tempfile::TempDir) -> Settings {
     let (home, project) = (home.path(), home.path().join("p"));
     Settings::of(
-        Places::find(home, |_| None),
+        Places::find(home, &|_| None),
         Some(&project),
         &home.join("etc"),
     )
@@ -69,7 +69,7 @@ fn rules_of_an_administrator_count_and_alone_if_they_say_so() {
         let settings = read(&home);
         let files = ["a.md", "b.md"].map(|name| home.path().join(name));
         let places = settings.places.as_ref().unwrap();
-        let (mut rules, _) = places.missing(&settings.denied(), &files, None);
+        let (mut rules, _) = places.missing(&settings.denied(), &files, false);
         rules.retain(|rule| rule.contains(".md"));
         rules
     };
