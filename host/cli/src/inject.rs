@@ -7,7 +7,7 @@
 
 use crate::{
     guard::{HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer},
-    start::{Behind, lacks, start},
+    start::{lacks, start},
     streams::say,
 };
 use keyhole_core::{
@@ -66,7 +66,7 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
         say(&why);
         Refusal::MapMissing
     })?);
-    let started = start(&map, Behind::Process(None), || Ok(((), 1)));
+    let started = start(&map, None, || ((), 1));
     let (started, ()) = started.map_err(|why| {
         say(&why.to_string());
         why.0

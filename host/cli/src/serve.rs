@@ -3,7 +3,7 @@
 use crate::{
     arguments::Serve,
     resources::STREAM_THREADS,
-    start::{Behind, lacks, start},
+    start::{lacks, start},
     streams::{OnThread, say},
 };
 use keyhole_core::{BindingName, Caller, Loader, Map, MapError, Refusal, limits::Limits};
@@ -45,15 +45,11 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     };
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
-    let (started, (stdin, stdout)) = start(&live, Behind::Process(tickets), || {
-        let (stdin, stdout, threads): (Reader, Writer, _) = match pipes() {
-            Some((stdin, stdout)) => (stdin, stdout, 1),
-            None => {
-                let [stdin, stdout] = <[OnThread; 2]>::default();
-                (Box::new(stdin), Box::new(stdout), 1 + STREAM_THREADS)
-            }
-        };
-        Ok(((stdin, stdout), threads))
+    let (started, (stdin, stdout)) = start(&live, tickets, || {
+        pipes().map(|pipes| (pipes, 1)).unwrap_or_else(|| {
+            let [stdin, stdout] = <[OnThread; 2]>::default();
+            ((Box::new(stdin), Box::new(stdout)), 1 + STREAM_THREADS)
+        })
     })?;
     let (map, status) = (started.map, started.status);
     // Not before: a start that hangs must end as any program does.
@@ -99,15 +95,17 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     Ok(started.runtime.block_on(session)?)
 }
 
-type Reader = Box<dyn AsyncRead + Send + Unpin>;
-type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+type Streams = (
+    Box<dyn AsyncRead + Send + Unpin>,
+    Box<dyn AsyncWrite + Send + Unpin>,
+);
 
 /// The streams of the session if both are pipes, on Linux. They are opened again, so that no thread
 /// is needed for them, and the client's own are left as they are. The one to the client becomes
 /// larger: a document of 1 MiB then needs a few turns instead of sixteen. With more, beyond what
 /// all pipes of a user may hold (64 MiB by default), new pipes of any program would be tiny.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
-fn pipes() -> Option<(Reader, Writer)> {
+fn pipes() -> Option<Streams> {
     let options = tokio::net::unix::pipe::OpenOptions::new();
     let from = options.open_receiver("/proc/self/fd/0").ok()?;
     let to = options.open_sender("/proc/self/fd/1").ok()?;

@@ -4,7 +4,7 @@
 //!    right that goes. No client's byte is read.
 //! 2. **Restrict.** The process gives up its rights while it has one thread. The map is read in
 //!    the middle of it, because its roots say how far the wall goes. `check` restricts only the
-//!    threads that load files: see [`Behind`].
+//!    threads that load files.
 //! 3. **Serve.** The caller says what does not stand, and reads what somebody else wrote.
 //!
 //! A map or a root on a file system that hangs delays the start until it answers.
@@ -39,13 +39,12 @@ pub(crate) struct StartError(pub(crate) Refusal, String);
 
 impl StartError {
     fn new(code: Refusal, why: &dyn Display) -> Self {
+        if code != Refusal::OutOfResources {
+            return Self(code, why.to_string());
+        }
         let few = "too few file descriptors, threads or memory";
         let raise = "raise the limits (ulimit -n, -u and -v)";
-        let said = match code {
-            Refusal::OutOfResources => format!("{few} ({why}); {raise}"),
-            _ => why.to_string(),
-        };
-        Self(code, said)
+        Self(code, format!("{few} ({why}); {raise}"))
     }
 }
 
@@ -58,13 +57,10 @@ impl From<WalkError> for StartError {
 
 impl From<io::Error> for StartError {
     fn from(error: io::Error) -> Self {
-        let code = match error.kind() {
-            // The system returns `EAGAIN` when it has no thread for us.
-            io::ErrorKind::WouldBlock => Refusal::OutOfResources,
-            _ if is_exhaustion(&error) => Refusal::OutOfResources,
-            _ => Refusal::Internal,
-        };
-        Self::new(code, &error)
+        // The system returns `EAGAIN` when it has no thread for us.
+        let is_short = error.kind() == io::ErrorKind::WouldBlock || is_exhaustion(&error);
+        let code = is_short.then_some(Refusal::OutOfResources);
+        Self::new(code.unwrap_or(Refusal::Internal), &error)
     }
 }
 
@@ -85,14 +81,6 @@ impl From<WallError> for StartError {
 
 pub(crate) type Outcome = Result<Arc<Map>, MapError>;
 
-#[derive(Clone, Copy)]
-pub(crate) enum Behind<'a> {
-    /// The whole process, which may take these tickets.
-    Process(Option<&'a Tickets>),
-    /// Only the threads that load files: `check` itself also reads others.
-    Loading,
-}
-
 pub(crate) struct Started {
     /// The map as it was at the start, or why it cannot be used.
     pub(crate) map: Outcome,
@@ -102,57 +90,20 @@ pub(crate) struct Started {
     pub(crate) runtime: ManuallyDrop<Runtime>,
 }
 
-/// Loads, and restricts. `open` opens what the caller needs besides, and says how many threads
-/// there must be from the start. An unusable map is no error.
+/// Loads, and restricts the process, which may take these tickets. `open` opens what the caller
+/// needs besides, and says how many threads there must be from the start. An unusable map is no
+/// error.
 pub(crate) fn start<S>(
     live: &LiveMap,
-    behind: Behind<'_>,
-    open: impl FnOnce() -> io::Result<(S, usize)>,
+    tickets: Option<&Tickets>,
+    open: impl FnOnce() -> (S, usize),
 ) -> Result<(Started, S), StartError> {
     let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits)?;
-    let reach = Arc::new(OnceLock::<Vec<File>>::new());
-    let holds = Arc::new(AtomicBool::new(false));
-    let (of_threads, held) = (Arc::clone(&reach), Arc::clone(&holds));
-    let runtime = runtime(limits.running, move || {
-        if let Some(directories) = of_threads.get() {
-            held.store(read_beneath(directories), Ordering::Relaxed);
-        }
-    })?;
-    let runtime = ManuallyDrop::new(runtime);
+    let runtime = ManuallyDrop::new(runtime(limits.running, || {})?);
     let entered = runtime.enter();
-    let (opened, threads) = open()?;
+    let (opened, threads) = open();
     drop(entered);
-    let (mut status, map) = match behind {
-        Behind::Process(tickets) => restrict(live, tickets)?,
-        Behind::Loading => {
-            let map = live.current();
-            if let Some(directories) = directories(live, &map, None)? {
-                let _ = reach.set(directories);
-            }
-            (WallStatus::here(), map)
-        }
-    };
-    make_threads(&runtime, threads)?;
-    if matches!(behind, Behind::Loading) {
-        // Once the first thread does this, it has restricted itself.
-        let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
-        status.roots = holds.load(Ordering::Relaxed);
-    }
-    let started = Started {
-        map,
-        status,
-        sandbox,
-        runtime,
-    };
-    Ok((started, opened))
-}
-
-/// Gives up what serving this map and these tickets does not need. Returns what wall stands.
-fn restrict(
-    live: &LiveMap,
-    tickets: Option<&Tickets>,
-) -> Result<(WallStatus, Outcome), StartError> {
     // If there is none, each call is refused, and says so.
     let data = tickets.and_then(|tickets| tickets.data_folder().ok());
     let rights = tickets.map_or(Rights::Read, |_| Rights::Tickets);
@@ -165,7 +116,44 @@ fn restrict(
             Err(error) => (None, Err(error)),
         }
     })?;
-    Ok((status, read?))
+    let map = read?;
+    make_threads(&runtime, threads)?;
+    let started = Started {
+        map,
+        status,
+        sandbox,
+        runtime,
+    };
+    Ok((started, opened))
+}
+
+/// The same for `check`, which reads other files, too: it restricts only the threads that load.
+pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
+    let limits = Limits::default();
+    let sandbox = Sandbox::embedded(limits)?;
+    let reach = Arc::new(OnceLock::<(Vec<File>, AtomicBool)>::new());
+    let of_threads = Arc::clone(&reach);
+    let runtime = ManuallyDrop::new(runtime(limits.running, move || {
+        if let Some((directories, holds)) = of_threads.get() {
+            holds.store(read_beneath(directories), Ordering::Relaxed);
+        }
+    })?);
+    let map = live.current();
+    if let Some(directories) = directories(live, &map, None)? {
+        let _ = reach.set((directories, AtomicBool::new(false)));
+    }
+    let mut status = WallStatus::here();
+    make_threads(&runtime, 1)?;
+    // Once the first thread does this, it has restricted itself.
+    let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
+    let holds = |(_, holds): &(_, AtomicBool)| holds.load(Ordering::Relaxed);
+    status.roots = reach.get().is_some_and(holds);
+    Ok(Started {
+        map,
+        status,
+        sandbox,
+        runtime,
+    })
 }
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, and

@@ -8,7 +8,7 @@ mod step;
 use crate::{
     Failure,
     arguments::Check as Arguments,
-    start::{Behind, StartError, start},
+    start::{StartError, start_loading},
     streams::print,
 };
 use claude::{Client, DOOR};
@@ -79,7 +79,7 @@ pub(crate) fn report(
     plugin: Option<&Path>,
     is_private: bool,
 ) -> Result<Report, StartError> {
-    let (started, ()) = start(live, Behind::Loading, || Ok(((), 1)))?;
+    let started = start_loading(live)?;
     let (location, read) = (live.location(), started.map.as_deref().ok());
     let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
     let mut report = Report {
