@@ -7,7 +7,7 @@
 //! whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
-    guard::{HookError, NOT_UNDERSTOOD, names, parse, read_input, write_answer},
+    guard::{HookError, NOT_UNDERSTOOD, names, read_input, write_answer},
     inject::{Loading, begin},
 };
 use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
@@ -49,14 +49,22 @@ struct Stop {
 pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
     let known = known_paths(stop);
     let loading = begin(map);
-    let input = read_input()?;
     let question = if stop {
-        at_stop(&input)?
+        let stop: Stop = read_input()?;
+        if stop.hook_event_name != "SubagentStop" {
+            return Err(NOT_UNDERSTOOD.into());
+        }
+        // The agent has written its report twice.
+        if stop.stop_hook_active {
+            return Ok(());
+        }
+        Question {
+            agent: stop.agent_type,
+            report: Some(stop.last_assistant_message),
+            folder: None,
+        }
     } else {
-        Some(parse(&input)?)
-    };
-    let Some(question) = question else {
-        return Ok(());
+        read_input()?
     };
     let answer = loading.and_then(|loading| answer(&loading, &question, &known));
     let answer = answer.unwrap_or_else(|code| json!({ "refused": code.to_string() }));
@@ -77,25 +85,10 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
 /// reads a report knows both. The plugin's module starts it elsewhere, and says the folder.
 fn known_paths(is_hook: bool) -> Vec<String> {
     let home = keyhole_core::home(|name| std::env::var_os(name));
-    let here = is_hook.then(|| std::env::current_dir().ok()).flatten();
+    let here = std::env::current_dir().ok().filter(|_| is_hook);
     let known = here.into_iter().chain(home);
-    known
-        .filter_map(|path| path.into_os_string().into_string().ok())
-        .collect()
-}
-
-/// The question that a hook asks about a report; none if the agent has written it twice.
-fn at_stop(input: &[u8]) -> Result<Option<Question>, HookError> {
-    let stop: Stop = parse(input)?;
-    match (&*stop.hook_event_name, stop.stop_hook_active) {
-        ("SubagentStop", false) => Ok(Some(Question {
-            agent: stop.agent_type,
-            report: Some(stop.last_assistant_message),
-            folder: None,
-        })),
-        ("SubagentStop", true) => Ok(None),
-        _ => Err(NOT_UNDERSTOOD.into()),
-    }
+    let known = known.map(|path| path.into_os_string().into_string());
+    known.flatten().collect()
 }
 
 fn answer(loading: &Loading, question: &Question, known: &[String]) -> Result<Value, Refusal> {

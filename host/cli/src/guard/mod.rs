@@ -14,7 +14,7 @@ mod hook;
 
 use hook::Server;
 pub(crate) use hook::{
-    HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer,
+    HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer,
 };
 
 use crate::arguments::{Guard as Arguments, tickets};
@@ -48,7 +48,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
     }
     let answer = || {
         let ours = match (&arguments.bind, &arguments.agent) {
-            (Some(bind), Some(agent)) => vec![Server::of_agent(bind, agent)],
+            // That of the user's own agent. The client calls it as the binding, and did so
+            // before it stated sources.
+            (Some(bind), Some(agent)) => vec![Server::of(bind, Some(agent), true)],
             _ => Server::plugins(),
         };
         let tickets = tickets(arguments.tickets.as_deref());
@@ -64,34 +66,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
 
 /// Answers the client's question before a call. On an error, the call must be denied.
 fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
-    let request = hook::read(ours, &read_input()?)?;
+    let request = hook::read(ours)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
-    match decide(request.agent.as_ref(), request.key.as_deref(), map) {
+    let (decision, reason) = match decide(request.agent.as_ref(), request.key.as_deref(), map) {
         Ok(agent) => {
             let ticket = Ticket {
                 agent: agent.clone(),
                 key: request.key.and_then(|key| Key::try_from(&*key).ok()),
             };
             tickets.leave(&request.id, &ticket)?;
-            output["permissionDecision"] = "allow".into();
-            output["permissionDecisionReason"] = "keyhole: a subagent's call".into();
             if ticket.key.is_some() {
                 output["updatedInput"] = json!({ "key": KEY_IN_TICKET });
             }
+            ("allow", "keyhole: a subagent's call".to_owned())
         }
-        Err(code) => {
-            output["permissionDecision"] = "deny".into();
-            output["permissionDecisionReason"] = code.to_string().into();
-        }
-    }
+        Err(code) => ("deny", code.to_string()),
+    };
+    output["permissionDecision"] = decision.into();
+    output["permissionDecisionReason"] = reason.into();
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
 /// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
 fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookError> {
-    let id = read_input().and_then(|input| hook::read_after(ours, &input));
-    let is_ours = id.is_ok_and(|id| tickets.is_some_and(|tickets| tickets.was_redeemed(&id)));
-    if is_ours {
+    if let (Ok((input, _)), Some(tickets)) = (hook::input(ours, "PostToolUse"), tickets)
+        && tickets.was_redeemed(&input.tool_use_id)
+    {
         return Ok(());
     }
     let output = json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS });
@@ -121,12 +121,11 @@ fn decide<'a>(
 /// The agents that the map names, one a line, and `*` if any agent may use some
 /// key. The plugin's module shows the tool to no others. A missing map names nobody.
 pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
-    let map = match map.current() {
-        Err(MapError::Missing(_)) => return Ok(String::new()),
-        map => map?,
-    };
-    let lines = names(&map).into_iter().map(|name| format!("{name}\n"));
-    Ok(lines.collect())
+    let line = |name: &str| format!("{name}\n");
+    match map.current() {
+        Err(MapError::Missing(_)) => Ok(String::new()),
+        map => Ok(names(&*map?).into_iter().map(line).collect()),
+    }
 }
 
 /// The agents that the map names, and `*` if any agent may use some key.
