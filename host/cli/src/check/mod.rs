@@ -82,8 +82,13 @@ pub(crate) fn report(
     let started = start_loading(live)?;
     let (location, read) = (live.location(), started.map.as_deref().ok());
     let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
+    let is_gone = matches!(
+        started.map,
+        Err(MapError::Missing(_) | MapError::Unreadable(..))
+    );
+    let is_shown = is_private && !(is_gone && location.is_named);
     let mut report = Report {
-        map: Some(location.file.to_owned()).filter(|_| is_private),
+        map: is_shown.then(|| location.file.to_owned()),
         outcome: Ok(Vec::new()),
         faults: Vec::new(),
         notes: step::surroundings(location, read),
@@ -125,9 +130,6 @@ pub(crate) fn report(
             agent
         }
         Err(error) => {
-            use MapError::{Missing, Unreadable};
-            let is_gone = matches!(error, Missing(_) | Unreadable(..));
-            report.map = report.map.filter(|_| !is_gone || !location.is_named);
             let make = if plugin.is_some() { DOOR } else { "setup" };
             let why = step::unusable(error, location, is_private, make);
             let agent = (false, why.code.to_owned());

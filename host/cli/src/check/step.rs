@@ -37,13 +37,12 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
 /// A link on the way may be anybody's, and leads elsewhere than the user reads.
 fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
-    let is_on_the_way = file.starts_with(&distrust.path);
-    match distrust.why {
-        WritableByOthers | WritableByGroup | UnknownGroup(_) if is_on_the_way => {
-            Some(format!("chmod go-w {}", word(&distrust.path)?))
-        }
-        _ => None,
-    }
+    let is_to_shut = matches!(
+        distrust.why,
+        WritableByGroup | WritableByOthers | UnknownGroup(_)
+    );
+    let path = Some(&distrust.path).filter(|path| is_to_shut && file.starts_with(path))?;
+    Some(format!("chmod go-w {}", word(path)?))
 }
 
 /// What others could change: this file, or a folder or link on its path.
@@ -53,12 +52,13 @@ fn distrust(file: &Path) -> Option<Distrust> {
         Err(WalkError::Untrusted(distrust)) => return Some(distrust),
         walked => walked.ok()?,
     };
-    let opened = GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0);
-    let Err(WalkError::Untrusted(mut distrust)) = opened else {
-        return None;
-    };
-    distrust.path = file.to_owned();
-    Some(distrust)
+    match GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0) {
+        Err(WalkError::Untrusted(Distrust { why, .. })) => Some(Distrust {
+            path: file.to_owned(),
+            why,
+        }),
+        _ => None,
+    }
 }
 
 const FOLDER: &str = "this is a directory: add the file's name";
@@ -85,21 +85,16 @@ pub(super) fn to_a_file(
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
     let is_unseen = |c: char| c.is_whitespace() || !is_visible(c);
+    let seen = entry.path.trim_end_matches(is_unseen);
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
-        Refusal::NotMarkdown
-            if entry.path.trim_end_matches(is_unseen).ends_with(".md") && real == file =>
-        {
-            UNSEEN.to_owned()
-        }
+        Refusal::NotMarkdown if seen.ends_with(".md") && real == file => UNSEEN.to_owned(),
         // If no file has the name, it may be something else, such as a key.
         Refusal::NotMarkdown if !entry.path.ends_with(".md") => return None,
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
-        Refusal::OutsideRoot if real.as_os_str().as_encoded_bytes().contains(&b'\\') => {
-            BACKSLASH.to_owned()
-        }
+        Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
         Refusal::OutsideRoot if holds_home(folder?, location) => {
             format!("the file is {place}, {IN_HOME}")
         }
@@ -174,40 +169,36 @@ const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its
 /// What is wrong with the map. It does not repeat an argument that names no readable file, and
 /// names no path at all unless `is_private`. `make` are the arguments that make a map.
 pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: &str) -> Unusable {
-    let code = error.code();
-    let (said, remedy) = (error.to_string(), code.remedy().to_owned());
-    let (message, help) = match error {
-        MapError::Parse(_, mistake) => (mistake.message.clone(), mistake.help.clone()),
-        MapError::Missing(_) if !is_private => {
-            let run = format!("in a terminal of your own, run: {}", door(make));
-            (remedy, Some(run))
-        }
+    let message = match error {
+        MapError::Parse(_, mistake) => mistake.message.clone(),
         MapError::Untrusted(it) if it.why == DistrustReason::UnknownOwner && !is_private => {
-            (SANDBOXED.to_owned(), None)
+            SANDBOXED.to_owned()
         }
-        _ if !is_private => (remedy, None),
-        MapError::Missing(_) if at.is_named => (NOWHERE.to_owned(), dangling(at)),
-        MapError::Missing(_) => {
-            let help = dangling(at).unwrap_or_else(|| making(at, make));
-            (said, Some(help))
-        }
-        MapError::Untrusted(it) => {
-            let shut = shutting(it, &at.file).map(|shut| format!("run: {shut}"));
-            (said, shut)
-        }
+        _ if !is_private => error.code().remedy().to_owned(),
+        MapError::Missing(_) if at.is_named => NOWHERE.to_owned(),
         MapError::Unreadable(_, why) if at.is_named => {
-            let why = format!("the map that --map names cannot be read: {why}; {OR_FOLDER}");
-            (why, None)
+            format!("the map that --map names cannot be read: {why}; {OR_FOLDER}")
         }
-        MapError::Unreadable(_, SystemError::Denied) => (said, opening(&at.file)),
-        _ => (said, None),
+        _ => error.to_string(),
+    };
+    let help = match error {
+        MapError::Parse(_, mistake) => mistake.help.clone(),
+        MapError::Missing(_) if !is_private => {
+            Some(format!("in a terminal of your own, run: {}", door(make)))
+        }
+        _ if !is_private => None,
+        MapError::Missing(_) if at.is_named => dangling(at),
+        MapError::Missing(_) => dangling(at).or_else(|| Some(making(at, make))),
+        MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
+        MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
+        _ => None,
     };
     let line = match error {
         MapError::Parse(_, mistake) => Some(mistake.line),
         _ => None,
     };
     Unusable {
-        code: code.as_str(),
+        code: error.code().as_str(),
         message,
         line,
         help,
