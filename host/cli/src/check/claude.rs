@@ -296,5 +296,5 @@ pub(super) fn brief(live: &LiveMap) -> Option<String> {
     let check = "/keyhole:check says what to write";
     let next = next.as_deref().unwrap_or(check);
     let said = format!("keyhole: {code}, so its agents get no file. {next}");
-    Some(json!({ "systemMessage": said }).to_string())
+    Some(format!("{}\n", json!({ "systemMessage": said })))
 }

@@ -53,9 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         map => map.map_err(|why| Failure(2, why))?,
     };
     if arguments.brief {
-        if let Some(line) = claude::brief(&map) {
-            print(&format!("{line}\n"))?;
-        }
+        print(&claude::brief(&map).unwrap_or_default())?;
         return Ok(0);
     }
     let plugin = arguments.plugin.as_deref();

@@ -2,7 +2,7 @@
 
 use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::{check, streams::note};
-use keyhole_core::{BindingName, LiveMap, ticket::Tickets};
+use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
     PLUGIN, Plan, Request, SetupError, User, Walls,
     ask::Screen,
@@ -49,10 +49,7 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     // From here on, it is caught.
-    let mut ctrl_c = {
-        let _entered = runtime.enter();
-        signal(SignalKind::interrupt())?
-    };
+    let mut ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
     let listens = move || {
         if runtime.block_on(ctrl_c.recv()).is_some() {
             let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +74,7 @@ pub(super) fn install(
     wish: &Arguments,
 ) -> Result<String, SetupError> {
     let (mut screen, _lock) = begin(user, wish.dry_run)?;
-    conceals(user, "", &[])?;
+    conceals(user, &[])?;
     let client = client.map_or_else(|| ask_client(user, &mut screen), Ok)?;
     // What keeps setup from writing at all comes before any other question.
     for (folder, variable) in &client.folders {
@@ -88,7 +85,7 @@ pub(super) fn install(
     }
     let request = ask_rest(user, client, wish, &mut screen)?;
     let (agent, file) = (request.agent.as_deref(), &*request.file.written);
-    conceals(user, "", &[Some(&request.name), agent, Some(file)])?;
+    conceals(user, &[Some(&request.name), agent, Some(file)])?;
     let has_tickets = request.client.name == "claude-code" && !request.is_hook;
     let tickets = has_tickets.then(|| Tickets::under(&user.tickets()));
     if let Some(Err(why)) = tickets.as_ref().map(Tickets::could_be_made) {
@@ -109,7 +106,7 @@ pub(super) fn install(
     }
     // A link could bring a key of the map into a path.
     let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
-    conceals(user, &shown, &[])?;
+    conceals(user, &[Some(&shown)])?;
     let mut done = "Nothing more is to be changed.";
     if plan.is_empty() {
         screen.show(&notes(&plan))?;
@@ -136,11 +133,8 @@ pub(super) fn install(
 fn ending(plan: &Plan) -> String {
     let todo = plan.todo.iter().map(|todo| format!("- {todo}\n"));
     let todo = todo.collect::<String>();
-    let head = if todo.is_empty() {
-        ""
-    } else {
-        "\nStill to do:\n"
-    };
+    let head = "\nStill to do:\n";
+    let head = if todo.is_empty() { "" } else { head };
     format!("{head}{todo}\n{}\n", plan.last)
 }
 
@@ -164,22 +158,20 @@ fn agree(
     if !plan.rules.is_empty() {
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
-    if !screen.is_asked() {
-        if plan.for_the_machine.is_some() {
-            screen.show(&format!("\n{COSTS}\n"))?;
-        }
-        return Ok(());
-    }
     let mut walls = WALLS;
-    if !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
+    let is_asked = screen.is_asked();
+    if is_asked && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
         walls.rules = false;
         screen.show("Without them, the main conversation may read the file itself.\n")?;
     } else if plan.for_the_machine.is_some() {
         screen.show(&format!("\n{COSTS}\n"))?;
-        walls.shells = screen.agrees("Switch this sandbox on?")?;
-        if !walls.shells {
+        if is_asked && !screen.agrees("Switch this sandbox on?")? {
+            walls.shells = false;
             screen.show("Without it, any shell command may read the file.\n")?;
         }
+    }
+    if !is_asked {
+        return Ok(());
     }
     if !walls.rules || !walls.shells {
         *plan = planned(walls)?;
@@ -192,9 +184,8 @@ fn agree(
 }
 
 fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
-    let live = Arc::new(LiveMap::new(user.location().clone()));
     let plugin = client.is_plugin().then_some(Path::new("keyhole"));
-    match check::report(&live, plugin, true) {
+    match check::report(&user.map, plugin, true) {
         Ok(report) => Ok(report.to_text(false)),
         Err(why) => said(format!(
             "the result cannot be checked: {why}; run `keyhole check`"
@@ -274,14 +265,12 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     let with_rules = Plan::remove(user, name, true)?;
     let mut plan = Plan::remove(user, name, false)?;
     let (changes, notes) = (plan.shown(&user.home), notes(&plan));
-    screen.show(&format!(
-        "This takes away what setup wrote for {name}:\n{changes}{notes}"
-    ))?;
+    let head = format!("This takes away what setup wrote for {name}:");
+    screen.show(&format!("{head}\n{changes}{notes}"))?;
     let rules = &with_rules.rules;
     if !rules.is_empty() {
-        screen.show(&format!(
-            "\nNo other entry of the map needs these rules:\n{rules}"
-        ))?;
+        let head = "No other entry of the map needs these rules:";
+        screen.show(&format!("\n{head}\n{rules}"))?;
     }
     if is_dry {
         return Ok(screen.shown + &ending(&plan));
