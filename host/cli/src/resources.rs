@@ -3,7 +3,7 @@
 use std::{
     io,
     panic::{self, AssertUnwindSafe, catch_unwind},
-    sync::mpsc::{Receiver, channel},
+    sync::{Arc, Mutex, mpsc::channel},
     time::Duration,
 };
 use tokio::runtime::{Builder, Runtime};
@@ -17,7 +17,8 @@ pub(crate) fn runtime(
     threads: usize,
     begin: impl Fn() + Send + Sync + 'static,
 ) -> io::Result<Runtime> {
-    let build = || {
+    // tokio panics if the system refuses it a descriptor for signals.
+    unless_panicking(|| {
         Builder::new_current_thread()
             .enable_all()
             .on_thread_start(begin)
@@ -25,39 +26,39 @@ pub(crate) fn runtime(
             // Threads live as long as the process, so the system refuses no later first one.
             .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
             .build()
-    };
-    // tokio panics if the system refuses it a descriptor for signals.
-    unless_panicking(build).unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
+    })
 }
 
 /// Makes the runtime create now the `most` threads that it needs for the first call and for its
 /// streams: tokio would panic later if the system refused one.
 pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
-    let made = unless_panicking(|| {
-        let mut held = Vec::new();
+    unless_panicking(|| {
+        let gate = Arc::new(Mutex::new(()));
+        let _shut = gate.lock();
+        let (arrive, arrived) = channel();
         for _ in 0..most {
-            let (release, wait) = channel::<()>();
-            let (arrive, arrived) = channel();
+            let (gate, arrive) = (Arc::clone(&gate), arrive.clone());
             runtime.spawn_blocking(move || {
                 let _ = arrive.send(());
-                let _ = wait.recv();
+                drop(gate.lock());
             });
-            held.push((release, arrived));
         }
         // With fewer threads than asked for, the last message would never arrive.
-        let patience = Duration::from_secs(1);
-        let is_there = |(_, arrived): &(_, Receiver<()>)| arrived.recv_timeout(patience).is_ok();
-        most == 1 || held.iter().all(is_there)
-    });
-    let refused = || io::ErrorKind::WouldBlock.into();
-    made.filter(|made| *made).map(drop).ok_or_else(refused)
+        let is_there = |_| arrived.recv_timeout(Duration::from_secs(1)).is_ok();
+        let are_there = most == 1 || (0..most).all(is_there);
+        are_there.then_some(()).ok_or_else(refused)
+    })
 }
 
-/// What `does` returns. If it panics, that is no fault of ours to report.
-fn unless_panicking<T>(does: impl FnOnce() -> T) -> Option<T> {
+fn refused() -> io::Error {
+    io::ErrorKind::WouldBlock.into()
+}
+
+/// What `does` returns. If it panics, that is no fault of ours to report: it was refused.
+fn unless_panicking<T>(does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let report = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let done = catch_unwind(AssertUnwindSafe(does));
     panic::set_hook(report);
-    done.ok()
+    done.unwrap_or_else(|_| Err(refused()))
 }

@@ -53,10 +53,9 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     })?;
     let (map, status) = (started.map, started.status);
     // Not before: a start that hangs must end as any program does.
-    let entered = started.runtime.enter();
+    let _entered = started.runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    drop(entered);
     let stop = async move {
         tokio::select! {
             _ = interrupt.recv() => {}

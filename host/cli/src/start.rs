@@ -101,9 +101,7 @@ pub(crate) fn start<S>(
     let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits)?;
     let runtime = ManuallyDrop::new(runtime(limits.running, || {})?);
-    let entered = runtime.enter();
-    let (opened, threads) = open();
-    drop(entered);
+    let (opened, threads) = runtime.block_on(async { open() });
     // If there is none, each call is refused, and says so.
     let data = tickets.and_then(|tickets| tickets.data_folder().ok());
     let rights = tickets.map_or(Rights::Read, |_| Rights::Tickets);
