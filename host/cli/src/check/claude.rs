@@ -64,12 +64,11 @@ impl<'a> Client<'a> {
                 agents.push((format!("{name} in {shown}/agents"), agent));
             }
         }
-        let hooks = InjectHook::all(&settings.value);
         Some(Self {
             location,
+            hooks: InjectHook::all(&settings.value),
             settings,
             agents,
-            hooks,
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::streams::Waiting;
 use keyhole_core::AgentName;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 use std::{
     error::Error,
     fs,
@@ -120,10 +120,6 @@ struct Arguments {
     key: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoArguments {}
-
 /// Whether the id has the form that the client gives to subagents: `a` and 16 hexadecimal digits.
 /// A teammate's id is `a`, its name, `-` and the digits. The main conversation chooses that name,
 /// and the client sends it as the agent's type: so a teammate could pass for any agent.
@@ -204,7 +200,10 @@ pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
         let needs_key = "the arguments must be an object with exactly one string, \"key\"";
         Some(parse::<Arguments>(arguments).map_err(|_| needs_key)?.key)
     } else {
-        parse::<NoArguments>(arguments).map_err(|_| "this tool takes no arguments")?;
+        let given = parse::<Map<String, Value>>(arguments).ok();
+        given
+            .filter(Map::is_empty)
+            .ok_or("this tool takes no arguments")?;
         None
     };
     Ok(HookRequest {

@@ -68,22 +68,10 @@ fn write(user: &User<'_>, plan: &Plan) -> Result<(), SetupError> {
 }
 
 /// Gives somebody a file. Returns what to print.
-pub(super) fn install(
-    user: &User<'_>,
-    client: Option<Client>,
-    wish: &Arguments,
-) -> Result<String, SetupError> {
+pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, SetupError> {
     let (mut screen, _lock) = begin(user, wish.dry_run)?;
     conceals(user, &[])?;
-    let client = client.map_or_else(|| ask_client(user, &mut screen), Ok)?;
-    // What keeps setup from writing at all comes before any other question.
-    for (folder, variable) in &client.folders {
-        user.folder(folder, variable)?;
-    }
-    if client.is_claude_code() {
-        user.places()?;
-    }
-    let request = ask_rest(user, client, wish, &mut screen)?;
+    let request = asked(user, wish, &mut screen)?;
     let (agent, file) = (request.agent.as_deref(), &*request.file.written);
     conceals(user, &[Some(&request.name), agent, Some(file)])?;
     let has_tickets = request.client.name == "claude-code" && !request.is_hook;
@@ -101,8 +89,7 @@ pub(super) fn install(
     // A new file is judged when it is there.
     if !request.file.is_new {
         let map = Arc::new(user.map.parse(plan.map.as_bytes())?);
-        let served = is_served(user, &map, plan.target.as_ref(), &request);
-        served.or_else(refused)?;
+        is_served(user, &map, &plan, &request).or_else(refused)?;
     }
     // A link could bring a key of the map into a path.
     let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
@@ -124,7 +111,7 @@ pub(super) fn install(
     let ending = ending(&plan);
     let map = user.map.current()?;
     let served = made.map_err(|why| why.to_string());
-    match served.and_then(|()| is_served(user, &map, plan.target.as_ref(), &request)) {
+    match served.and_then(|()| is_served(user, &map, &plan, &request)) {
         Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
         Ok(()) => Ok(format!("{text}\n{done}\n{ending}")),
     }
@@ -205,12 +192,17 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError
     })
 }
 
-fn ask_rest(
-    user: &User<'_>,
-    client: Client,
-    wish: &Arguments,
-    screen: &mut Screen,
-) -> Result<Request, SetupError> {
+/// What the user wants.
+fn asked(user: &User<'_>, wish: &Arguments, screen: &mut Screen) -> Result<Request, SetupError> {
+    let client = wish.client.as_deref().cloned();
+    let client = client.map_or_else(|| ask_client(user, screen), Ok)?;
+    // What keeps setup from writing at all comes before any other question.
+    for (folder, variable) in &client.folders {
+        user.folder(folder, variable)?;
+    }
+    if client.is_claude_code() {
+        user.places()?;
+    }
     let not_this = |why: &dyn Display| format!("Not this one: {why}.");
     let typed = wish.file.as_deref();
     let file = if let Some(file) = typed.or((!screen.is_asked()).then_some(NEW)) {
@@ -219,11 +211,8 @@ fn ask_rest(
         let question =
             format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there): ");
         screen.ask(&question, |answer| {
-            let named = if answer.is_empty() {
-                NEW
-            } else {
-                &file::typed(answer)
-            };
+            let name = &*file::typed(answer);
+            let named = if answer.is_empty() { NEW } else { name };
             File::find(named, &user.home).map_err(|why| not_this(&why))
         })?
     };

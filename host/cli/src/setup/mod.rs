@@ -134,8 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         caution: program.caution,
     };
     let is_named = arguments.name().is_some() || arguments.agent().is_some();
-    let client = arguments.client.as_deref().cloned();
-    match (&arguments.what, client) {
+    match (&arguments.what, arguments.client.as_deref()) {
         (Some(Command::Remove { name, dry_run }), _) => match name {
             Some(name) => flow::remove(&user, name, *dry_run),
             None => Ok(listed(&names(&user)?)),
@@ -145,14 +144,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
             said("the plugin's agent has its own name: leave --bind, --inject and --agent out")
         }
         (None, Some(client)) if arguments.file.is_some() || client.is_plugin() => {
-            flow::install(&user, Some(client), arguments)
+            flow::install(&user, arguments)
         }
-        (None, Some(client)) => printed(&user, &client, arguments),
+        (None, Some(client)) => printed(&user, client, arguments),
         (None, None) if is_named => {
             said("name a client, or `key` and a file; `keyhole setup` lists the clients")
         }
         (None, None) if io::stdin().is_terminal() && io::stdout().is_terminal() => {
-            flow::install(&user, None, arguments)
+            flow::install(&user, arguments)
         }
         (None, None) => Ok(list(&user, false) + LINES),
     }
