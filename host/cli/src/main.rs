@@ -93,8 +93,7 @@ fn hide_panics() {
             let file = names.next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
-        say(&format!(
-            "internal error{place}; if memory and limits are not short, please report it"
-        ));
+        let then = "if memory and limits are not short, please report it";
+        say(&format!("internal error{place}; {then}"));
     }));
 }

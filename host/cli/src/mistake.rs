@@ -46,9 +46,6 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     // It comes from our own parsers, which return constant text.
     said.extend(error.source().map(ToString::to_string));
     said.retain(|more| !more.is_empty());
-    let said = said.join(": ");
-    Err(Failure(
-        2,
-        format!("{said}; --help names all that there are"),
-    ))
+    let names = "--help names all that there are";
+    Err(Failure(2, format!("{}; {names}", said.join(": "))))
 }

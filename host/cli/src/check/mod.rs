@@ -117,8 +117,7 @@ pub(crate) fn report(
             for root in map.roots() {
                 let walked = Walker::new(System).walk(&root, Policy::DIRECTORY);
                 if let Err(WalkError::Untrusted(it)) = walked {
-                    let said = Some(secrets.hidden_in(step::cure(&it, &root)));
-                    let said = said.filter(|_| is_private);
+                    let said = is_private.then(|| secrets.hidden_in(step::cure(&it, &root)));
                     let said = said.as_deref().unwrap_or("others could replace one");
                     notes.push(format!("no file in this root is served: {said}"));
                 }

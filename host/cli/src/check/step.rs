@@ -37,11 +37,9 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
 /// A link on the way may be anybody's, and leads elsewhere than the user reads.
 fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
-    let is_to_shut = matches!(
-        distrust.why,
-        WritableByGroup | WritableByOthers | UnknownGroup(_)
-    );
-    let path = Some(&distrust.path).filter(|path| is_to_shut && file.starts_with(path))?;
+    let why = distrust.why;
+    let is_open = matches!(why, WritableByGroup | WritableByOthers | UnknownGroup(_));
+    let path = Some(&distrust.path).filter(|path| is_open && file.starts_with(path))?;
     Some(format!("chmod go-w {}", word(path)?))
 }
 
@@ -52,13 +50,12 @@ fn distrust(file: &Path) -> Option<Distrust> {
         Err(WalkError::Untrusted(distrust)) => return Some(distrust),
         walked => walked.ok()?,
     };
-    match GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0) {
-        Err(WalkError::Untrusted(Distrust { why, .. })) => Some(Distrust {
-            path: file.to_owned(),
-            why,
-        }),
-        _ => None,
-    }
+    let opened = GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0);
+    let Err(WalkError::Untrusted(mut distrust)) = opened else {
+        return None;
+    };
+    distrust.path = file.to_owned();
+    Some(distrust)
 }
 
 const FOLDER: &str = "this is a directory: add the file's name";

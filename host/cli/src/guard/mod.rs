@@ -107,15 +107,13 @@ fn decide<'a>(
 ) -> Result<&'a AgentName, Refusal> {
     // First: a caller that is no subagent learns nothing about the map.
     let agent = agent.ok_or(Refusal::CallerNotVerified)?;
-    let Some(key) = key else {
-        return Ok(agent);
-    };
-    let Ok(map) = map.current() else {
-        return Ok(agent);
-    };
-    let key = Key::try_from(key).ok();
-    let entry = key.and_then(|key| map.find_for(&key, Some(agent)));
-    entry.map(|_| agent).ok_or(Refusal::UnknownKey)
+    if let Some(key) = key
+        && let Ok(map) = map.current()
+        && !Key::try_from(key).is_ok_and(|key| map.find_for(&key, Some(agent)).is_some())
+    {
+        return Err(Refusal::UnknownKey);
+    }
+    Ok(agent)
 }
 
 /// The agents that the map names, one a line, and `*` if any agent may use some

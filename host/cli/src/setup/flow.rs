@@ -218,7 +218,7 @@ fn asked(user: &User<'_>, wish: &Arguments, screen: &mut Screen) -> Result<Reque
     };
     let mut request = Request {
         name: wish.name().unwrap_or(client.name).to_owned(),
-        agent: wish.agent().map(str::to_owned),
+        agent: wish.names.agent.as_deref().map(str::to_owned),
         is_hook: wish.inject.is_some(),
         client,
         file,

@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         program: program.path,
         caution: program.caution,
     };
-    let is_named = arguments.name().is_some() || arguments.agent().is_some();
+    let is_named = arguments.name().is_some() || arguments.names.agent.is_some();
     match (&arguments.what, arguments.client.as_deref()) {
         (Some(Command::Remove { name, dry_run }), _) => match name {
             Some(name) => flow::remove(&user, name, *dry_run),
@@ -160,10 +160,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
 impl Arguments {
     fn name(&self) -> Option<&str> {
         self.names.bind.as_deref().or(self.inject.as_deref())
-    }
-
-    fn agent(&self) -> Option<&str> {
-        self.names.agent.as_deref()
     }
 }
 
@@ -204,7 +200,7 @@ fn listed(names: &[String]) -> String {
 }
 
 fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String, SetupError> {
-    let (name, agent) = (arguments.name(), arguments.agent());
+    let (name, agent) = (arguments.name(), arguments.names.agent.as_deref());
     let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
     let is_hook = arguments.inject.is_some();
     let option = if is_hook { "inject" } else { "bind" };
