@@ -105,7 +105,12 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, Setup
         return Ok(screen.shown);
     }
     let made = tickets.map_or(Ok(()), |tickets| tickets.make());
-    let mut text = screen.shown + &checked(user, &request.client)?;
+    let plugin = request.client.is_plugin().then_some(Path::new("keyhole"));
+    let checked = check::report(&user.map, plugin, true).map_err(|why| {
+        let then = "run `keyhole check`";
+        SetupError::Said(format!("the result cannot be checked: {why}; {then}"))
+    })?;
+    let mut text = screen.shown + &checked.to_text(false);
     let texts = plan.print.iter().chain(&plan.for_the_machine);
     text.extend(texts.map(|text| format!("\n{text}\n")));
     let ending = ending(&plan);
@@ -168,16 +173,6 @@ fn agree(
         return said(DECLINED);
     }
     write(user, plan)
-}
-
-fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
-    let plugin = client.is_plugin().then_some(Path::new("keyhole"));
-    match check::report(&user.map, plugin, true) {
-        Ok(report) => Ok(report.to_text(false)),
-        Err(why) => said(format!(
-            "the result cannot be checked: {why}; run `keyhole check`"
-        )),
-    }
 }
 
 fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError> {

@@ -31,14 +31,13 @@ pub(super) fn is_served(
     let untried = |why: StartError| format!("the file cannot be tried: {why}");
     let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits).map_err(|why| untried(why.into()))?;
-    let runtime = runtime(limits.running, || {}).map_err(|why| untried(why.into()))?;
+    let runtime = runtime(|| {}).map_err(|why| untried(why.into()))?;
     make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
     let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
     let (secrets, location) = (Secrets::of(map), user.location());
     let one = (target, entry);
     let report = entry_report(map, one, false, &secrets, location, &loader);
     let report = runtime.block_on(report);
-    runtime.shutdown_background();
     let is_for_claude = request.client.is_claude_code();
     let size = match report.result {
         Err(Refusal::TooLarge) => {
