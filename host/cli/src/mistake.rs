@@ -18,6 +18,7 @@ use std::{
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, PriorArg, ValidValue};
     let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let usual = error.kind().as_str().unwrap_or("a command is missing");
     let is_removal = ["remove", "uninstall"].contains(&&*of(InvalidSubcommand));
     let (what, told): (_, &[ContextKind]) = match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
@@ -30,16 +31,14 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
             return Ok(2);
         }
         // Here, `InvalidArg` is what was typed.
-        kind @ Kind::UnknownArgument => (kind.as_str(), &[]),
-        Kind::InvalidValue if of(InvalidValue).is_empty() => {
-            (Some("a value is missing"), &[InvalidArg])
-        }
+        Kind::UnknownArgument => (usual, &[]),
+        Kind::InvalidValue if of(InvalidValue).is_empty() => ("a value is missing", &[InvalidArg]),
         Kind::ArgumentConflict if of(InvalidArg) == of(PriorArg) => {
-            (Some("an option is there twice"), &[InvalidArg])
+            ("an option is there twice", &[InvalidArg])
         }
-        kind => (kind.as_str(), &[InvalidArg, PriorArg, ValidValue]),
+        _ => (usual, &[InvalidArg, PriorArg, ValidValue]),
     };
-    let mut said = vec![what.unwrap_or("a command is missing").to_owned()];
+    let mut said = vec![what.to_owned()];
     said.extend(told.iter().map(|kind| of(*kind)));
     let removes = "`keyhole setup remove` takes away what setup wrote";
     said.extend(is_removal.then(|| removes.to_owned()));

@@ -1,7 +1,9 @@
 //! With few file descriptors or threads, a server fails at its start, and does not panic later.
 
+use keyhole_core::limits::Limits;
 use std::{
     io,
+    mem::ManuallyDrop,
     panic::{self, AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, mpsc::channel},
     time::Duration,
@@ -11,21 +13,22 @@ use tokio::runtime::{Builder, Runtime};
 /// The threads on which tokio reads and writes standard streams that are not both pipes.
 pub(crate) const STREAM_THREADS: usize = 2;
 
-/// Makes the runtime, which has one thread for the protocol, and up to `threads` for calls; each
-/// of these does `begin` first. It creates no thread yet.
+/// Makes the runtime, which has one thread for the protocol, and as many for calls as may run; each
+/// of these does `begin` first. It creates no thread yet. It is never dropped: that would wait for
+/// a read that hangs in the kernel.
 pub(crate) fn runtime(
-    threads: usize,
     begin: impl Fn() + Send + Sync + 'static,
-) -> io::Result<Runtime> {
+) -> io::Result<ManuallyDrop<Runtime>> {
     // tokio panics if the system refuses it a descriptor for signals.
     unless_panicking(|| {
         Builder::new_current_thread()
             .enable_all()
             .on_thread_start(begin)
-            .max_blocking_threads(threads + STREAM_THREADS)
+            .max_blocking_threads(Limits::default().running + STREAM_THREADS)
             // Threads live as long as the process, so the system refuses no later first one.
             .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
             .build()
+            .map(ManuallyDrop::new)
     })
 }
 

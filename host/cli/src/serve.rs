@@ -94,17 +94,15 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     Ok(started.runtime.block_on(session)?)
 }
 
-type Streams = (
-    Box<dyn AsyncRead + Send + Unpin>,
-    Box<dyn AsyncWrite + Send + Unpin>,
-);
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// The streams of the session if both are pipes, on Linux. They are opened again, so that no thread
 /// is needed for them, and the client's own are left as they are. The one to the client becomes
 /// larger: a document of 1 MiB then needs a few turns instead of sixteen. With more, beyond what
 /// all pipes of a user may hold (64 MiB by default), new pipes of any program would be tiny.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
-fn pipes() -> Option<Streams> {
+fn pipes() -> Option<(Reader, Writer)> {
     let options = tokio::net::unix::pipe::OpenOptions::new();
     let from = options.open_receiver("/proc/self/fd/0").ok()?;
     let to = options.open_sender("/proc/self/fd/1").ok()?;

@@ -25,10 +25,7 @@ use std::{
     fs::File,
     io,
     mem::ManuallyDrop,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock, mpsc::channel},
 };
 use tokio::runtime::Runtime;
 
@@ -86,7 +83,6 @@ pub(crate) struct Started {
     pub(crate) map: Outcome,
     pub(crate) status: WallStatus,
     pub(crate) sandbox: Sandbox,
-    /// Never dropped: that would wait for a read that hangs in the kernel.
     pub(crate) runtime: ManuallyDrop<Runtime>,
 }
 
@@ -98,9 +94,8 @@ pub(crate) fn start<S>(
     tickets: Option<&Tickets>,
     open: impl FnOnce() -> (S, usize),
 ) -> Result<(Started, S), StartError> {
-    let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits)?;
-    let runtime = ManuallyDrop::new(runtime(limits.running, || {})?);
+    let sandbox = Sandbox::embedded(Limits::default())?;
+    let runtime = runtime(|| {})?;
     let (opened, threads) = runtime.block_on(async { open() });
     // If there is none, each call is refused, and says so.
     let data = tickets.and_then(|tickets| tickets.data_folder().ok());
@@ -127,25 +122,24 @@ pub(crate) fn start<S>(
 
 /// The same for `check`, which reads other files, too: it restricts only the threads that load.
 pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
-    let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits)?;
-    let reach = Arc::new(OnceLock::<(Vec<File>, AtomicBool)>::new());
+    let sandbox = Sandbox::embedded(Limits::default())?;
+    let reach = Arc::new(OnceLock::<Vec<File>>::new());
     let of_threads = Arc::clone(&reach);
-    let runtime = ManuallyDrop::new(runtime(limits.running, move || {
-        if let Some((directories, holds)) = of_threads.get() {
-            holds.store(read_beneath(directories), Ordering::Relaxed);
+    let (tell, told) = channel();
+    let runtime = runtime(move || {
+        if let Some(directories) = of_threads.get() {
+            let _ = tell.send(read_beneath(directories));
         }
-    })?);
+    })?;
     let map = live.current();
     if let Some(directories) = directories(live, &map, None)? {
-        let _ = reach.set((directories, AtomicBool::new(false)));
+        let _ = reach.set(directories);
     }
     let mut status = WallStatus::here();
     make_threads(&runtime, 1)?;
     // Once the first thread does this, it has restricted itself.
     let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
-    let holds = |(_, holds): &(_, AtomicBool)| holds.load(Ordering::Relaxed);
-    status.roots = reach.get().is_some_and(holds);
+    status.roots = told.try_recv() == Ok(true);
     Ok(Started {
         map,
         status,

@@ -10,10 +10,11 @@ use crate::{
     guard::{HookError, NOT_UNDERSTOOD, names, read_input, write_answer},
     inject::{Loading, begin},
 };
-use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
+use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, home};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::env;
 
 /// What an agent reads whose report quotes its document.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
@@ -47,7 +48,12 @@ struct Stop {
 ///
 /// On an error, the module withholds the whole report.
 pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
-    let known = known_paths(stop);
+    // Whoever reads a report knows the user's home, and the folder of the session. A hook starts
+    // there; the plugin's module starts this elsewhere, and says the folder.
+    let here = env::current_dir().ok().filter(|_| stop);
+    let known = here.into_iter().chain(home(|name| env::var_os(name)));
+    let known = known.map(|path| path.into_os_string().into_string());
+    let known: Vec<_> = known.flatten().collect();
     let loading = begin(map);
     let question = if stop {
         let stop: Stop = read_input()?;
@@ -79,16 +85,6 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
         // It quotes nothing, or is not compared: a hook cannot withhold a report.
         _ => Ok(()),
     }
-}
-
-/// The user's home, and the folder of the session if this is a hook, which starts there: whoever
-/// reads a report knows both. The plugin's module starts it elsewhere, and says the folder.
-fn known_paths(is_hook: bool) -> Vec<String> {
-    let home = keyhole_core::home(|name| std::env::var_os(name));
-    let here = std::env::current_dir().ok().filter(|_| is_hook);
-    let known = here.into_iter().chain(home);
-    let known = known.map(|path| path.into_os_string().into_string());
-    known.flatten().collect()
 }
 
 fn answer(loading: &Loading, question: &Question, known: &[String]) -> Result<Value, Refusal> {

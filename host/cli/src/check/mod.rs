@@ -44,11 +44,9 @@ pub(crate) struct Report {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let map = arguments.map.live().and_then(|map| {
-        let foreign = foreign_map(map.location()).filter(|_| !arguments.brief);
-        foreign.map_or(Ok(map), Err)
-    });
-    let map = match map {
+    let foreign = |map: &LiveMap| foreign_map(map.location()).filter(|_| !arguments.brief);
+    let map = arguments.map.live();
+    let map = match map.and_then(|map| foreign(&map).map_or(Ok(map), Err)) {
         Err(_) if arguments.quiet => return Ok(2),
         map => map.map_err(|why| Failure(2, why))?,
     };

@@ -66,12 +66,7 @@ const COPY: &str = "put a copy of that, named .md, in a folder of your own, and 
 const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
 
 /// What to do about this one file, if the code does not say it all.
-pub(super) fn to_a_file(
-    code: Refusal,
-    entry: &Entry,
-    file: &Path,
-    location: &Location,
-) -> Option<Advice> {
+pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -> Option<Advice> {
     // What hung would hang once more.
     if code == Refusal::TimedOut {
         return None;
@@ -92,7 +87,7 @@ pub(super) fn to_a_file(
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
         Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
-        Refusal::OutsideRoot if holds_home(folder?, location) => {
+        Refusal::OutsideRoot if holds_home(folder?, at) => {
             format!("the file is {place}, {IN_HOME}")
         }
         Refusal::OutsideRoot => {
