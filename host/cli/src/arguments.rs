@@ -1,9 +1,6 @@
 //! The arguments of each command, their help, and what they stand for.
 
-use crate::{
-    setup,
-    streams::{self, say},
-};
+use crate::{setup, streams};
 use clap::{Args, Parser, Subcommand};
 use keyhole_core::{AgentName, BindingName, Caller, Key, LiveMap, Location, ticket::Tickets};
 use std::{
@@ -226,7 +223,7 @@ impl Serve {
         let made = self.tickets.as_ref().map(|_| tickets.make());
         if let Some(Err(why)) = made {
             let until = "as long as that is so, each call is refused";
-            say(&format!("{why}; {until}"));
+            streams::say(&format!("{why}; {until}"));
         }
         Ok(Caller::Ticket {
             tickets,

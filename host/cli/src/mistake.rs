@@ -1,9 +1,6 @@
 //! A mistake on the command line, told without what was typed.
 
-use crate::{
-    Failure,
-    streams::{Waiting, print},
-};
+use crate::{Failure, streams};
 use clap::{
     Error,
     error::{ContextKind, ErrorKind as Kind},
@@ -22,12 +19,12 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     let is_removal = ["remove", "uninstall"].contains(&&*of(InvalidSubcommand));
     let (what, told): (_, &[ContextKind]) = match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
-            print(&error.to_string())?;
+            streams::print(&error.to_string())?;
             return Ok(0);
         }
         Kind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // If standard error is closed, nobody is left to tell.
-            let _ = write!(Waiting(io::stderr()), "{error}");
+            let _ = write!(streams::Waiting(io::stderr()), "{error}");
             return Ok(2);
         }
         // Here, `InvalidArg` is what was typed.

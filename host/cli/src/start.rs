@@ -77,6 +77,7 @@ impl From<WallError> for StartError {
 }
 
 pub(crate) type Outcome = Result<Arc<Map>, MapError>;
+type Reach = Result<Option<Vec<File>>, StartError>;
 
 pub(crate) struct Started {
     /// The map as it was at the start, or why it cannot be used.
@@ -152,11 +153,7 @@ pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
 /// the map's. None if the map has no roots, or cannot be used. It also remembers what can be read
 /// only before the wall.
 #[cfg(target_os = "linux")]
-fn directories(
-    live: &LiveMap,
-    map: &Outcome,
-    own: Option<File>,
-) -> Result<Option<Vec<File>>, StartError> {
+fn directories(live: &LiveMap, map: &Outcome, own: Option<File>) -> Reach {
     let map = match map {
         Ok(map) if !map.roots().is_empty() => map,
         Err(error) if error.code() == Refusal::OutOfResources => {
@@ -180,7 +177,7 @@ fn directories(
 
 /// Where there is no wall, nothing need be open before it.
 #[cfg(not(target_os = "linux"))]
-fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<File>>, StartError> {
+fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Reach {
     Ok(None)
 }
 

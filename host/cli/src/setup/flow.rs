@@ -187,7 +187,6 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError
     })
 }
 
-/// What the user wants.
 fn asked(user: &User<'_>, wish: &Arguments, screen: &mut Screen) -> Result<Request, SetupError> {
     let client = wish.client.as_deref().cloned();
     let client = client.map_or_else(|| ask_client(user, screen), Ok)?;
