@@ -12,10 +12,10 @@
 
 mod hook;
 
-use hook::Server;
 pub(crate) use hook::{
     HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer,
 };
+use hook::{HookRequest, Server};
 
 use crate::arguments::{Guard as Arguments, tickets};
 use keyhole_core::{
@@ -68,11 +68,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
 fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
     let request = hook::read(ours)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
-    let (decision, reason) = match decide(request.agent.as_ref(), request.key.as_deref(), map) {
+    let (decision, reason) = match decide(&request, map) {
         Ok(agent) => {
             let ticket = Ticket {
                 agent: agent.clone(),
-                key: request.key.and_then(|key| Key::try_from(&*key).ok()),
+                key: request.key.as_deref().and_then(|key| key.try_into().ok()),
             };
             tickets.leave(&request.id, &ticket)?;
             if ticket.key.is_some() {
@@ -100,14 +100,10 @@ fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookErr
 
 /// The agent that may make the call, or the refusal: the same for a key of other agents and for a
 /// missing one. If the map cannot be used, or the server has its own key, the server decides.
-fn decide<'a>(
-    agent: Option<&'a AgentName>,
-    key: Option<&str>,
-    map: &LiveMap,
-) -> Result<&'a AgentName, Refusal> {
+fn decide<'a>(request: &'a HookRequest, map: &LiveMap) -> Result<&'a AgentName, Refusal> {
     // First: a caller that is no subagent learns nothing about the map.
-    let agent = agent.ok_or(Refusal::CallerNotVerified)?;
-    if let Some(key) = key
+    let agent = request.agent.as_ref().ok_or(Refusal::CallerNotVerified)?;
+    if let Some(key) = request.key.as_deref()
         && let Ok(map) = map.current()
         && !Key::try_from(key).is_ok_and(|key| map.find_for(&key, Some(agent)).is_some())
     {
