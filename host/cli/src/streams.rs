@@ -26,9 +26,7 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
     let mut stdout = Waiting(io::stdout());
     let written = stdout.write_all(text.as_bytes());
     match written.and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write: {error}"))
-        }
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write: {why}")),
         _ => Ok(()),
     }
 }

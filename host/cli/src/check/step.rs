@@ -61,7 +61,7 @@ fn distrust(file: &Path) -> Option<Distrust> {
 const FOLDER: &str = "this is a directory: add the file's name";
 const BACKSLASH: &str = "the file's own name has a backslash: rename it, and write that in the map";
 const UNSEEN: &str = "a character that nobody sees follows `.md` in the map, as text from a web page may have it: write the path again";
-const IN_HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
+const HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
 const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
 
@@ -88,7 +88,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
         Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
         Refusal::OutsideRoot if holds_home(folder?, at) => {
-            format!("the file is {place}, {IN_HOME}")
+            format!("the file is {place}, {HOME}")
         }
         Refusal::OutsideRoot => {
             let folder = quoted(visible(folder?)?);

@@ -166,12 +166,10 @@ pub(super) fn input<'o>(ours: &'o [Server], event: &str) -> Result<(Input, &'o S
 pub(crate) fn subagent(
     id: Option<String>,
     agent: Option<String>,
-    is_subagents: impl Fn(&str) -> bool,
+    is_one: impl Fn(&str) -> bool,
 ) -> Result<Option<AgentName>, HookError> {
     match (id, agent) {
-        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => {
-            Ok(Some(agent.as_str().try_into()?))
-        }
+        (Some(id), Some(agent)) if is_one(&id) && agent != FORK => Ok(Some((&*agent).try_into()?)),
         (Some(_), None) => Err(NOT_UNDERSTOOD.into()),
         _ => Ok(None),
     }
@@ -201,9 +199,8 @@ pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
         Some(parse::<Arguments>(arguments).map_err(|_| needs_key)?.key)
     } else {
         let given = parse::<Map<String, Value>>(arguments).ok();
-        given
-            .filter(Map::is_empty)
-            .ok_or("this tool takes no arguments")?;
+        let takes_none = "this tool takes no arguments";
+        given.filter(Map::is_empty).ok_or(takes_none)?;
         None
     };
     Ok(HookRequest {

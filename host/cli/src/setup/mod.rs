@@ -134,6 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         caution: program.caution,
     };
     let is_named = arguments.name().is_some() || arguments.names.agent.is_some();
+    let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
     match (&arguments.what, arguments.client.as_deref()) {
         (Some(Command::Remove { name, dry_run }), _) => match name {
             Some(name) => flow::remove(&user, name, *dry_run),
@@ -150,9 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         (None, None) if is_named => {
             said("name a client, or `key` and a file; `keyhole setup` lists the clients")
         }
-        (None, None) if io::stdin().is_terminal() && io::stdout().is_terminal() => {
-            flow::install(&user, arguments)
-        }
+        (None, None) if is_seen => flow::install(&user, arguments),
         (None, None) => Ok(list(&user, false) + LINES),
     }
 }
