@@ -75,24 +75,12 @@ pub(crate) fn report(
     plugin: Option<&Path>,
     is_private: bool,
 ) -> Result<Report, StartError> {
+    use MapError::{Missing, Unreadable};
     let started = start_loading(live)?;
     let (location, read) = (live.location(), started.map.as_deref().ok());
     let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
-    let is_gone = matches!(
-        started.map,
-        Err(MapError::Missing(_) | MapError::Unreadable(..))
-    );
-    let is_shown = is_private && !(is_gone && location.is_named);
-    let mut report = Report {
-        map: is_shown.then(|| location.file.to_owned()),
-        outcome: Ok(Vec::new()),
-        faults: Vec::new(),
-        notes: step::surroundings(location, read),
-        closing: Vec::new(),
-        agent: None,
-        wall: started.status,
-    };
-    let agent = match &started.map {
+    let mut notes = step::surroundings(location, read);
+    let (outcome, agent) = match &started.map {
         Ok(map) => {
             let secrets = Secrets::of(map);
             let maps = ReadMap(Arc::clone(map)).into();
@@ -110,7 +98,6 @@ pub(crate) fn report(
             let bindings = map.bindings().into_iter();
             let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
             let long = long.map(|(_, binding)| binding.entry.line);
-            let notes = &mut report.notes;
             notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
             for root in map.roots() {
                 let walked = Walker::new(System).walk(&root, Policy::DIRECTORY);
@@ -121,18 +108,26 @@ pub(crate) fn report(
                 }
             }
             let agent = claude::of_agent(map, &entries, is_private);
-            report.outcome = Ok(entries);
-            agent
+            (Ok(entries), agent)
         }
         Err(error) => {
             let make = if plugin.is_some() { DOOR } else { "setup" };
             let why = step::unusable(error, location, is_private, make);
             let agent = (false, why.code.to_owned());
-            report.outcome = Err(why);
-            agent
+            (Err(why), agent)
         }
     };
-    report.agent = plugin.map(|_| agent);
+    let is_gone = matches!(started.map, Err(Missing(_) | Unreadable(..)));
+    let is_shown = is_private && !(is_gone && location.is_named);
+    let mut report = Report {
+        map: is_shown.then(|| location.file.to_owned()),
+        outcome,
+        faults: Vec::new(),
+        notes,
+        closing: Vec::new(),
+        agent: plugin.map(|_| agent),
+        wall: started.status,
+    };
     if let Some(client) = client {
         client.judge(&mut report, read, is_private);
     }

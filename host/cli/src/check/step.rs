@@ -161,11 +161,10 @@ const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its
 /// What is wrong with the map. It does not repeat an argument that names no readable file, and
 /// names no path at all unless `is_private`. `make` are the arguments that make a map.
 pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: &str) -> Unusable {
+    use DistrustReason::UnknownOwner;
     let message = match error {
         MapError::Parse(_, mistake) => mistake.message.clone(),
-        MapError::Untrusted(it) if it.why == DistrustReason::UnknownOwner && !is_private => {
-            SANDBOXED.to_owned()
-        }
+        MapError::Untrusted(it) if it.why == UnknownOwner && !is_private => SANDBOXED.to_owned(),
         _ if !is_private => error.code().remedy().to_owned(),
         MapError::Missing(_) if at.is_named => NOWHERE.to_owned(),
         MapError::Unreadable(_, why) if at.is_named => {
