@@ -49,12 +49,9 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
         // With fewer threads than asked for, the last message would never arrive.
         let is_there = |_| arrived.recv_timeout(Duration::from_secs(1)).is_ok();
         let are_there = most == 1 || (0..most).all(is_there);
-        are_there.then_some(()).ok_or_else(refused)
+        let refused = io::ErrorKind::WouldBlock;
+        are_there.then_some(()).ok_or(refused.into())
     })
-}
-
-fn refused() -> io::Error {
-    io::ErrorKind::WouldBlock.into()
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.
@@ -63,5 +60,5 @@ fn unless_panicking<T>(does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     panic::set_hook(Box::new(|_| {}));
     let done = catch_unwind(AssertUnwindSafe(does));
     panic::set_hook(report);
-    done.unwrap_or_else(|_| Err(refused()))
+    done.unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
 }

@@ -203,9 +203,6 @@ pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
         given.filter(Map::is_empty).ok_or(takes_none)?;
         None
     };
-    Ok(HookRequest {
-        id: input.tool_use_id,
-        agent,
-        key,
-    })
+    let id = input.tool_use_id;
+    Ok(HookRequest { id, agent, key })
 }

@@ -42,9 +42,8 @@ const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so i
 /// Runs the guard. Every failure must deny the call, also a panic: only exit code 2 does.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
     if io::stdin().is_terminal() {
-        return Err(
-            "a client's hook runs this, before and after a call; you want `keyhole check`".into(),
-        );
+        let why = "a client's hook runs this, before and after a call; you want `keyhole check`";
+        return Err(why.into());
     }
     let answer = || {
         let ours = match (&arguments.bind, &arguments.agent) {
@@ -70,10 +69,9 @@ fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookEr
     let mut output = json!({ "hookEventName": "PreToolUse" });
     let (decision, reason) = match decide(&request, map) {
         Ok(agent) => {
-            let ticket = Ticket {
-                agent: agent.clone(),
-                key: request.key.as_deref().and_then(|key| key.try_into().ok()),
-            };
+            let agent = agent.clone();
+            let key = request.key.as_deref().and_then(|key| key.try_into().ok());
+            let ticket = Ticket { agent, key };
             tickets.leave(&request.id, &ticket)?;
             if ticket.key.is_some() {
                 output["updatedInput"] = json!({ "key": KEY_IN_TICKET });

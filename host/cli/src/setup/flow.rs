@@ -32,7 +32,6 @@ const WALLS: Walls = Walls {
 };
 
 const DECLINED: &str = "nothing is changed";
-const BUSY: &str = "another `keyhole setup` runs; end that one first";
 
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
@@ -45,7 +44,7 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     }
     let (is_busy, lock) = lock(&user.home);
     if is_busy {
-        return said(BUSY);
+        return said("another `keyhole setup` runs; end that one first");
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     // From here on, it is caught.
