@@ -36,6 +36,7 @@ pub(crate) fn runtime(
 /// streams: tokio would panic later if the system refused one.
 pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     unless_panicking(|| {
+        // Each waits there, so that the next one's job needs another thread.
         let gate = Arc::new(Mutex::new(()));
         let _shut = gate.lock();
         let (arrive, arrived) = channel();
