@@ -1,9 +1,6 @@
 //! The arguments of each command, their help, and what they stand for.
 
-use crate::{
-    setup,
-    streams::{self, say},
-};
+use crate::{setup, streams};
 use clap::{Args, Parser, Subcommand};
 use keyhole_core::{AgentName, BindingName, Caller, Key, LiveMap, Location, ticket::Tickets};
 use std::{
@@ -225,9 +222,8 @@ impl Serve {
         let tickets = Arc::new(tickets(self.tickets.as_deref())?);
         let made = self.tickets.as_ref().map(|_| tickets.make());
         if let Some(Err(why)) = made {
-            say(&format!(
-                "{why}; as long as that is so, each call is refused"
-            ));
+            let until = "as long as that is so, each call is refused";
+            streams::say(&format!("{why}; {until}"));
         }
         Ok(Caller::Ticket {
             tickets,
@@ -238,17 +234,14 @@ impl Serve {
     }
 
     /// The key in the variable of `--key-env`. The error does not repeat its value.
-    pub(crate) fn key(&self) -> Result<Option<Key>, String> {
-        let Some(variable) = &self.key_env else {
-            return Ok(None);
-        };
-        let text = std::env::var(variable).ok();
-        let key = text.and_then(|text| Key::try_from(&*text).ok());
-        key.map(Some)
-            .ok_or_else(|| "the variable that --key-env names is not set to a key".to_owned())
+    pub(crate) fn key(&self) -> Result<Option<Key>, &'static str> {
+        let key = |variable| Key::try_from(&*std::env::var(variable).ok()?).ok();
+        let key = |variable| key(variable).ok_or(NO_KEY);
+        self.key_env.as_ref().map(key).transpose()
     }
 }
 
+const NO_KEY: &str = "the variable that --key-env names is not set to a key";
 const NO_DATA: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";
 
 /// The folder that a server and its guard share: the one that an option names, or the plugin's.

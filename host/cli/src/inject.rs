@@ -6,8 +6,8 @@
 //! document, the answer tells it to stop.
 
 use crate::{
-    guard::{HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer},
-    start::{Behind, lacks, start},
+    guard::{HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer},
+    start::{lacks, start},
     streams::say,
 };
 use keyhole_core::{
@@ -15,7 +15,7 @@ use keyhole_core::{
 };
 use keyhole_walk::printable::is_blank;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{mem::ManuallyDrop, sync::Arc};
 use tokio::runtime::Runtime;
 
@@ -33,16 +33,6 @@ struct Input {
     agent_type: Option<String>,
     /// Copilot tells this, and not the event.
     parent_agent_id: Option<String>,
-}
-
-/// Answers the client's input. Without a map, or if it cannot start as a server does, the agent
-/// reads a refusal. On an error, the agent gets nothing.
-pub(crate) fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
-    let loading = begin(map);
-    let answer = answer(&read_input()?, |agent| {
-        loading?.load(Target::OfCaller, &agent)
-    })?;
-    answer.map_or(Ok(()), |answer| write_answer(&answer))
 }
 
 /// What loads documents behind the wall, in a process that serves no session.
@@ -66,7 +56,7 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
         say(&why);
         Refusal::MapMissing
     })?);
-    let started = start(&map, Behind::Process(None), || Ok(((), 1)));
+    let started = start(&map, None, || ((), 1));
     let (started, ()) = started.map_err(|why| {
         say(&why.to_string());
         why.0
@@ -82,16 +72,14 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
     })
 }
 
-/// The answer to the input, with the document that `load` has for an agent. None if the
-/// input is about another event.
-fn answer(
-    input: &[u8],
-    load: impl FnOnce(AgentName) -> Result<String, Refusal>,
-) -> Result<Option<Value>, HookError> {
-    let input: Input = parse(input)?;
+/// Answers the client's input. Without a map, or if it cannot start as a server does, the agent
+/// reads a refusal. On an error, the agent gets nothing; neither is there an answer to another event.
+pub(crate) fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
+    let loading = begin(map);
+    let input: Input = read_input()?;
     let is_copilot = match (&input.hook_event_name, &input.parent_agent_id) {
         (Some(event), _) if event == EVENT => false,
-        (Some(_), _) => return Ok(None),
+        (Some(_), _) => return Ok(()),
         (None, Some(_)) => true,
         (None, None) => return Err(NOT_UNDERSTOOD.into()),
     };
@@ -99,22 +87,27 @@ fn answer(
     let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
     let agent = subagent(input.agent_id, input.agent_type, is_agent);
     let document = match agent {
-        Ok(Some(agent)) => load(agent),
+        Ok(Some(agent)) => loading.and_then(|loading| loading.load(Target::OfCaller, &agent)),
         Ok(None) | Err(_) => Err(Refusal::CallerNotVerified),
     };
     let units = |text: &str| text.encode_utf16().count();
     let size = if is_uuid { str::len } else { units };
+    let document = match document {
+        Ok(text) if size(&text) > MAX_DOCUMENT => Err(Refusal::TooLarge),
+        document => document,
+    };
     let text = match document {
-        Ok(text) if size(&text) > MAX_DOCUMENT => refusal(&why(Refusal::TooLarge)),
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
         Ok(text) => text,
-        Err(code) => refusal(&why(code)),
+        Err(code @ Refusal::UnknownKey) => refusal(&format!("{code}{NOT_ONE}")),
+        Err(code @ Refusal::TooLarge) => refusal(&format!("{code}{TOO_LONG}")),
+        Err(code) => refusal(&code.to_string()),
     };
-    Ok(Some(if is_copilot {
+    write_answer(&if is_copilot {
         json!({ "additionalContext": text })
     } else {
         json!({ "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text } })
-    }))
+    })
 }
 
 /// Whether the id has the form that Codex and Copilot give to agents: a UUID. No teammate of
@@ -127,15 +120,6 @@ fn is_uuid(id: &str) -> bool {
 const NOT_ONE: &str =
     " Exactly one entry of the map must name this agent in its agents, without a marketplace.";
 const TOO_LONG: &str = " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).";
-
-fn why(code: Refusal) -> String {
-    let more = match code {
-        Refusal::UnknownKey => NOT_ONE,
-        Refusal::TooLarge => TOO_LONG,
-        _ => "",
-    };
-    format!("{code}{more}")
-}
 
 fn refusal(why: &str) -> String {
     format!(

@@ -43,13 +43,17 @@ impl<E: Display> From<E> for Failure {
 fn main() -> ExitCode {
     let given_up = give_up();
     hide_panics();
-    let command = match Cli::try_parse() {
-        Ok(cli) => cli.command,
-        Err(error) => return mistake::explain(&error),
+    let done = match Cli::try_parse() {
+        // The guard denies its call with this exit code.
+        Ok(cli) => given_up
+            .map_err(|error| Failure(2, format!("cannot start: {error}")))
+            .and_then(|()| run(cli.command)),
+        Err(error) => mistake::explain(&error),
     };
-    // The guard denies its call with this exit code.
-    let given_up = given_up.map_err(|error| Failure(2, format!("cannot start: {error}")));
-    ended(given_up.and_then(|()| run(command)))
+    ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
+        say(&why);
+        code
+    }))
 }
 
 fn run(command: Command) -> Result<u8, Failure> {
@@ -74,14 +78,6 @@ fn contract() -> String {
     format!("// The component in this program: {size} bytes\n// sha256:{sum}\n\n{COMPONENT_WIT}")
 }
 
-/// The exit code; of a failure, standard error says why.
-fn ended(done: Result<u8, Failure>) -> ExitCode {
-    ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
-        say(&why);
-        code
-    }))
-}
-
 /// Closes what a client left open, leaves no core file, and lets signals end this process.
 fn give_up() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
@@ -97,8 +93,7 @@ fn hide_panics() {
             let file = names.next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
-        say(&format!(
-            "internal error{place}; if memory and limits are not short, please report it"
-        ));
+        let then = "if memory and limits are not short, please report it";
+        say(&format!("internal error{place}; {then}"));
     }));
 }

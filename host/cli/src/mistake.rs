@@ -1,9 +1,6 @@
 //! A mistake on the command line, told without what was typed.
 
-use crate::{
-    Failure, ended,
-    streams::{Waiting, print, say},
-};
+use crate::{Failure, streams};
 use clap::{
     Error,
     error::{ContextKind, ErrorKind as Kind},
@@ -11,47 +8,40 @@ use clap::{
 use std::{
     error::Error as _,
     io::{self, Write as _},
-    process::ExitCode,
 };
 
 /// Prints help or the version if the user asked for it, else what is wrong. It never repeats an
 /// argument: a key in the wrong place must not end up in a log. With 2, the guard denies its call.
-pub(crate) fn explain(error: &Error) -> ExitCode {
+pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, PriorArg, ValidValue};
     let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    let (what, options) = match error.kind() {
+    let usual = error.kind().as_str().unwrap_or("a command is missing");
+    let is_removal = ["remove", "uninstall"].contains(&&*of(InvalidSubcommand));
+    let (what, told): (_, &[ContextKind]) = match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
-            let printed = print(&error.to_string()).map_err(Failure::from);
-            return ended(printed.map(|()| 0));
+            streams::print(&error.to_string())?;
+            return Ok(0);
         }
         Kind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // If standard error is closed, nobody is left to tell.
-            let _ = write!(Waiting(io::stderr()), "{error}");
-            return ExitCode::from(2);
-        }
-        Kind::InvalidSubcommand if ["remove", "uninstall"].contains(&&*of(InvalidSubcommand)) => {
-            let takes = "`keyhole setup remove` takes away what setup wrote".to_owned();
-            (Kind::InvalidSubcommand.as_str(), vec![takes])
+            let _ = write!(streams::Waiting(io::stderr()), "{error}");
+            return Ok(2);
         }
         // Here, `InvalidArg` is what was typed.
-        Kind::UnknownArgument => (Kind::UnknownArgument.as_str(), Vec::new()),
-        Kind::InvalidValue if of(InvalidValue).is_empty() => {
-            (Some("a value is missing"), vec![of(InvalidArg)])
-        }
+        Kind::UnknownArgument => (usual, &[]),
+        Kind::InvalidValue if of(InvalidValue).is_empty() => ("a value is missing", &[InvalidArg]),
         Kind::ArgumentConflict if of(InvalidArg) == of(PriorArg) => {
-            (Some("an option is there twice"), vec![of(InvalidArg)])
+            ("an option is there twice", &[InvalidArg])
         }
-        kind => (
-            kind.as_str(),
-            [InvalidArg, PriorArg, ValidValue].map(of).to_vec(),
-        ),
+        _ => (usual, &[InvalidArg, PriorArg, ValidValue]),
     };
-    let mut said = vec![what.unwrap_or("a command is missing").to_owned()];
-    said.extend(options);
+    let mut said = vec![what.to_owned()];
+    said.extend(told.iter().map(|kind| of(*kind)));
+    let removes = "`keyhole setup remove` takes away what setup wrote";
+    said.extend(is_removal.then(|| removes.to_owned()));
     // It comes from our own parsers, which return constant text.
     said.extend(error.source().map(ToString::to_string));
     said.retain(|more| !more.is_empty());
-    let said = said.join(": ");
-    say(&format!("{said}; --help names all that there are"));
-    ExitCode::from(2)
+    let names = "--help names all that there are";
+    Err(Failure(2, format!("{}; {names}", said.join(": "))))
 }

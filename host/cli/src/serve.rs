@@ -3,7 +3,7 @@
 use crate::{
     arguments::Serve,
     resources::{STREAM_THREADS, enough_for_calls},
-    start::{Behind, lacks, start},
+    start::{StartError, lacks, start},
     streams::{OnThread, say},
 };
 use keyhole_core::{BindingName, Caller, Loader, Map, MapError, Refusal, limits::Limits};
@@ -45,23 +45,18 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     };
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
-    let (started, (stdin, stdout)) = start(&live, Behind::Process(tickets), || {
-        enough_for_calls()?;
-        let (stdin, stdout, threads): (Reader, Writer, _) = match pipes() {
-            Some((stdin, stdout)) => (stdin, stdout, 1),
-            None => {
-                let [stdin, stdout] = <[OnThread; 2]>::default();
-                (Box::new(stdin), Box::new(stdout), 1 + STREAM_THREADS)
-            }
-        };
-        Ok(((stdin, stdout), threads))
+    let (started, (stdin, stdout)) = start(&live, tickets, || {
+        pipes().map(|pipes| (pipes, 1)).unwrap_or_else(|| {
+            let [stdin, stdout] = <[OnThread; 2]>::default();
+            ((Box::new(stdin), Box::new(stdout)), 1 + STREAM_THREADS)
+        })
     })?;
+    enough_for_calls().map_err(StartError::from)?;
     let (map, status) = (started.map, started.status);
     // Not before: a start that hangs must end as any program does.
-    let entered = started.runtime.enter();
+    let _entered = started.runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    drop(entered);
     let stop = async move {
         tokio::select! {
             _ = interrupt.recv() => {}

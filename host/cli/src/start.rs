@@ -4,7 +4,7 @@
 //!    right that goes. No client's byte is read.
 //! 2. **Restrict.** The process gives up its rights while it has one thread. The map is read in
 //!    the middle of it, because its roots say how far the wall goes. `check` restricts only the
-//!    threads that load files: see [`Behind`].
+//!    threads that load files.
 //! 3. **Serve.** The caller says what does not stand, and reads what somebody else wrote.
 //!
 //! A map or a root on a file system that hangs delays the start until it answers.
@@ -23,12 +23,9 @@ use keyhole_wall::{Rights, WallError, WallStatus, read_beneath, restrict_process
 use std::{
     fmt::Display,
     fs::File,
-    io,
+    io::{self, ErrorKind},
     mem::ManuallyDrop,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock, mpsc::channel},
 };
 use tokio::runtime::Runtime;
 
@@ -39,13 +36,12 @@ pub(crate) struct StartError(pub(crate) Refusal, String);
 
 impl StartError {
     fn new(code: Refusal, why: &dyn Display) -> Self {
+        if code != Refusal::OutOfResources {
+            return Self(code, why.to_string());
+        }
         let few = "too few file descriptors, threads or memory";
         let raise = "raise the limits (ulimit -n, -u, and -v to 1 GiB or more)";
-        let said = match code {
-            Refusal::OutOfResources => format!("{few} ({why}); {raise}"),
-            _ => why.to_string(),
-        };
-        Self(code, said)
+        Self(code, format!("{few} ({why}); {raise}"))
     }
 }
 
@@ -58,14 +54,10 @@ impl From<WalkError> for StartError {
 
 impl From<io::Error> for StartError {
     fn from(error: io::Error) -> Self {
-        let code = match error.kind() {
-            io::ErrorKind::OutOfMemory => Refusal::OutOfResources,
-            // The system returns `EAGAIN` when it has no thread for us.
-            io::ErrorKind::WouldBlock => Refusal::OutOfResources,
-            _ if is_exhaustion(&error) => Refusal::OutOfResources,
-            _ => Refusal::Internal,
-        };
-        Self::new(code, &error)
+        // The system returns `EAGAIN` when it has no thread for us.
+        let is_short = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::OutOfMemory);
+        let code = (is_short || is_exhaustion(&error)).then_some(Refusal::OutOfResources);
+        Self::new(code.unwrap_or(Refusal::Internal), &error)
     }
 }
 
@@ -85,75 +77,27 @@ impl From<WallError> for StartError {
 }
 
 pub(crate) type Outcome = Result<Arc<Map>, MapError>;
-
-#[derive(Clone, Copy)]
-pub(crate) enum Behind<'a> {
-    /// The whole process, which may take these tickets.
-    Process(Option<&'a Tickets>),
-    /// Only the threads that load files: `check` itself also reads others.
-    Loading,
-}
+type Reach = Result<Option<Vec<File>>, StartError>;
 
 pub(crate) struct Started {
     /// The map as it was at the start, or why it cannot be used.
     pub(crate) map: Outcome,
     pub(crate) status: WallStatus,
     pub(crate) sandbox: Sandbox,
-    /// Never dropped: that would wait for a read that hangs in the kernel.
     pub(crate) runtime: ManuallyDrop<Runtime>,
 }
 
-/// Loads, and restricts. `open` opens what the caller needs besides, and says how many threads
-/// there must be from the start. An unusable map is no error.
+/// Loads, and restricts the process, which may take these tickets. `open` opens what the caller
+/// needs besides, and says how many threads there must be from the start. An unusable map is no
+/// error.
 pub(crate) fn start<S>(
     live: &LiveMap,
-    behind: Behind<'_>,
-    open: impl FnOnce() -> io::Result<(S, usize)>,
-) -> Result<(Started, S), StartError> {
-    let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits)?;
-    let reach = Arc::new(OnceLock::<Vec<File>>::new());
-    let holds = Arc::new(AtomicBool::new(false));
-    let (of_threads, held) = (Arc::clone(&reach), Arc::clone(&holds));
-    let runtime = runtime(limits.running, move || {
-        if let Some(directories) = of_threads.get() {
-            held.store(read_beneath(directories), Ordering::Relaxed);
-        }
-    })?;
-    let runtime = ManuallyDrop::new(runtime);
-    let entered = runtime.enter();
-    let (opened, threads) = open()?;
-    drop(entered);
-    let (mut status, map) = match behind {
-        Behind::Process(tickets) => restrict(live, tickets)?,
-        Behind::Loading => {
-            let map = live.current();
-            if let Some(directories) = directories(live, &map, None)? {
-                let _ = reach.set(directories);
-            }
-            (WallStatus::here(), map)
-        }
-    };
-    make_threads(&runtime, threads)?;
-    if matches!(behind, Behind::Loading) {
-        // Once the first thread does this, it has restricted itself.
-        let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
-        status.roots = holds.load(Ordering::Relaxed);
-    }
-    let started = Started {
-        map,
-        status,
-        sandbox,
-        runtime,
-    };
-    Ok((started, opened))
-}
-
-/// Gives up what serving this map and these tickets does not need. Returns what wall stands.
-fn restrict(
-    live: &LiveMap,
     tickets: Option<&Tickets>,
-) -> Result<(WallStatus, Outcome), StartError> {
+    open: impl FnOnce() -> (S, usize),
+) -> Result<(Started, S), StartError> {
+    let sandbox = Sandbox::embedded(Limits::default())?;
+    let runtime = runtime(|| {})?;
+    let (opened, threads) = runtime.block_on(async { open() });
     // If there is none, each call is refused, and says so.
     let data = tickets.and_then(|tickets| tickets.data_folder().ok());
     let rights = tickets.map_or(Rights::Read, |_| Rights::Tickets);
@@ -166,18 +110,50 @@ fn restrict(
             Err(error) => (None, Err(error)),
         }
     })?;
-    Ok((status, read?))
+    let map = read?;
+    make_threads(&runtime, threads)?;
+    let started = Started {
+        map,
+        status,
+        sandbox,
+        runtime,
+    };
+    Ok((started, opened))
+}
+
+/// The same for `check`, which reads other files, too: it restricts only the threads that load.
+pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
+    let sandbox = Sandbox::embedded(Limits::default())?;
+    let reach = Arc::new(OnceLock::<Vec<File>>::new());
+    let of_threads = Arc::clone(&reach);
+    let (tell, told) = channel();
+    let runtime = runtime(move || {
+        if let Some(directories) = of_threads.get() {
+            let _ = tell.send(read_beneath(directories));
+        }
+    })?;
+    let map = live.current();
+    if let Some(directories) = directories(live, &map, None)? {
+        let _ = reach.set(directories);
+    }
+    let mut status = WallStatus::here();
+    make_threads(&runtime, 1)?;
+    // Once the first thread does this, it has restricted itself.
+    let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
+    status.roots = told.try_recv() == Ok(true);
+    Ok(Started {
+        map,
+        status,
+        sandbox,
+        runtime,
+    })
 }
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, and
 /// the map's. None if the map has no roots, or cannot be used. It also remembers what can be read
 /// only before the wall.
 #[cfg(target_os = "linux")]
-fn directories(
-    live: &LiveMap,
-    map: &Outcome,
-    own: Option<File>,
-) -> Result<Option<Vec<File>>, StartError> {
+fn directories(live: &LiveMap, map: &Outcome, own: Option<File>) -> Reach {
     let map = match map {
         Ok(map) if !map.roots().is_empty() => map,
         Err(error) if error.code() == Refusal::OutOfResources => {
@@ -201,7 +177,7 @@ fn directories(
 
 /// Where there is no wall, nothing need be open before it.
 #[cfg(not(target_os = "linux"))]
-fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Result<Option<Vec<File>>, StartError> {
+fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Reach {
     Ok(None)
 }
 

@@ -6,7 +6,7 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
-    io::{self, Read, Write},
+    io::{self, BufRead as _, Cursor, Read, Write},
     os::fd::AsFd,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -26,9 +26,7 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
     let mut stdout = Waiting(io::stdout());
     let written = stdout.write_all(text.as_bytes());
     match written.and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write: {error}"))
-        }
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write: {why}")),
         _ => Ok(()),
     }
 }
@@ -92,7 +90,7 @@ impl<S: Write + AsFd> Write for Waiting<S> {
 pub(crate) struct OnThread {
     busy: Option<JoinHandle<io::Result<Vec<u8>>>>,
     /// What was read, and nobody has taken yet.
-    read: Vec<u8>,
+    read: Cursor<Vec<u8>>,
 }
 
 impl OnThread {
@@ -113,22 +111,18 @@ impl AsyncRead for OnThread {
         cx: &mut Context<'_>,
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.read.is_empty() {
+        if self.read.fill_buf()?.is_empty() {
             let most = to.remaining();
-            self.busy.get_or_insert_with(|| {
-                spawn_blocking(move || {
-                    let mut bytes = vec![0; most];
-                    let got = Waiting(io::stdin()).read(&mut bytes)?;
-                    bytes.truncate(got);
-                    Ok(bytes)
-                })
-            });
-            self.read = ready!(self.done(cx))?;
+            let read = move || {
+                let mut bytes = vec![0; most];
+                let got = Waiting(io::stdin()).read(&mut bytes)?;
+                bytes.truncate(got);
+                Ok(bytes)
+            };
+            self.busy.get_or_insert_with(|| spawn_blocking(read));
+            self.read = Cursor::new(ready!(self.done(cx))?);
         }
-        let fits = self.read.len().min(to.remaining());
-        to.put_slice(&self.read[..fits]);
-        self.read.drain(..fits);
-        Poll::Ready(Ok(()))
+        Pin::new(&mut self.read).poll_read(cx, to)
     }
 }
 

@@ -7,13 +7,14 @@
 //! whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
-    guard::{HookError, NOT_UNDERSTOOD, names, parse, read_input, write_answer},
+    guard::{HookError, NOT_UNDERSTOOD, names, read_input, write_answer},
     inject::{Loading, begin},
 };
-use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
+use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, home};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::env;
 
 /// What an agent reads whose report quotes its document.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
@@ -47,16 +48,29 @@ struct Stop {
 ///
 /// On an error, the module withholds the whole report.
 pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
-    let known = known_paths(stop);
+    // Whoever reads a report knows the user's home, and the folder of the session. A hook starts
+    // there; the plugin's module starts this elsewhere, and says the folder.
+    let here = env::current_dir().ok().filter(|_| stop);
+    let known = here.into_iter().chain(home(|name| env::var_os(name)));
+    let known = known.map(|path| path.into_os_string().into_string());
+    let known: Vec<_> = known.flatten().collect();
     let loading = begin(map);
-    let input = read_input()?;
     let question = if stop {
-        at_stop(&input)?
+        let stop: Stop = read_input()?;
+        if stop.hook_event_name != "SubagentStop" {
+            return Err(NOT_UNDERSTOOD.into());
+        }
+        // The agent has written its report twice.
+        if stop.stop_hook_active {
+            return Ok(());
+        }
+        Question {
+            agent: stop.agent_type,
+            report: Some(stop.last_assistant_message),
+            folder: None,
+        }
     } else {
-        Some(parse(&input)?)
-    };
-    let Some(question) = question else {
-        return Ok(());
+        read_input()?
     };
     let answer = loading.and_then(|loading| answer(&loading, &question, &known));
     let answer = answer.unwrap_or_else(|code| json!({ "refused": code.to_string() }));
@@ -70,31 +84,6 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
         }
         // It quotes nothing, or is not compared: a hook cannot withhold a report.
         _ => Ok(()),
-    }
-}
-
-/// The user's home, and the folder of the session if this is a hook, which starts there: whoever
-/// reads a report knows both. The plugin's module starts it elsewhere, and says the folder.
-fn known_paths(is_hook: bool) -> Vec<String> {
-    let home = keyhole_core::home(|name| std::env::var_os(name));
-    let here = is_hook.then(|| std::env::current_dir().ok()).flatten();
-    let known = here.into_iter().chain(home);
-    known
-        .filter_map(|path| path.into_os_string().into_string().ok())
-        .collect()
-}
-
-/// The question that a hook asks about a report; none if the agent has written it twice.
-fn at_stop(input: &[u8]) -> Result<Option<Question>, HookError> {
-    let stop: Stop = parse(input)?;
-    match (&*stop.hook_event_name, stop.stop_hook_active) {
-        ("SubagentStop", false) => Ok(Some(Question {
-            agent: stop.agent_type,
-            report: Some(stop.last_assistant_message),
-            folder: None,
-        })),
-        ("SubagentStop", true) => Ok(None),
-        _ => Err(NOT_UNDERSTOOD.into()),
     }
 }
 

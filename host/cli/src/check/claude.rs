@@ -33,6 +33,8 @@ const OF_A_MARKET: &str =
 const IS_OFF: &str = "does not switch the plugin on. To install it, type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`";
 const ANY_FILE: &str = "Read(FILE) with the path of your file";
 const ANY_FOLDER: &str = "Read(FOLDER/**) with the folder of your file";
+const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on";
+const IN_SANDBOX: &str = "Claude Code's own sandbox is on (2.1.290 or newer)";
 const UNNAMED: &str = "a rule for a file whose path no rule can name: move it to ~/private";
 
 /// What Claude Code has here: its settings, and the agents with a server of ours, of the user and
@@ -43,6 +45,9 @@ pub(super) struct Client<'a> {
     agents: Vec<(String, OwnAgent)>,
     hooks: Vec<InjectHook>,
 }
+
+/// Files that need rules, and whether an agent has a server of its own, and so tickets.
+type Files = (Vec<PathBuf>, bool);
 
 impl<'a> Client<'a> {
     pub(super) fn here(location: &'a Location) -> Option<Self> {
@@ -61,12 +66,11 @@ impl<'a> Client<'a> {
                 agents.push((format!("{name} in {shown}/agents"), agent));
             }
         }
-        let hooks = InjectHook::all(&settings.value);
         Some(Self {
             location,
+            hooks: InjectHook::all(&settings.value),
             settings,
             agents,
-            hooks,
         })
     }
 
@@ -117,24 +121,22 @@ impl<'a> Client<'a> {
     }
 
     /// The files of the map that only agents of Claude Code are to read, or those of a client of
-    /// which nothing is known. And whether an agent has a server of its own, and so tickets.
-    fn files(&self, map: &Map) -> (Vec<PathBuf>, bool) {
+    /// which nothing is known. And the tickets' folder, if an agent has a server of its own.
+    fn files(&self, map: &Map) -> Files {
         let mut all: Vec<_> = all_of(map).collect();
         all.retain(|(target, entry)| entry.agents.is_some() || self.takes(target));
         let is_bound = |it: &(Target, &Entry)| matches!(it.0, Target::Bound(_));
         let path = |it: &(Target, &Entry)| self.location.expand(&it.1.path);
-        let files = all.iter().filter_map(path).collect();
-        (files, all.iter().any(is_bound))
+        (
+            all.iter().filter_map(path).collect(),
+            all.iter().any(is_bound),
+        )
     }
 
     /// The rules that are missing for these files, without those that name one unless `is_private`.
-    fn missing_rules(
-        &self,
-        map: &Map,
-        (files, has_tickets): (&[PathBuf], bool),
-        is_private: bool,
-    ) -> Option<String> {
+    fn missing_rules(&self, map: &Map, files: &Files, is_private: bool) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
+        let (files, has_tickets) = (&files.0, files.1);
         let (all, is_unnamed) = places.missing(&denied, files, has_tickets);
         let (others, _) = places.missing(&denied, &[], has_tickets);
         let secrets = Secrets::of(map);
@@ -176,10 +178,10 @@ impl<'a> Client<'a> {
             key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents.is_some()
         };
         let is_here = places.is_none_or(|places| places.claude.is_dir());
-        let (files, has_tickets) = map.map_or_else(Default::default, |map| self.files(map));
-        let needs_rules = is_plugin || is_here && !files.is_empty();
+        let files = map.map_or_else(Files::default, |map| self.files(map));
+        let needs_rules = is_plugin || is_here && !files.0.is_empty();
         let of = map.filter(|_| needs_rules);
-        let rules = of.and_then(|map| self.missing_rules(map, (&files, has_tickets), is_private));
+        let rules = of.and_then(|map| self.missing_rules(map, &files, is_private));
         // Without a rule that is missing, it does not matter whose rules count.
         let is_told = rules.is_some() || settings.rules_file().is_none();
         let is_used = |way: &Way| match way {
@@ -205,15 +207,14 @@ impl<'a> Client<'a> {
                 report.notes.push(text);
             }
         }
-        let shells = of.and_then(|_| Shells::of(settings, &files));
         let are_closed = rules.is_none();
         report.notes.extend(rules);
-        if let Some(shells) = shells {
-            let file = settings.rules_file().unwrap_or_default();
-            match told(&shells, &file) {
-                Ok(held) => report.closing.extend(are_closed.then_some(held)),
-                Err(open) => report.notes.push(open),
-            }
+        let file = settings.rules_file().unwrap_or_default();
+        let shells = of.and_then(|_| Shells::of(settings, &files.0));
+        match shells.map(|shells| told(&shells, &file)) {
+            Some(Ok(held)) => report.closing.extend(are_closed.then_some(held)),
+            Some(Err(open)) => report.notes.push(open),
+            None => {}
         }
         if let Some(places) = places.filter(|_| is_plugin && !has_plugin.unwrap_or(!is_private)) {
             let shown = &places.shown;
@@ -226,28 +227,18 @@ impl<'a> Client<'a> {
 
 /// Whether shells are held, and by whose settings; or why not.
 fn told(shells: &Shells, file: &str) -> Result<String, String> {
-    let (missing, weak) = (shells.missing(), &shells.weak);
-    if !shells.are_in_it() {
-        return Err("any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on".to_owned());
-    }
-    if !weak.is_empty() {
-        return Err(format!(
-            "a shell command can get past Claude Code's own sandbox, since these settings let it: {weak}"
-        ));
-    }
-    if !missing.is_empty() {
-        return Err(format!(
-            "a shell command can get past Claude Code's own sandbox. Add to {file}: {missing}"
-        ));
-    }
     let whose = if shells.are_managed {
         "the administrator's settings keep shell commands from your files"
     } else {
         "your settings keep shell commands from your files, as long as no project's settings switch that off"
     };
-    Ok(format!(
-        "Claude Code's own sandbox is on (2.1.290 or newer): {whose}."
-    ))
+    let past = "a shell command can get past Claude Code's own sandbox";
+    match (shells.are_in_it(), &*shells.weak, &*shells.missing()) {
+        (false, ..) => Err(NO_SANDBOX.to_owned()),
+        (true, "", "") => Ok(format!("{IN_SANDBOX}: {whose}.")),
+        (true, "", missing) => Err(format!("{past}. Add to {file}: {missing}")),
+        (true, weak, _) => Err(format!("{past}, since these settings let it: {weak}")),
+    }
 }
 
 /// Why the hook for this agent hands over no file.
@@ -314,9 +305,8 @@ pub(super) fn brief(live: &LiveMap) -> Option<String> {
     };
     let code = code.as_str();
     let next = is_to_make.then(|| format!("In a terminal, run: {}", door(DOOR)));
-    let next = next
-        .as_deref()
-        .unwrap_or("/keyhole:check says what to write");
+    let check = "/keyhole:check says what to write";
+    let next = next.as_deref().unwrap_or(check);
     let said = format!("keyhole: {code}, so its agents get no file. {next}");
-    Some(json!({ "systemMessage": said }).to_string())
+    Some(format!("{}\n", json!({ "systemMessage": said })))
 }

@@ -145,7 +145,7 @@ pub(crate) async fn entry_report(
     let detail = location.expand(path).and_then(|file| match text {
         Ok(_) => step::closing(&file),
         Err(_) if is_long => Some((format!("it has {chars} characters, {SHORTEN}"), Vec::new())),
-        Err(code) => step::to_a_file(code, entry, &file, location),
+        Err(code) => step::advice(code, entry, &file, location),
     });
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
     let is_weak = key.as_deref().is_some_and(Key::is_guessable);

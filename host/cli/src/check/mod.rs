@@ -8,7 +8,7 @@ mod step;
 use crate::{
     Failure,
     arguments::Check as Arguments,
-    start::{Behind, StartError, start},
+    start::{StartError, start_loading},
     streams::print,
 };
 use claude::{Client, DOOR};
@@ -44,18 +44,14 @@ pub(crate) struct Report {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let map = arguments.map.live().and_then(|map| {
-        let foreign = foreign_map(&map.location).filter(|_| !arguments.brief);
-        foreign.map_or(Ok(map), Err)
-    });
-    let map = match map {
+    let foreign = |map: &LiveMap| foreign_map(&map.location).filter(|_| !arguments.brief);
+    let map = arguments.map.live();
+    let map = match map.and_then(|map| foreign(&map).map_or(Ok(map), Err)) {
         Err(_) if arguments.quiet => return Ok(2),
         map => map.map_err(|why| Failure(2, why))?,
     };
     if arguments.brief {
-        if let Some(line) = claude::brief(&map) {
-            print(&format!("{line}\n"))?;
-        }
+        print(&claude::brief(&map).unwrap_or_default())?;
         return Ok(0);
     }
     let plugin = arguments.plugin.as_deref();
@@ -79,19 +75,12 @@ pub(crate) fn report(
     plugin: Option<&Path>,
     is_private: bool,
 ) -> Result<Report, StartError> {
-    let (started, ()) = start(live, Behind::Loading, || Ok(((), 1)))?;
+    use MapError::{Missing, Unreadable};
+    let started = start_loading(live)?;
     let (location, read) = (&live.location, started.map.as_deref().ok());
     let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
-    let mut report = Report {
-        map: Some(location.file.to_owned()).filter(|_| is_private),
-        outcome: Ok(Vec::new()),
-        faults: Vec::new(),
-        notes: step::surroundings(location, read),
-        closing: Vec::new(),
-        agent: None,
-        wall: started.status,
-    };
-    let agent = match &started.map {
+    let mut notes = step::surroundings(location, read);
+    let (outcome, agent) = match &started.map {
         Ok(map) => {
             let secrets = Secrets::of(map);
             let maps = ReadMap(Arc::clone(map)).into();
@@ -109,33 +98,36 @@ pub(crate) fn report(
             let bindings = map.bindings().into_iter();
             let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
             let long = long.map(|(_, binding)| binding.entry.line);
-            let notes = &mut report.notes;
             notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
             for root in map.roots() {
                 let walked = Walker::new(System).walk(&root, Policy::DIRECTORY);
                 if let Err(WalkError::Untrusted(it)) = walked {
-                    let said = Some(secrets.hidden_in(step::cure(&it, &root)));
-                    let said = said.filter(|_| is_private);
+                    let said = is_private.then(|| secrets.hidden_in(step::cure(&it, &root)));
                     let said = said.as_deref().unwrap_or("others could replace one");
                     notes.push(format!("no file in this root is served: {said}"));
                 }
             }
             let agent = claude::of_agent(map, &entries, is_private);
-            report.outcome = Ok(entries);
-            agent
+            (Ok(entries), agent)
         }
         Err(error) => {
-            use MapError::{Missing, Unreadable};
-            let is_gone = matches!(error, Missing(_) | Unreadable(..));
-            report.map = report.map.filter(|_| !is_gone || !location.is_named);
             let make = if plugin.is_some() { DOOR } else { "setup" };
             let why = step::unusable(error, location, is_private, make);
             let agent = (false, why.code.to_owned());
-            report.outcome = Err(why);
-            agent
+            (Err(why), agent)
         }
     };
-    report.agent = plugin.map(|_| agent);
+    let is_gone = matches!(started.map, Err(Missing(_) | Unreadable(..)));
+    let is_shown = is_private && !(is_gone && location.is_named);
+    let mut report = Report {
+        map: is_shown.then(|| location.file.to_owned()),
+        outcome,
+        faults: Vec::new(),
+        notes,
+        closing: Vec::new(),
+        agent: plugin.map(|_| agent),
+        wall: started.status,
+    };
     if let Some(client) = client {
         client.judge(&mut report, read, is_private);
     }

@@ -37,13 +37,10 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
 /// A link on the way may be anybody's, and leads elsewhere than the user reads.
 fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
-    let is_on_the_way = file.starts_with(&distrust.path);
-    match distrust.why {
-        WritableByOthers | WritableByGroup | UnknownGroup(_) if is_on_the_way => {
-            Some(format!("chmod go-w {}", word(&distrust.path)?))
-        }
-        _ => None,
-    }
+    let why = distrust.why;
+    let is_open = matches!(why, WritableByGroup | WritableByOthers | UnknownGroup(_));
+    let path = Some(&distrust.path).filter(|path| is_open && file.starts_with(path))?;
+    Some(format!("chmod go-w {}", word(path)?))
 }
 
 /// What others could change: this file, or a folder or link on its path.
@@ -64,17 +61,12 @@ fn distrust(file: &Path) -> Option<Distrust> {
 const FOLDER: &str = "this is a directory: add the file's name";
 const BACKSLASH: &str = "the file's own name has a backslash: rename it, and write that in the map";
 const UNSEEN: &str = "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again";
-const IN_HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
+const HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
 const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
 
 /// What to do about this one file, if the code does not say it all.
-pub(super) fn to_a_file(
-    code: Refusal,
-    entry: &Entry,
-    file: &Path,
-    location: &Location,
-) -> Option<Advice> {
+pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -> Option<Advice> {
     // What hung would hang once more.
     if code == Refusal::TimedOut {
         return None;
@@ -94,11 +86,9 @@ pub(super) fn to_a_file(
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
-        Refusal::OutsideRoot if real.as_os_str().as_encoded_bytes().contains(&b'\\') => {
-            BACKSLASH.to_owned()
-        }
-        Refusal::OutsideRoot if holds_home(folder?, location) => {
-            format!("the file is {place}, {IN_HOME}")
+        Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
+        Refusal::OutsideRoot if holds_home(folder?, at) => {
+            format!("the file is {place}, {HOME}")
         }
         Refusal::OutsideRoot => {
             let folder = quoted(visible(folder?)?);
@@ -171,40 +161,35 @@ const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its
 /// What is wrong with the map. It does not repeat an argument that names no readable file, and
 /// names no path at all unless `is_private`. `make` are the arguments that make a map.
 pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: &str) -> Unusable {
-    let code = error.code();
-    let (said, remedy) = (error.to_string(), code.remedy().to_owned());
-    let (message, help) = match error {
-        MapError::Parse(_, mistake) => (mistake.message.clone(), mistake.help.clone()),
-        MapError::Missing(_) if !is_private => {
-            let run = format!("in a terminal of your own, run: {}", door(make));
-            (remedy, Some(run))
-        }
-        MapError::Untrusted(it) if it.why == DistrustReason::UnknownOwner && !is_private => {
-            (SANDBOXED.to_owned(), None)
-        }
-        _ if !is_private => (remedy, None),
-        MapError::Missing(_) if at.is_named => (NOWHERE.to_owned(), dangling(at)),
-        MapError::Missing(_) => {
-            let help = dangling(at).unwrap_or_else(|| making(at, make));
-            (said, Some(help))
-        }
-        MapError::Untrusted(it) => {
-            let shut = shutting(it, &at.file).map(|shut| format!("run: {shut}"));
-            (said, shut)
-        }
+    use DistrustReason::UnknownOwner;
+    let message = match error {
+        MapError::Parse(_, mistake) => mistake.message.clone(),
+        MapError::Untrusted(it) if it.why == UnknownOwner && !is_private => SANDBOXED.to_owned(),
+        _ if !is_private => error.code().remedy().to_owned(),
+        MapError::Missing(_) if at.is_named => NOWHERE.to_owned(),
         MapError::Unreadable(_, why) if at.is_named => {
-            let why = format!("the map that --map names cannot be read: {why}; {OR_FOLDER}");
-            (why, None)
+            format!("the map that --map names cannot be read: {why}; {OR_FOLDER}")
         }
-        MapError::Unreadable(_, SystemError::Denied) => (said, opening(&at.file)),
-        _ => (said, None),
+        _ => error.to_string(),
+    };
+    let help = match error {
+        MapError::Parse(_, mistake) => mistake.help.clone(),
+        MapError::Missing(_) if !is_private => {
+            Some(format!("in a terminal of your own, run: {}", door(make)))
+        }
+        _ if !is_private => None,
+        MapError::Missing(_) if at.is_named => dangling(at),
+        MapError::Missing(_) => dangling(at).or_else(|| Some(making(at, make))),
+        MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
+        MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
+        _ => None,
     };
     let line = match error {
         MapError::Parse(_, mistake) => Some(mistake.line),
         _ => None,
     };
     Unusable {
-        code: code.as_str(),
+        code: error.code().as_str(),
         message,
         line,
         help,

@@ -3,7 +3,7 @@
 use crate::streams::Waiting;
 use keyhole_core::AgentName;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 use std::{
     error::Error,
     fs,
@@ -38,13 +38,8 @@ impl Server {
         ]
     }
 
-    /// The server that the definition of the user's own agent starts. The client calls it as the
-    /// binding, and has done so before it stated sources.
-    pub(super) fn of_agent(bind: &str, agent: &str) -> Self {
-        Self::of(bind, Some(agent), true)
-    }
-
-    fn of(name: &str, agent: Option<&str>, may_lack_source: bool) -> Self {
+    /// The server of this name, for this agent alone if there is one.
+    pub(super) fn of(name: &str, agent: Option<&str>, may_lack_source: bool) -> Self {
         Self {
             tool: format!("mcp__{name}__load_context"),
             agent: agent.map(str::to_owned),
@@ -56,7 +51,6 @@ impl Server {
 /// The client's name for a copy of the main conversation, which has the parent's whole context.
 const FORK: &str = "fork";
 
-#[derive(Debug, PartialEq, Eq)]
 pub(super) struct HookRequest {
     /// The client's id of the call, which the server gets as well.
     pub(super) id: String,
@@ -76,18 +70,19 @@ pub(crate) const NOT_UNDERSTOOD: &str = "this is not a question that this hook u
 const NOT_OURS: &str =
     "the guard was asked about something other than its own tool; the call is denied";
 
-/// What the client tells a hook on standard input, if it is not too long.
-pub(crate) fn read_input() -> Result<Vec<u8>, HookError> {
+/// What the client tells a hook on standard input, if it is not too long: the fields of the object
+/// that it sends. serde would take an array for one, too.
+pub(crate) fn read_input<T: DeserializeOwned>() -> Result<T, HookError> {
     let mut input = Vec::new();
     let mut stdin = Waiting(io::stdin()).take(MAX_INPUT_BYTES + 1);
     let read = stdin.read_to_end(&mut input);
     read.map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
     let fits = input.len() as u64 <= MAX_INPUT_BYTES;
-    fits.then_some(input).ok_or(NOT_UNDERSTOOD.into())
+    let input = fits.then_some(input).ok_or(NOT_UNDERSTOOD)?;
+    parse(&input)
 }
 
-/// The fields of the object that the client sent. serde would take an array for one, too.
-pub(crate) fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
+fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
     let is_object = input.trim_ascii_start().starts_with(b"{");
     let parsed = serde_json::from_slice(input).ok().filter(|_| is_object);
     parsed.ok_or(NOT_UNDERSTOOD.into())
@@ -101,10 +96,10 @@ pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
 
 /// The fields that count. There are others, and new client versions add more.
 #[derive(Deserialize)]
-struct Input {
+pub(super) struct Input {
     hook_event_name: String,
     tool_name: String,
-    tool_use_id: String,
+    pub(super) tool_use_id: String,
     agent_id: Option<String>,
     agent_type: Option<String>,
     transcript_path: Option<PathBuf>,
@@ -124,10 +119,6 @@ struct Source {
 struct Arguments {
     key: String,
 }
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoArguments {}
 
 /// Whether the id has the form that the client gives to subagents: `a` and 16 hexadecimal digits.
 /// A teammate's id is `a`, its name, `-` and the digits. The main conversation chooses that name,
@@ -158,12 +149,8 @@ fn has_record(transcript: &Path, id: &str) -> bool {
 }
 
 /// Reads what is said about a call of one of our tools, at this event, and of which.
-fn input<'o>(
-    ours: &'o [Server],
-    json: &[u8],
-    event: &str,
-) -> Result<(Input, &'o Server), HookError> {
-    let input: Input = parse(json)?;
+pub(super) fn input<'o>(ours: &'o [Server], event: &str) -> Result<(Input, &'o Server), HookError> {
+    let input: Input = read_input()?;
     let server = ours.iter().find(|server| server.tool == input.tool_name);
     let server = server.filter(|_| input.hook_event_name == event);
     let server = server.ok_or(NOT_OURS)?;
@@ -173,30 +160,23 @@ fn input<'o>(
     Ok((input, server))
 }
 
-/// Reads what is said after a call, and returns the call's id.
-pub(super) fn read_after(ours: &[Server], json: &[u8]) -> Result<String, HookError> {
-    input(ours, json, "PostToolUse").map(|(input, _)| input.tool_use_id)
-}
-
 /// The subagent that a hook's input names by its id and its type. None is anyone else: the main
 /// conversation has neither, a session that runs as an agent only a type; a copy of the main
 /// conversation and a teammate have other ids.
 pub(crate) fn subagent(
     id: Option<String>,
     agent: Option<String>,
-    is_subagents: impl Fn(&str) -> bool,
+    is_one: impl Fn(&str) -> bool,
 ) -> Result<Option<AgentName>, HookError> {
     match (id, agent) {
-        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => {
-            Ok(Some(agent.as_str().try_into()?))
-        }
+        (Some(id), Some(agent)) if is_one(&id) && agent != FORK => Ok(Some((&*agent).try_into()?)),
         (Some(_), None) => Err(NOT_UNDERSTOOD.into()),
         _ => Ok(None),
     }
 }
 
-pub(super) fn read(ours: &[Server], json: &[u8]) -> Result<HookRequest, HookError> {
-    let (input, server) = input(ours, json, "PreToolUse")?;
+pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
+    let (input, server) = input(ours, "PreToolUse")?;
     let takes_key = server.agent.is_none();
     let source = if takes_key { "plugin" } else { "agent" };
     let is_its_source = match &input.mcp_server {
@@ -206,8 +186,7 @@ pub(super) fn read(ours: &[Server], json: &[u8]) -> Result<HookRequest, HookErro
     if !is_its_source || server.agent.is_some() && server.agent != input.agent_type {
         return Err(NOT_OURS.into());
     }
-    let has_id = |id: &Option<String>| id.as_ref().is_none_or(|id| !id.is_empty());
-    if !has_id(&input.agent_id) || !has_id(&input.agent_type) {
+    if input.agent_id.as_deref() == Some("") || input.agent_type.as_deref() == Some("") {
         return Err(NOT_UNDERSTOOD.into());
     }
     let transcript = input.transcript_path.as_deref();
@@ -219,12 +198,11 @@ pub(super) fn read(ours: &[Server], json: &[u8]) -> Result<HookRequest, HookErro
         let needs_key = "the arguments must be an object with exactly one string, \"key\"";
         Some(parse::<Arguments>(arguments).map_err(|_| needs_key)?.key)
     } else {
-        parse::<NoArguments>(arguments).map_err(|_| "this tool takes no arguments")?;
+        let given = parse::<Map<String, Value>>(arguments).ok();
+        let takes_none = "this tool takes no arguments";
+        given.filter(Map::is_empty).ok_or(takes_none)?;
         None
     };
-    Ok(HookRequest {
-        id: input.tool_use_id,
-        agent,
-        key,
-    })
+    let id = input.tool_use_id;
+    Ok(HookRequest { id, agent, key })
 }

@@ -12,10 +12,10 @@
 
 mod hook;
 
-use hook::Server;
 pub(crate) use hook::{
-    HookError, NOT_UNDERSTOOD, is_subagents, parse, read_input, subagent, write_answer,
+    HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer,
 };
+use hook::{HookRequest, Server};
 
 use crate::arguments::{Guard as Arguments, tickets};
 use keyhole_core::{
@@ -42,13 +42,14 @@ const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so i
 /// Runs the guard. Every failure must deny the call, also a panic: only exit code 2 does.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
     if io::stdin().is_terminal() {
-        return Err(
-            "a client's hook runs this, before and after a call; you want `keyhole check`".into(),
-        );
+        let why = "a client's hook runs this, before and after a call; you want `keyhole check`";
+        return Err(why.into());
     }
     let answer = || {
         let ours = match (&arguments.bind, &arguments.agent) {
-            (Some(bind), Some(agent)) => vec![Server::of_agent(bind, agent)],
+            // That of the user's own agent. The client calls it as the binding, and did so
+            // before it stated sources.
+            (Some(bind), Some(agent)) => vec![Server::of(bind, Some(agent), true)],
             _ => Server::plugins(),
         };
         let tickets = tickets(arguments.tickets.as_deref());
@@ -64,34 +65,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
 
 /// Answers the client's question before a call. On an error, the call must be denied.
 fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
-    let request = hook::read(ours, &read_input()?)?;
+    let request = hook::read(ours)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
-    match decide(request.agent.as_ref(), request.key.as_deref(), map) {
+    let (decision, reason) = match decide(&request, map) {
         Ok(agent) => {
-            let ticket = Ticket {
-                agent: agent.clone(),
-                key: request.key.and_then(|key| Key::try_from(&*key).ok()),
-            };
+            let agent = agent.clone();
+            let key = request.key.as_deref().and_then(|key| key.try_into().ok());
+            let ticket = Ticket { agent, key };
             tickets.leave(&request.id, &ticket)?;
-            output["permissionDecision"] = "allow".into();
-            output["permissionDecisionReason"] = "keyhole: a subagent's call".into();
             if ticket.key.is_some() {
                 output["updatedInput"] = json!({ "key": KEY_IN_TICKET });
             }
+            ("allow", "keyhole: a subagent's call".to_owned())
         }
-        Err(code) => {
-            output["permissionDecision"] = "deny".into();
-            output["permissionDecisionReason"] = code.to_string().into();
-        }
-    }
+        Err(code) => ("deny", code.to_string()),
+    };
+    output["permissionDecision"] = decision.into();
+    output["permissionDecisionReason"] = reason.into();
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
 /// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
 fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookError> {
-    let id = read_input().and_then(|input| hook::read_after(ours, &input));
-    let is_ours = id.is_ok_and(|id| tickets.is_some_and(|tickets| tickets.was_redeemed(&id)));
-    if is_ours {
+    if let (Ok((input, _)), Some(tickets)) = (hook::input(ours, "PostToolUse"), tickets)
+        && tickets.was_redeemed(&input.tool_use_id)
+    {
         return Ok(());
     }
     let output = json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS });
@@ -100,33 +98,26 @@ fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookErr
 
 /// The agent that may make the call, or the refusal: the same for a key of other agents and for a
 /// missing one. If the map cannot be used, or the server has its own key, the server decides.
-fn decide<'a>(
-    agent: Option<&'a AgentName>,
-    key: Option<&str>,
-    map: &LiveMap,
-) -> Result<&'a AgentName, Refusal> {
+fn decide<'a>(request: &'a HookRequest, map: &LiveMap) -> Result<&'a AgentName, Refusal> {
     // First: a caller that is no subagent learns nothing about the map.
-    let agent = agent.ok_or(Refusal::CallerNotVerified)?;
-    let Some(key) = key else {
-        return Ok(agent);
-    };
-    let Ok(map) = map.current() else {
-        return Ok(agent);
-    };
-    let key = Key::try_from(key).ok();
-    let entry = key.and_then(|key| map.find_for(&key, Some(agent)));
-    entry.map(|_| agent).ok_or(Refusal::UnknownKey)
+    let agent = request.agent.as_ref().ok_or(Refusal::CallerNotVerified)?;
+    if let Some(key) = request.key.as_deref()
+        && let Ok(map) = map.current()
+        && !Key::try_from(key).is_ok_and(|key| map.find_for(&key, Some(agent)).is_some())
+    {
+        return Err(Refusal::UnknownKey);
+    }
+    Ok(agent)
 }
 
 /// The agents that the map names, one a line, and `*` if any agent may use some
 /// key. The plugin's module shows the tool to no others. A missing map names nobody.
 pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
-    let map = match map.current() {
-        Err(MapError::Missing(_)) => return Ok(String::new()),
-        map => map?,
-    };
-    let lines = names(&map).into_iter().map(|name| format!("{name}\n"));
-    Ok(lines.collect())
+    let line = |name: &str| format!("{name}\n");
+    match map.current() {
+        Err(MapError::Missing(_)) => Ok(String::new()),
+        map => Ok(names(&*map?).into_iter().map(line).collect()),
+    }
 }
 
 /// The agents that the map names, and `*` if any agent may use some key.

@@ -2,7 +2,7 @@
 
 use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::{check, streams::note};
-use keyhole_core::{BindingName, LiveMap, ticket::Tickets};
+use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
     PLUGIN, Plan, Request, SetupError, User, Walls,
     ask::Screen,
@@ -32,7 +32,6 @@ const WALLS: Walls = Walls {
 };
 
 const DECLINED: &str = "nothing is changed";
-const BUSY: &str = "another `keyhole setup` runs; end that one first";
 
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
@@ -45,14 +44,11 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     }
     let (is_busy, lock) = lock(&user.home);
     if is_busy {
-        return said(BUSY);
+        return said("another `keyhole setup` runs; end that one first");
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     // From here on, it is caught.
-    let mut ctrl_c = {
-        let _entered = runtime.enter();
-        signal(SignalKind::interrupt())?
-    };
+    let mut ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
     let listens = move || {
         if runtime.block_on(ctrl_c.recv()).is_some() {
             let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,24 +67,12 @@ fn write(user: &User<'_>, plan: &Plan) -> Result<(), SetupError> {
 }
 
 /// Gives somebody a file. Returns what to print.
-pub(super) fn install(
-    user: &User<'_>,
-    client: Option<Client>,
-    wish: &Arguments,
-) -> Result<String, SetupError> {
+pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, SetupError> {
     let (mut screen, _lock) = begin(user, wish.dry_run)?;
-    conceals(user, "", &[])?;
-    let client = client.map_or_else(|| ask_client(user, &mut screen), Ok)?;
-    // What keeps setup from writing at all comes before any other question.
-    for (folder, variable) in &client.folders {
-        user.folder(folder, variable)?;
-    }
-    if client.is_claude_code() {
-        user.places()?;
-    }
-    let request = ask_rest(user, client, wish, &mut screen)?;
+    conceals(user, &[])?;
+    let request = asked(user, wish, &mut screen)?;
     let (agent, file) = (request.agent.as_deref(), &*request.file.written);
-    conceals(user, "", &[Some(&request.name), agent, Some(file)])?;
+    conceals(user, &[Some(&request.name), agent, Some(file)])?;
     let has_tickets = request.client.name == "claude-code" && !request.is_hook;
     let tickets = has_tickets.then(|| Tickets::under(&user.tickets()));
     if let Some(Err(why)) = tickets.as_ref().map(Tickets::could_be_made) {
@@ -104,12 +88,11 @@ pub(super) fn install(
     // A new file is judged when it is there.
     if !request.file.is_new {
         let map = Arc::new(user.map.parse(plan.map.as_bytes())?);
-        let served = is_served(user, &map, plan.target.as_ref(), &request);
-        served.or_else(refused)?;
+        is_served(user, &map, &plan, &request).or_else(refused)?;
     }
     // A link could bring a key of the map into a path.
     let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
-    conceals(user, &shown, &[])?;
+    conceals(user, &[Some(&shown)])?;
     let mut done = "Nothing more is to be changed.";
     if plan.is_empty() {
         screen.show(&notes(&plan))?;
@@ -121,13 +104,18 @@ pub(super) fn install(
         return Ok(screen.shown);
     }
     let made = tickets.map_or(Ok(()), |tickets| tickets.make());
-    let mut text = screen.shown + &checked(user, &request.client)?;
+    let plugin = request.client.is_plugin().then_some(Path::new("keyhole"));
+    let checked = check::report(&user.map, plugin, true).map_err(|why| {
+        let then = "run `keyhole check`";
+        SetupError::Said(format!("the result cannot be checked: {why}; {then}"))
+    })?;
+    let mut text = screen.shown + &checked.to_text(false);
     let texts = plan.print.iter().chain(&plan.for_the_machine);
     text.extend(texts.map(|text| format!("\n{text}\n")));
     let ending = ending(&plan);
     let map = user.map.current()?;
     let served = made.map_err(|why| why.to_string());
-    match served.and_then(|()| is_served(user, &map, plan.target.as_ref(), &request)) {
+    match served.and_then(|()| is_served(user, &map, &plan, &request)) {
         Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
         Ok(()) => Ok(format!("{text}\n{done}\n{ending}")),
     }
@@ -136,11 +124,8 @@ pub(super) fn install(
 fn ending(plan: &Plan) -> String {
     let todo = plan.todo.iter().map(|todo| format!("- {todo}\n"));
     let todo = todo.collect::<String>();
-    let head = if todo.is_empty() {
-        ""
-    } else {
-        "\nStill to do:\n"
-    };
+    let head = "\nStill to do:\n";
+    let head = if todo.is_empty() { "" } else { head };
     format!("{head}{todo}\n{}\n", plan.last)
 }
 
@@ -164,22 +149,20 @@ fn agree(
     if !plan.rules.is_empty() {
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
-    if !screen.is_asked() {
-        if plan.for_the_machine.is_some() {
-            screen.show(&format!("\n{COSTS}\n"))?;
-        }
-        return Ok(());
-    }
     let mut walls = WALLS;
-    if !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
+    let is_asked = screen.is_asked();
+    if is_asked && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
         walls.rules = false;
         screen.show("Without them, the main conversation may read the file itself.\n")?;
     } else if plan.for_the_machine.is_some() {
         screen.show(&format!("\n{COSTS}\n"))?;
-        walls.shells = screen.agrees("Switch this sandbox on?")?;
-        if !walls.shells {
+        if is_asked && !screen.agrees("Switch this sandbox on?")? {
+            walls.shells = false;
             screen.show("Without it, any shell command may read the file.\n")?;
         }
+    }
+    if !is_asked {
+        return Ok(());
     }
     if !walls.rules || !walls.shells {
         *plan = planned(walls)?;
@@ -189,17 +172,6 @@ fn agree(
         return said(DECLINED);
     }
     write(user, plan)
-}
-
-fn checked(user: &User<'_>, client: &Client) -> Result<String, SetupError> {
-    let live = Arc::new(LiveMap::new(user.location().clone()));
-    let plugin = client.is_plugin().then_some(Path::new("keyhole"));
-    match check::report(&live, plugin, true) {
-        Ok(report) => Ok(report.to_text(false)),
-        Err(why) => said(format!(
-            "the result cannot be checked: {why}; run `keyhole check`"
-        )),
-    }
 }
 
 fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError> {
@@ -214,12 +186,20 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError
     })
 }
 
-fn ask_rest<'a>(
+fn asked<'a>(
     user: &'a User<'a>,
-    client: Client,
     wish: &Arguments,
     screen: &mut Screen,
 ) -> Result<Request<'a>, SetupError> {
+    let client = wish.client.as_deref().cloned();
+    let client = client.map_or_else(|| ask_client(user, screen), Ok)?;
+    // What keeps setup from writing at all comes before any other question.
+    for (folder, variable) in &client.folders {
+        user.folder(folder, variable)?;
+    }
+    if client.is_claude_code() {
+        user.places()?;
+    }
     let not_this = |why: &dyn Display| format!("Not this one: {why}.");
     let typed = wish.file.as_deref();
     let file = if let Some(file) = typed.or((!screen.is_asked()).then_some(NEW)) {
@@ -228,18 +208,15 @@ fn ask_rest<'a>(
         let question =
             format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there): ");
         screen.ask(&question, |answer| {
-            let named = if answer.is_empty() {
-                NEW
-            } else {
-                &file::typed(answer)
-            };
+            let name = &*file::typed(answer);
+            let named = if answer.is_empty() { NEW } else { name };
             File::find(named, &user.home).map_err(|why| not_this(&why))
         })?
     };
     let mut request = Request {
         user,
         name: wish.name().unwrap_or(client.name).to_owned(),
-        agent: wish.agent().map(str::to_owned),
+        agent: wish.names.agent.as_deref().map(str::to_owned),
         is_hook: wish.inject.is_some(),
         client,
         file,
@@ -275,14 +252,12 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     let with_rules = Plan::remove(user, name, true)?;
     let mut plan = Plan::remove(user, name, false)?;
     let (changes, notes) = (plan.shown(&user.home), notes(&plan));
-    screen.show(&format!(
-        "This takes away what setup wrote for {name}:\n{changes}{notes}"
-    ))?;
+    let head = format!("This takes away what setup wrote for {name}:");
+    screen.show(&format!("{head}\n{changes}{notes}"))?;
     let rules = &with_rules.rules;
     if !rules.is_empty() {
-        screen.show(&format!(
-            "\nNo other entry of the map needs these rules:\n{rules}"
-        ))?;
+        let head = "No other entry of the map needs these rules:";
+        screen.show(&format!("\n{head}\n{rules}"))?;
     }
     if is_dry {
         return Ok(screen.shown + &ending(&plan));

@@ -11,40 +11,38 @@ use keyhole_core::{
     limits::{Limits, MAX_CLAUDE_CHARS},
     sandbox::Sandbox,
 };
-use keyhole_setup::{Request, User};
+use keyhole_setup::{Plan, Request, User};
 use std::sync::Arc;
 
 /// Whether the file reaches whom it is for with this map; or why not, and what to do.
 pub(super) fn is_served(
     user: &User<'_>,
     map: &Arc<Map>,
-    target: Option<&Target>,
+    plan: &Plan,
     request: &Request,
 ) -> Result<(), String> {
-    let found = match target {
+    let found = match &plan.target {
         Some(Target::Key(key)) => Key::try_from(&**key).ok().and_then(|key| map.find(&key)),
         Some(Target::Bound(name)) => map.binding(name).map(|found| &found.entry),
         _ => None,
     };
-    let (entry, target) = found.zip(target).ok_or("the map has no entry for it")?;
+    let found = found.zip(plan.target.clone());
+    let (entry, target) = found.ok_or("the map has no entry for it")?;
     let untried = |why: StartError| format!("the file cannot be tried: {why}");
     let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits).map_err(|why| untried(why.into()))?;
-    let runtime = runtime(limits.running, || {}).map_err(|why| untried(why.into()))?;
+    let runtime = runtime(|| {}).map_err(|why| untried(why.into()))?;
     make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
     let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
     let (secrets, location) = (Secrets::of(map), user.location());
-    let one = (target.clone(), entry);
+    let one = (target, entry);
     let report = entry_report(map, one, false, &secrets, location, &loader);
     let report = runtime.block_on(report);
-    runtime.shutdown_background();
     let is_for_claude = request.client.is_claude_code();
     let size = match report.result {
         Err(Refusal::TooLarge) => {
-            let most = entry.max_bytes;
-            return Err(format!(
-                "the file has more than the {most} bytes that its entry allows: shorten it"
-            ));
+            let most = format!("the {} bytes that its entry allows", entry.max_bytes);
+            return Err(format!("the file has more than {most}: shorten it"));
         }
         Err(code) => {
             let (code, why) = (code.as_str(), report.message().unwrap_or_default());

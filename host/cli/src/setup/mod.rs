@@ -108,9 +108,8 @@ fn client(name: &str) -> Result<Box<Client>, String> {
 
 fn max_bytes(text: &str) -> Result<u64, String> {
     let bytes = text.parse().ok();
-    bytes
-        .filter(|bytes| (1..=MAX_MAX_BYTES).contains(bytes))
-        .ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
+    let bytes = bytes.filter(|bytes| (1..=MAX_MAX_BYTES).contains(bytes));
+    bytes.ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
 }
 
 /// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
@@ -126,20 +125,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
         return said("HOME does not say where your home is");
     };
     // Only a client's texts name it.
-    let program = if arguments.what.is_none() {
-        Program::this().map_err(SetupError::Said)?
-    } else {
-        Program::default()
-    };
+    let program = arguments.what.is_none().then(Program::this).transpose();
+    let program = program.map_err(SetupError::Said)?.unwrap_or_default();
     let user = User {
         home: home.to_owned(),
         map: LiveMap::new(location),
         variable: &variable,
         program,
     };
-    let is_named = arguments.name().is_some() || arguments.agent().is_some();
-    let client = arguments.client.as_deref().cloned();
-    match (&arguments.what, client) {
+    let is_named = arguments.name().is_some() || arguments.names.agent.is_some();
+    let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
+    match (&arguments.what, arguments.client.as_deref()) {
         (Some(Command::Remove { name, dry_run }), _) => match name {
             Some(name) => flow::remove(&user, name, *dry_run),
             None => Ok(listed(&names(&user)?)),
@@ -149,15 +145,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
             said("the plugin's agent has its own name: leave --bind, --inject and --agent out")
         }
         (None, Some(client)) if arguments.file.is_some() || client.is_plugin() => {
-            flow::install(&user, Some(client), arguments)
+            flow::install(&user, arguments)
         }
-        (None, Some(client)) => printed(&user, &client, arguments),
+        (None, Some(client)) => printed(&user, client, arguments),
         (None, None) if is_named => {
             said("name a client, or `key` and a file; `keyhole setup` lists the clients")
         }
-        (None, None) if io::stdin().is_terminal() && io::stdout().is_terminal() => {
-            flow::install(&user, None, arguments)
-        }
+        (None, None) if is_seen => flow::install(&user, arguments),
         (None, None) => Ok(list(&user, false) + LINES),
     }
 }
@@ -165,10 +159,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
 impl Arguments {
     fn name(&self) -> Option<&str> {
         self.names.bind.as_deref().or(self.inject.as_deref())
-    }
-
-    fn agent(&self) -> Option<&str> {
-        self.names.agent.as_deref()
     }
 }
 
@@ -183,11 +173,8 @@ keyhole setup key FILE                        prints an entry for the map, with 
 /// The clients, and which of them are here. It only asks whether commands and folders exist.
 fn list(user: &User<'_>, is_numbered: bool) -> String {
     let row = |number: &str, name: &str, who: &str, here: &str| {
-        let number = if is_numbered {
-            format!("{number:>3}  ")
-        } else {
-            String::new()
-        };
+        let number = is_numbered.then(|| format!("{number:>3}  "));
+        let number = number.unwrap_or_default();
         format!("{number}{name:<18} {who:<23} {here}\n")
     };
     let mut text = row("", "CLIENT", "WHO GETS THE FILE", "FOUND HERE");
@@ -207,14 +194,12 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() {
         return "The map has no entry that setup would write.\n".to_owned();
     }
-    format!(
-        "keyhole setup remove NAME takes away what setup wrote for one of these:\n\n  {}\n",
-        names.join("\n  ")
-    )
+    let takes = "keyhole setup remove NAME takes away what setup wrote for one of these:";
+    format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
 fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String, SetupError> {
-    let (name, agent) = (arguments.name(), arguments.agent());
+    let (name, agent) = (arguments.name(), arguments.names.agent.as_deref());
     let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
     let is_hook = arguments.inject.is_some();
     let option = if is_hook { "inject" } else { "bind" };
@@ -250,7 +235,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
         filled.fill(client.who) + &count.unwrap_or_default()
     };
     let text = format!("{who}\n\n{}\n", said.join("\n\n"));
-    conceals(user, &text, &[Some(name), agent])?;
+    conceals(user, &[Some(&text), Some(name), agent])?;
     Ok(text)
 }
 
@@ -265,7 +250,7 @@ fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
     let map = map.unwrap_or_default();
     let is_blank = map.trim().is_empty();
     let text = roots.filter(|_| is_blank).unwrap_or_default() + &table;
-    conceals(user, &text, &[Some(&file.written), names.0, names.1])?;
+    conceals(user, &[Some(&text), Some(&file.written), names.0, names.1])?;
     match user.map.parse((map + &text).as_bytes()) {
         Err(why) => said(format!("with this entry, the map would be invalid: {why}")),
         Ok(_) => Ok(text),
@@ -281,18 +266,19 @@ fn fresh() -> Result<String, SetupError> {
     }
 }
 
-/// Whether neither the text nor one of these names, which it holds, reveals a key of the map.
-fn conceals(user: &User<'_>, text: &str, names: &[Option<&str>]) -> Result<(), SetupError> {
+/// Whether none of these texts, or names that they hold, reveals a key of the map.
+fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<(), SetupError> {
     // What is no map has no keys.
     let Some(map) = user.map_now()? else {
         return Ok(());
     };
     let secrets = Secrets::of(&map);
-    let mut texts = names.iter().flatten().chain([&text]);
-    if texts.any(|text| secrets.are_told_by(text)) {
-        return said(
-            "the output would show a text that holds a key of your map; choose another name",
-        );
+    if texts
+        .iter()
+        .flatten()
+        .all(|text| !secrets.are_told_by(text))
+    {
+        return Ok(());
     }
-    Ok(())
+    said("the output would show a text that holds a key of your map; choose another name")
 }
