@@ -57,19 +57,22 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     })
 }
 
-/// What the calls of a server may take of the memory at once, in bytes: the threads, and for each
-/// the file, the answer, and what that takes while it grows.
-const FOR_CALLS: usize = 512 << 20;
+/// What a call may take of the memory, in bytes: its thread, the largest file, the answer, and what
+/// that takes while it grows.
+const OF_A_CALL: usize = 32 << 20;
 
-/// Fails if the system lets this process have less than that: a program that gets no memory for one
-/// byte more ends, with all of its calls. Without a limit, the system decides who ends.
-pub(crate) fn enough_for_calls() -> io::Result<()> {
+/// How many calls may run at once. If the system limits the memory of this process, only as many as
+/// have room: a program that gets no memory for one byte more ends, with all of its calls.
+pub(crate) fn calls_that_fit() -> io::Result<usize> {
+    let most = Limits::default().running;
     let limits = [Resource::As, Resource::Data].map(getrlimit);
-    let is_limited = limits.iter().any(|limit| limit.current.is_some());
-    let mut room = Vec::<u8>::new();
-    let has_room = !is_limited || black_box(&mut room).try_reserve_exact(FOR_CALLS).is_ok();
-    let refused = io::ErrorKind::OutOfMemory;
-    has_room.then_some(()).ok_or(refused.into())
+    let have_room = |calls: &usize| {
+        let mut room = Vec::<u8>::new();
+        let reserved = black_box(&mut room).try_reserve_exact(calls * OF_A_CALL);
+        reserved.is_ok() || limits.iter().all(|limit| limit.current.is_none())
+    };
+    let calls = (1..=most).rev().find(have_room);
+    calls.ok_or(io::ErrorKind::OutOfMemory.into())
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.

@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::Serve,
-    resources::{STREAM_THREADS, enough_for_calls},
+    resources::{STREAM_THREADS, calls_that_fit},
     start::{StartError, lacks, start},
     streams::{OnThread, say},
 };
@@ -51,7 +51,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
             ((Box::new(stdin), Box::new(stdout)), 1 + STREAM_THREADS)
         })
     })?;
-    enough_for_calls().map_err(StartError::from)?;
+    let running = calls_that_fit().map_err(StartError::from)?;
     let (map, status) = (started.map, started.status);
     // Not before: a start that hangs must end as any program does.
     let _entered = started.runtime.enter();
@@ -90,7 +90,11 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     if is_typed {
         say(IS_TYPED);
     }
-    let loader = Arc::new(Loader::new(live, started.sandbox, Limits::default()));
+    let limits = Limits {
+        running,
+        ..Limits::default()
+    };
+    let loader = Arc::new(Loader::new(live, started.sandbox, limits));
     let session = run_session(loader, callers, surface, stdin, stdout, stop);
     Ok(started.runtime.block_on(session)?)
 }

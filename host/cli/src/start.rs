@@ -40,7 +40,7 @@ impl StartError {
             return Self(code, why.to_string());
         }
         let few = "too few file descriptors, threads or memory";
-        let raise = "raise the limits (ulimit -n, -u, and -v to 1 GiB or more)";
+        let raise = "raise the limits (ulimit -n, -u and -v)";
         Self(code, format!("{few} ({why}); {raise}"))
     }
 }
@@ -56,7 +56,8 @@ impl From<io::Error> for StartError {
     fn from(error: io::Error) -> Self {
         // The system returns `EAGAIN` when it has no thread for us.
         let is_short = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::OutOfMemory);
-        let code = (is_short || is_exhaustion(&error)).then_some(Refusal::OutOfResources);
+        let is_short = is_short || is_exhaustion(&error);
+        let code = is_short.then_some(Refusal::OutOfResources);
         Self::new(code.unwrap_or(Refusal::Internal), &error)
     }
 }

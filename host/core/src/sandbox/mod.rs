@@ -64,7 +64,7 @@ impl SandboxError {
 fn limit(error: &wasmtime::Error) -> &'static str {
     let text = format!("{error:#}");
     if text.ends_with("(os error 12)") {
-        "; the address space is limited: raise the limit (ulimit -v) to 1 GiB or more"
+        "; the address space is limited: raise the limit (ulimit -v) to 512 MiB or more"
     } else if text.contains("executable") {
         "; memory may not become executable: allow that (MemoryDenyWriteExecute, SELinux's execmem)"
     } else {
