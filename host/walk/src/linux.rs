@@ -97,8 +97,6 @@ const KERNEL: [u32; 26] = [
     0x0765_5821, // resctrl
 ];
 
-const ACL: &str = "system.posix_acl_access";
-
 /// The user of this process, and what the kernel shows in a user namespace for every user and
 /// for every group that has no number there: the overflow user and group. Nothing that seems to
 /// be theirs is trusted.
@@ -246,7 +244,7 @@ enum Writers {
 
 fn acl(file: impl AsFd, user: Option<u32>) -> Result<Writers, Errno> {
     let mut list = [0; 4096];
-    match rustix::fs::fgetxattr(file, ACL, &mut list[..]) {
+    match rustix::fs::fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
         Ok(size) => Ok(writers(&list[..size], user)),
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(Writers::Group),
         // Nobody needs so long a list.
