@@ -67,10 +67,8 @@ impl Surface {
             "additionalProperties": false,
         });
         let description = format!("{GENERAL}\n\n{}, without the key. {END}", what_to_do());
-        Self {
-            tool: tool("Load context", description, schema),
-            target: None,
-        }
+        let tool = tool("Load context", description, schema);
+        Self { tool, target: None }
     }
 
     /// The context that the map calls `name`. Callers name no key. Without its `binding`, the map
@@ -84,10 +82,9 @@ impl Surface {
 
     /// The context of `key`, which the operator names.
     pub fn to_key(name: &BindingName, key: Key) -> Self {
-        Self {
-            tool: bound(Some(name), None),
-            target: Some(Target::Given(key)),
-        }
+        let tool = bound(Some(name), None);
+        let target = Some(Target::Given(key));
+        Self { tool, target }
     }
 
     /// What a call with these arguments asks for. The error says what to send, without any input.

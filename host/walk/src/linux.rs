@@ -97,8 +97,6 @@ const KERNEL: [u32; 26] = [
     0x0765_5821, // resctrl
 ];
 
-const ACL: &str = "system.posix_acl_access";
-
 /// The user of this process, and what the kernel shows in a user namespace for every user and
 /// for every group that has no number there: the overflow user and group. Nothing that seems to
 /// be theirs is trusted.
@@ -239,7 +237,7 @@ impl FileSystem for System {
 /// write but `user` and root.
 fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32>>, Errno> {
     let mut list = [0; 4096];
-    match rustix::fs::fgetxattr(file, ACL, &mut list[..]) {
+    match rustix::fs::fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
         Ok(size) if size > 0 => Ok(groups_in(&list[..size], stat.group, user)),
         Ok(_) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(Some(stat.writing_group())),
         // Nobody needs so long a list.

@@ -15,16 +15,14 @@ type Result<T> = std::result::Result<T, seccompiler::Error>;
 /// The filter. A call by another architecture's convention, such as `int 0x80`, ends the process.
 /// None if there can be no filter for this machine.
 pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
-    let filter = || -> Result<BpfProgram> {
-        let mut allowed = BTreeMap::new();
-        for call in CALLS.iter().filter(|call| call.within.contains(&rights)) {
-            allowed.insert(call.number, rules(call)?);
-        }
-        let refused = SeccompAction::Errno(libc::ENOSYS as u32);
-        let filter = SeccompFilter::new(allowed, refused, SeccompAction::Allow, ARCH.try_into()?)?;
-        Ok(filter.try_into()?)
-    };
-    filter().ok()
+    let mut allowed = BTreeMap::new();
+    for call in CALLS.iter().filter(|call| call.within.contains(&rights)) {
+        allowed.insert(call.number, rules(call).ok()?);
+    }
+    let refused = SeccompAction::Errno(libc::ENOSYS as u32);
+    let here = ARCH.try_into().ok()?;
+    let filter = SeccompFilter::new(allowed, refused, SeccompAction::Allow, here).ok()?;
+    filter.try_into().ok()
 }
 
 /// No rules: any arguments. Otherwise all tests of one of the rules must hold.

@@ -94,12 +94,11 @@ fn is_ending(text: &str) -> bool {
 }
 
 /// Where `path` stands in the report, alone or with the rest of a path behind it.
-fn paths<'r>(report: &'r str, path: &str) -> impl Iterator<Item = Range<usize>> + use<'r> {
+fn paths<'r>(report: &'r str, path: &'r str) -> impl Iterator<Item = Range<usize>> {
     let path = path.trim_end_matches(['/', '\\']);
     let size = path.len();
     // An empty path would be found everywhere.
-    let found: Vec<_> = report.match_indices(path).map(|(at, _)| at).collect();
-    found.into_iter().filter_map(move |at| {
+    report.match_indices(path).filter_map(move |(at, _)| {
         let (before, after) = (report.get(..at)?, report.get(at + size..)?);
         let is_apart = |next: Option<char>| !next.is_some_and(char::is_alphanumeric);
         let is_path = is_apart(before.chars().next_back()) && is_apart(after.chars().next());

@@ -4,9 +4,8 @@ use std::sync::LazyLock;
 
 /// Words of English in lower case, one a line, sorted, and how common each is: 0 for what says
 /// nothing by itself, 1 for an ordinary word, 2 for another.
-static LIST: &str = include_str!("../words.txt");
-
-static LINES: LazyLock<Vec<&str>> = LazyLock::new(|| LIST.lines().collect());
+static LINES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("../words.txt").lines().collect());
 
 /// What the list says of a word.
 pub(crate) fn rank(word: &str) -> Option<u8> {

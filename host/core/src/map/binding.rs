@@ -57,12 +57,9 @@ impl Binding {
 
     /// Whether a client would show a key of `map` that is too long to be a word.
     pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {
-        let shown = [
-            Some(name),
-            self.title.as_deref(),
-            self.description.as_deref(),
-        ];
-        let shows = |key: &str| shown.iter().flatten().any(|text| text.contains(key));
+        let texts = [self.title.as_deref(), self.description.as_deref()];
+        let shown = || texts.iter().flatten().chain([&name]);
+        let shows = |key: &str| shown().any(|text| text.contains(key));
         let mut keys = map.entries.keys().map(Key::expose);
         keys.any(|key| !Key::is_guessable(key) && shows(key))
     }
