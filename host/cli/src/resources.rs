@@ -1,7 +1,7 @@
 //! With few file descriptors or threads, a server fails at its start, and does not panic later.
 
 use keyhole_core::limits::Limits;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit};
 use std::{
     hint::black_box,
     io,
@@ -26,7 +26,7 @@ pub(crate) fn runtime(
         Builder::new_current_thread()
             .enable_all()
             .on_thread_start(begin)
-            .max_blocking_threads(Limits::default().running + STREAM_THREADS)
+            .max_blocking_threads(calls_at_once() + STREAM_THREADS)
             // Threads live as long as the process, so the system refuses no later first one.
             .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
             .build()
@@ -57,22 +57,28 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     })
 }
 
-/// What a call may take of the memory, in bytes: its thread, the largest file, the answer, and what
-/// that takes while it grows.
+/// So much memory, in bytes, all calls may take at once, with what the C library sets apart for
+/// each thread (64 MiB in glibc).
+const OF_ALL: u64 = 2 << 30;
+/// And so much one: the largest file, the answer, and what that takes while it grows.
 const OF_A_CALL: usize = 32 << 20;
 
-/// How many calls may run at once. If the system limits the memory of this process, only as many as
-/// have room: a program that gets no memory for one byte more ends, with all of its calls.
-pub(crate) fn calls_that_fit() -> io::Result<usize> {
-    let most = Limits::default().running;
+/// How many calls run at once: one, if the system lets this process have less memory than all may
+/// take. A program that gets no memory for one byte more ends, with all of its calls.
+pub(crate) fn calls_at_once() -> usize {
     let limits = [Resource::As, Resource::Data].map(getrlimit);
-    let have_room = |calls: &usize| {
-        let mut room = Vec::<u8>::new();
-        let reserved = black_box(&mut room).try_reserve_exact(calls * OF_A_CALL);
-        reserved.is_ok() || limits.iter().all(|limit| limit.current.is_none())
-    };
-    let calls = (1..=most).rev().find(have_room);
-    calls.ok_or(io::ErrorKind::OutOfMemory.into())
+    let is_short = |limit: &Rlimit| limit.current.is_some_and(|most| most < OF_ALL);
+    match limits.iter().any(is_short) {
+        true => 1,
+        false => Limits::default().running,
+    }
+}
+
+/// Fails if there is no room for a call now.
+pub(crate) fn room_for_a_call() -> io::Result<()> {
+    let mut room = Vec::<u8>::new();
+    let reserved = black_box(&mut room).try_reserve_exact(OF_A_CALL);
+    reserved.map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.

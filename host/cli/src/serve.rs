@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::Serve,
-    resources::{STREAM_THREADS, calls_that_fit},
+    resources::{STREAM_THREADS, calls_at_once, room_for_a_call},
     start::{StartError, lacks, start},
     streams::{OnThread, say},
 };
@@ -51,7 +51,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
             ((Box::new(stdin), Box::new(stdout)), 1 + STREAM_THREADS)
         })
     })?;
-    let running = calls_that_fit().map_err(StartError::from)?;
+    room_for_a_call().map_err(StartError::from)?;
     let (map, status) = (started.map, started.status);
     // Not before: a start that hangs must end as any program does.
     let _entered = started.runtime.enter();
@@ -91,7 +91,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         say(IS_TYPED);
     }
     let limits = Limits {
-        running,
+        running: calls_at_once(),
         ..Limits::default()
     };
     let loader = Arc::new(Loader::new(live, started.sandbox, limits));

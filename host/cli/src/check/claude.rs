@@ -121,7 +121,7 @@ impl<'a> Client<'a> {
     }
 
     /// The files of the map that only agents of Claude Code are to read, or those of a client of
-    /// which nothing is known. And the tickets' folder, if an agent has a server of its own.
+    /// which nothing is known.
     fn files(&self, map: &Map) -> Files {
         let mut all: Vec<_> = all_of(map).collect();
         all.retain(|(target, entry)| entry.agents.is_some() || self.takes(target));
