@@ -15,7 +15,7 @@ use crate::{
     settings::{Settings, Way},
     shells::{self, Shells},
 };
-use keyhole_core::{AgentName, BindingName, Entry, Key, Map, Target};
+use keyhole_core::{AgentName, Entry, Map};
 use keyhole_walk::printable::{printable, printable_text};
 use serde_json::json;
 use std::{ffi::OsString, fs, path::PathBuf, slice};
@@ -181,8 +181,8 @@ impl Plan {
     /// The table that the map needs. None if it is there.
     fn table(&mut self, map: &Map, request: &Request<'_>, key: &str) -> Result<Option<String>> {
         let (name, file, most) = (&*request.name, &request.file, request.client.max_bytes);
-        let (location, is_plugin) = (request.user.location(), request.client.is_plugin());
-        let (kind, named, agent, there) = if request.is_hook {
+        let (location, is_plugin) = (&request.user.map.location, request.client.is_plugin());
+        let (kind, named, agent) = if request.is_hook {
             let agent = AgentName::in_map(name).ok();
             let keys = agent.map_or_else(Vec::new, |agent| map.entries_of(&agent));
             if let [(_, one), (_, other), ..] = keys[..] {
@@ -192,22 +192,14 @@ impl Plan {
                 ));
             }
             let named = keys.first().map_or(key, |(key, _)| key.expose());
-            let there = keys.first().map(|(_, entry)| *entry);
-            ("keys", named, Some(name), there)
+            ("keys", named, Some(name))
         } else if is_plugin {
-            let key = Key::try_from(PLUGIN.1).ok();
-            let there = key.and_then(|key| map.find(&key));
-            ("keys", PLUGIN.1, Some(PLUGIN.0), there)
+            ("keys", PLUGIN.1, Some(PLUGIN.0))
         } else {
-            let there = map.binding(name).map(|found| &found.entry);
-            ("bindings", name, request.agent.as_deref(), there)
+            ("bindings", name, request.agent.as_deref())
         };
-        self.target = if kind == "bindings" {
-            named.parse::<BindingName>().ok().map(Target::Bound)
-        } else {
-            Some(Target::Key(named.to_owned()))
-        };
-        if let Some(entry) = there {
+        self.table = (kind, named.to_owned());
+        if let Some((_, entry)) = map::all_of(map).find(|(it, _)| *it == (kind, named)) {
             let (line, path) = (entry.line, location.expand(&entry.path));
             if !path.is_some_and(|path| file.is_at(&path)) {
                 return refused(format!(
@@ -216,7 +208,7 @@ impl Plan {
             }
             return suits(entry, agent, most).map(|()| None);
         }
-        let mut paths = map::all_of(map).filter_map(|it| location.expand(&it.2.path));
+        let mut paths = map::all_of(map).filter_map(|it| location.expand(&it.1.path));
         if paths.any(|path| file.is_at(&path)) {
             let name = agent.unwrap_or(name);
             self.notes.push(format!(
@@ -231,7 +223,7 @@ impl Plan {
     /// The table, and what `roots` need for the file.
     fn add_to_map(&mut self, request: &Request<'_>, key: &str) -> Result<()> {
         let (user, file) = (request.user, &request.file);
-        let place = &user.location().file;
+        let place = &user.map.location.file;
         let found = Found::at(place);
         self.map = match &found {
             Ok(found) => found.text()?.to_owned(),
@@ -315,7 +307,7 @@ impl Plan {
         let (user, client, name) = (request.user, &request.client, &*request.name);
         let map = user.map.current().ok();
         let binding = map.as_ref().and_then(|map| map.binding(name));
-        let path = binding.and_then(|binding| user.location().expand(&binding.entry.path));
+        let path = binding.and_then(|binding| user.map.location.expand(&binding.entry.path));
         let places = user.places().ok().filter(|_| client.is_claude_code());
         let agents = places.map_or_else(Vec::new, |places| agents_named(&places, name));
         let server = Self::default().server(request);

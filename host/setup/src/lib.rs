@@ -37,13 +37,13 @@ pub use {
     disk::{FileError, lock},
     error::{NameError, Result, SetupError, refused, said},
     install::{Request, Walls},
-    map::entry,
+    map::{Named, all_of, entry},
     plan::Plan,
     remove::names,
 };
 
 use clients::Client;
-use keyhole_core::{LiveMap, Location, Map, MapError};
+use keyhole_core::{LiveMap, Map, MapError};
 use keyhole_walk::printable::visible;
 use program::Program;
 use recipe::Recipe;
@@ -88,11 +88,6 @@ pub struct User<'a> {
 }
 
 impl User<'_> {
-    /// Where the map is.
-    pub fn location(&self) -> &Location {
-        &self.map.location
-    }
-
     /// The folder in which the server and the guard of a user's own agent in Claude Code keep
     /// their tickets. Both have it as an argument: a project can set variables. It holds nothing
     /// else.

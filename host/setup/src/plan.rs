@@ -8,7 +8,6 @@ use crate::{
     json::{self, Change},
     rules::without_links,
 };
-use keyhole_core::Target;
 use keyhole_walk::printable::{printable, printable_text};
 use std::{
     fs,
@@ -47,7 +46,7 @@ pub struct Plan {
     /// The map as it would be, and what of it is asked for.
     pub map: String,
     /// See [`Self::map`].
-    pub target: Option<Target>,
+    pub table: (&'static str, String),
 }
 
 impl Plan {

@@ -166,7 +166,7 @@ impl Recipe<'_> {
         } else if !agent.bytes().all(is_plain) {
             return Err("a hook takes agents' names of letters, digits, -, _ and : only".into());
         }
-        let map = plain(&user.location().file)
+        let map = plain(&user.map.location.file)
             .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
         // It names the map, so that no variable of a project's settings can name another.
         let (program, map) = (quoted_for_sh(&user.program.path), quoted_for_sh(map));

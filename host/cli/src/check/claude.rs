@@ -1,18 +1,15 @@
 //! What Claude Code asks: who gets a file, and what keeps the main conversation from it.
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
-use super::{
-    EntryReport, Report, Secrets,
-    entry::{all_of, is_the_plugins},
-    step::door,
-};
+use super::{EntryReport, Report, Secrets, entry::is_the_plugins, step::door};
 use crate::inject::MAX_DOCUMENT;
 use keyhole_core::{
-    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, Target, ticket::Tickets,
+    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, ticket::Tickets,
 };
 use keyhole_setup::{
-    PLUGIN,
+    Named, PLUGIN,
     agents::{InjectHook, OwnAgent, is_gone, own_agents},
+    all_of,
     settings::{Fault, Settings, Way},
     shells::Shells,
 };
@@ -38,11 +35,11 @@ const IN_SANDBOX: &str = "Claude Code's own sandbox is on (2.1.290 or newer)";
 const UNNAMED: &str = "a rule for a file whose path no rule can name: move it to ~/private";
 
 /// What Claude Code has here: its settings, and the agents with a server of ours, of the user and
-/// of this folder, each with its file as people read it.
+/// of this folder.
 pub(super) struct Client<'a> {
     location: &'a Location,
     settings: Settings,
-    agents: Vec<(String, OwnAgent)>,
+    agents: Vec<OwnAgent>,
     hooks: Vec<InjectHook>,
 }
 
@@ -58,29 +55,24 @@ impl<'a> Client<'a> {
         let project = here.map(|here| (".claude", here.join(".claude")));
         let mut folders: Vec<_> = users.into_iter().chain(project).collect();
         folders.dedup_by(|one, other| one.1 == other.1);
-        let mut agents = Vec::new();
-        for (shown, folder) in folders {
-            let folder = folder.join("agents");
-            for agent in own_agents(&folder) {
-                let name = printable(agent.file.strip_prefix(&folder).unwrap_or(&agent.file));
-                agents.push((format!("{name} in {shown}/agents"), agent));
-            }
-        }
+        let agents = folders
+            .iter()
+            .map(|(shown, folder)| own_agents(folder, shown));
         Some(Self {
             location,
+            agents: agents.flatten().collect(),
             hooks: InjectHook::all(&settings.value),
             settings,
-            agents,
         })
     }
 
     /// Whether only an agent of Claude Code takes this file, as far as can be told: an entry with
     /// agents may also be for those of another client.
-    pub(super) fn takes(&self, target: &Target) -> bool {
-        match target {
-            Target::Key(key) => key == PLUGIN.1,
-            Target::Bound(name) => self.agents.iter().any(|(_, it)| it.bind == **name),
-            _ => false,
+    pub(super) fn takes(&self, (kind, named): Named<'_>) -> bool {
+        let mut agents = self.agents.iter();
+        match kind {
+            "keys" => named == PLUGIN.1,
+            _ => agents.any(|agent| agent.bind == named),
         }
     }
 
@@ -88,7 +80,7 @@ impl<'a> Client<'a> {
     fn faults(&self, map: &Map, entries: &[EntryReport]) -> Vec<String> {
         let secrets = Secrets::of(map);
         let shown = |name: &str| if secrets.are_in(name) { "…" } else { name }.to_owned();
-        let agents = self.agents.iter().filter_map(|(file, agent)| {
+        let agents = self.agents.iter().filter_map(|agent| {
             let is_bound = map.binding(&agent.bind).is_some();
             let why = match &agent.gone {
                 Some(gone) => format!("{}, {GONE}", printable(gone)),
@@ -101,7 +93,7 @@ impl<'a> Client<'a> {
                 None if agent.names_a_map => return None,
                 None => UNBOUND.to_owned(),
             };
-            Some(format!("{} starts {why}", shown(file)))
+            Some(format!("{} starts {why}", shown(&agent.file)))
         });
         let hooks = self.hooks.iter().filter_map(|hook| {
             let why = if is_gone(&hook.program) {
@@ -123,14 +115,14 @@ impl<'a> Client<'a> {
     /// The files of the map that only agents of Claude Code are to read, or those of a client of
     /// which nothing is known. And the tickets' folder, if an agent has a server of its own.
     fn files(&self, map: &Map) -> Files {
-        let mut all: Vec<_> = all_of(map).collect();
-        all.retain(|(target, entry)| entry.agents.is_some() || self.takes(target));
-        let is_bound = |it: &(Target, &Entry)| matches!(it.0, Target::Bound(_));
-        let path = |it: &(Target, &Entry)| self.location.expand(&it.1.path);
-        (
-            all.iter().filter_map(path).collect(),
-            all.iter().any(is_bound),
-        )
+        let (mut files, mut has_tickets) = (Vec::new(), false);
+        for (named, entry) in all_of(map) {
+            if entry.agents.is_some() || self.takes(named) {
+                files.extend(self.location.expand(&entry.path));
+                has_tickets |= named.0 == "bindings";
+            }
+        }
+        (files, has_tickets)
     }
 
     /// The rules that are missing for these files, without those that name one unless `is_private`.
@@ -199,7 +191,7 @@ impl<'a> Client<'a> {
         let refused = data.and_then(|data| Tickets::under(&data).could_be_made().err());
         let refused = refused.map(|why| format!("the plugin starts {REFUSES}: {why}"));
         report.faults.extend(refused);
-        let servers: Vec<_> = self.agents.iter().map(|(_, agent)| &*agent.bind).collect();
+        let servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
         for Fault { text, ways, .. } in settings.faults(&servers) {
             if ways.iter().any(is_used) {
                 report.faults.push(text);

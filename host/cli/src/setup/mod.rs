@@ -245,7 +245,7 @@ fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
     let file = File::find(&wanted.file, &user.home)?;
     let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
     let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
-    let map = Some(&user.location().file).filter(|map| map.is_file());
+    let map = Some(&user.map.location.file).filter(|map| map.is_file());
     let map = map.and_then(|map| fs::read_to_string(map).ok());
     let map = map.unwrap_or_default();
     let is_blank = map.trim().is_empty();
