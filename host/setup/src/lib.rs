@@ -34,8 +34,8 @@ mod tests;
 
 pub(crate) use error::EditError;
 pub use {
-    disk::{FileError, lock},
-    error::{NameError, Result, SetupError, refused, said},
+    disk::lock,
+    error::{Result, SetupError, Unfit, refused, said},
     install::{Request, Walls},
     map::{Named, all_of, entry},
     plan::Plan,
@@ -48,7 +48,7 @@ use keyhole_walk::printable::visible;
 use program::Program;
 use recipe::Recipe;
 use rules::{Places, odd_place};
-use settings::Settings;
+use settings::{Settings, switches_plugin};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -100,7 +100,7 @@ impl User<'_> {
     ///
     /// # Errors
     /// If the variable is not absolute, or a text could not name it.
-    pub fn folder(&self, text: &str, variable: &str) -> Result<PathBuf, NameError> {
+    pub fn folder(&self, text: &str, variable: &str) -> Result<PathBuf, Unfit> {
         let (name, rest) = variable.split_once('/').unwrap_or((variable, ""));
         let Some(set) = (self.variable)(name).filter(|set| rules::is_set(name, set)) else {
             return Ok(self.home.join(text.trim_start_matches("~/")));
@@ -111,7 +111,7 @@ impl User<'_> {
     }
 
     /// Where Claude Code keeps what tells of an agent's file.
-    pub fn places(&self) -> Result<Places, NameError> {
+    pub fn places(&self) -> Result<Places, Unfit> {
         Places::find(&self.home, self.variable)
     }
 
@@ -127,9 +127,7 @@ impl User<'_> {
     pub fn sign(&self, client: &Client) -> Option<&'static str> {
         if client.is_plugin() {
             let settings = Settings::read(&self.home, self.variable, None);
-            let plugins = settings.value["enabledPlugins"].as_object();
-            let mut plugins = plugins.into_iter().flatten();
-            if plugins.any(|(name, on)| name.starts_with("keyhole@") && *on == true) {
+            if switches_plugin(&settings.value, true) {
                 return Some("~/.claude/settings.json");
             }
         }

@@ -1,7 +1,7 @@
 //! What setup would change, file by file; what to say about it; and doing it.
 
 use crate::{
-    FileError, PLUGIN, Result,
+    PLUGIN, Result, Unfit,
     disk::Found,
     error::{by_hand, said},
     file::{repository_above, shown},
@@ -53,7 +53,7 @@ impl Plan {
     /// Adds a change of a file, which must be one that may be replaced.
     pub(crate) fn edit(&mut self, found: Found, new: Option<String>, shown: String) -> Result<()> {
         if let Some(why) = found.why_not {
-            return Err(FileError::new(&found.named, why).into());
+            return Err(Unfit::file(&found.named, why).into());
         }
         self.edits.push(Edit { found, new, shown });
         Ok(())

@@ -1,7 +1,7 @@
 //! What setup takes away: what it would write for this name, wherever that stands.
 
 use crate::{
-    EditError, FileError, PLUGIN, Plan, Result, User,
+    EditError, PLUGIN, Plan, Result, Unfit, User,
     clients::{Part, all},
     disk::Found,
     error::refused,
@@ -191,7 +191,7 @@ impl Plan {
         let file = places.settings();
         let found = Found::at(&file)?;
         let value = settings::json(found.text()?);
-        let value = value.map_err(|_| FileError::new(&file, EditError::Syntax("JSON")))?;
+        let value = value.map_err(|_| Unfit::file(&file, EditError::Syntax("JSON")))?;
         let is_last = others.is_empty();
         if is_last && value["sandbox"]["enabled"] == true {
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));

@@ -10,11 +10,11 @@ use keyhole_setup::{
     Named, PLUGIN,
     agents::{InjectHook, OwnAgent, is_gone, own_agents},
     all_of,
-    settings::{Fault, Settings, Way},
+    settings::{Fault, Settings, Way, switches_plugin},
     shells::Shells,
 };
 use keyhole_walk::printable::printable;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{env, fs, io::ErrorKind, path::PathBuf};
 
 /// The command that gives the plugin's agent its file.
@@ -30,8 +30,6 @@ const OF_A_MARKET: &str =
 const IS_OFF: &str = "does not switch the plugin on. To install it, type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`";
 const ANY_FILE: &str = "Read(FILE) with the path of your file";
 const ANY_FOLDER: &str = "Read(FOLDER/**) with the folder of your file";
-const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on";
-const IN_SANDBOX: &str = "Claude Code's own sandbox is on (2.1.290 or newer)";
 const UNNAMED: &str = "a rule for a file whose path no rule can name: move it to ~/private";
 
 /// What Claude Code has here: its settings, and the agents with a server of ours, of the user and
@@ -163,11 +161,10 @@ impl<'a> Client<'a> {
         let (settings, places) = (&self.settings, self.settings.places.as_ref().ok());
         let is_plugin = report.agent.is_some();
         // The user's settings list each plugin that is on. Without a list, ours may be on as well.
-        let plugins = settings.value["enabledPlugins"].as_object();
-        let is_on = |(name, on): (&String, &Value)| name.starts_with("keyhole@") && *on == true;
-        let has_plugin = plugins.map(|plugins| plugins.iter().any(is_on));
+        let has_list = settings.value["enabledPlugins"].is_object();
+        let is_on = switches_plugin(&settings.value, true);
         let is_plugins = |(key, entry): &(&Key, &Entry)| {
-            key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents.is_some()
+            key.expose() == PLUGIN.1 || is_on && entry.agents.is_some()
         };
         let is_here = places.is_none_or(|places| places.claude.is_dir());
         let files = map.map_or_else(Files::default, |map| self.files(map));
@@ -203,33 +200,18 @@ impl<'a> Client<'a> {
         report.notes.extend(rules);
         let file = settings.rules_file().unwrap_or_default();
         let shells = of.and_then(|_| Shells::of(settings, &files.0));
-        match shells.map(|shells| told(&shells, &file)) {
+        match shells.map(|shells| shells.told(&file)) {
             Some(Ok(held)) => report.closing.extend(are_closed.then_some(held)),
             Some(Err(open)) => report.notes.push(open),
             None => {}
         }
-        if let Some(places) = places.filter(|_| is_plugin && !has_plugin.unwrap_or(!is_private)) {
+        let is_off = is_plugin && !is_on && (has_list || is_private);
+        if let Some(places) = places.filter(|_| is_off) {
             let shown = &places.shown;
             report.notes.push(format!("{shown}/settings.json {IS_OFF}"));
         }
         let older = self.of_older().filter(|_| needs_rules);
         report.closing.extend(older);
-    }
-}
-
-/// Whether shells are held, and by whose settings; or why not.
-fn told(shells: &Shells, file: &str) -> Result<String, String> {
-    let whose = if shells.are_managed {
-        "the administrator's settings keep shell commands from your files"
-    } else {
-        "your settings keep shell commands from your files, as long as no project's settings switch that off"
-    };
-    let past = "a shell command can get past Claude Code's own sandbox";
-    match (shells.are_in_it(), &*shells.weak, &*shells.missing()) {
-        (false, ..) => Err(NO_SANDBOX.to_owned()),
-        (true, "", "") => Ok(format!("{IN_SANDBOX}: {whose}.")),
-        (true, "", missing) => Err(format!("{past}. Add to {file}: {missing}")),
-        (true, weak, _) => Err(format!("{past}, since these settings let it: {weak}")),
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, Setup
     conceals(user, &[Some(&shown)])?;
     let mut done = "Nothing more is to be changed.";
     if plan.is_empty() {
-        screen.show(&notes(&plan))?;
+        screen.show(&changes(user, &plan))?;
     } else {
         agree(user, planned, &mut plan, &mut screen)?;
         done = "Done.";
@@ -129,9 +129,10 @@ fn ending(plan: &Plan) -> String {
     format!("{head}{todo}\n{}\n", plan.last)
 }
 
-fn notes(plan: &Plan) -> String {
+/// What would change, and what to know of it.
+fn changes(user: &User<'_>, plan: &Plan) -> String {
     let notes = plan.notes.iter().map(|note| format!("\n{note}\n"));
-    notes.collect()
+    plan.shown(&user.home) + &notes.collect::<String>()
 }
 
 /// Shows the plan, asks what is to be asked, and writes it; in a dry run, only shows it.
@@ -142,8 +143,8 @@ fn agree(
     screen: &mut Screen,
 ) -> Result<(), SetupError> {
     let shown = |plan: &Plan| {
-        let (changes, notes) = (plan.shown(&user.home), notes(plan));
-        format!("{}\n\nThis would be changed:\n{changes}{notes}", plan.who)
+        let changes = changes(user, plan);
+        format!("{}\n\nThis would be changed:\n{changes}", plan.who)
     };
     screen.show(&shown(plan))?;
     if !plan.rules.is_empty() {
@@ -251,9 +252,10 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     // Both, before anything is shown: only what the user saw is written.
     let with_rules = Plan::remove(user, name, true)?;
     let mut plan = Plan::remove(user, name, false)?;
-    let (changes, notes) = (plan.shown(&user.home), notes(&plan));
-    let head = format!("This takes away what setup wrote for {name}:");
-    screen.show(&format!("{head}\n{changes}{notes}"))?;
+    let changes = changes(user, &plan);
+    screen.show(&format!(
+        "This takes away what setup wrote for {name}:\n{changes}"
+    ))?;
     let rules = &with_rules.rules;
     if !rules.is_empty() {
         let head = "No other entry of the map needs these rules:";

@@ -202,8 +202,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
     let (name, agent) = (arguments.name(), arguments.names.agent.as_deref());
     let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
     let is_hook = arguments.inject.is_some();
-    let option = if is_hook { "inject" } else { "bind" };
-    let of_key = if is_hook { "agent" } else { "bind" };
+    let (option, of_key) = [("bind", "bind"), ("inject", "agent")][usize::from(is_hook)];
     // A shell may read the name in its own way: then the user writes it.
     let word = agent.map(|agent| bare(agent).unwrap_or("NAME"));
     let count = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
@@ -273,12 +272,11 @@ fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<(), SetupError> {
         return Ok(());
     };
     let secrets = Secrets::of(&map);
-    if texts
-        .iter()
-        .flatten()
-        .all(|text| !secrets.are_told_by(text))
-    {
-        return Ok(());
+    let mut texts = texts.iter().flatten();
+    if texts.any(|text| secrets.are_told_by(text)) {
+        return said(
+            "the output would show a text that holds a key of your map; choose another name",
+        );
     }
-    said("the output would show a text that holds a key of your map; choose another name")
+    Ok(())
 }
