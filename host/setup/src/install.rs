@@ -10,7 +10,7 @@ use crate::{
     json::{Change, HOOKS, RULES},
     map,
     plan::lines_of,
-    recipe::{AGENT, Hook, Recipe, by_hook, own_hooks},
+    recipe::{AGENT, Hook, Recipe, own_hooks},
     rules::{Places, without_links},
     settings::{Settings, Way},
     shells::{self, Shells},
@@ -37,12 +37,14 @@ pub struct Request<'a> {
 }
 
 /// What keeps the file from the main conversation, of what is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Walls {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walls {
+    /// Nothing.
+    None,
     /// The client's rules.
-    pub rules: bool,
-    /// The client's sandbox for shells, which needs the rules.
-    pub shells: bool,
+    Rules,
+    /// Those, and the client's sandbox for shells.
+    Shells,
 }
 
 impl Request<'_> {
@@ -75,8 +77,7 @@ impl Plan {
         }
         plan.add_to_map(request, key)?;
         if let Some(hook) = hook {
-            plan.who = by_hook(&request.name);
-            plan.last = hook.last;
+            (plan.who, plan.last) = (hook.who, hook.last);
             let is_written = usize::from(client.is_claude_code());
             plan.print = hook.texts.into_iter().skip(is_written).collect();
             plan.todo.push("Do what the texts above say.".to_owned());
@@ -116,7 +117,7 @@ impl Plan {
         }
         let denied = settings.denied();
         let mut changes = Vec::new();
-        if walls.rules {
+        if walls != Walls::None {
             let (rules, is_unnamed) = places.missing(&denied, request.files(), way == Way::Agent);
             if is_unnamed {
                 self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
@@ -127,8 +128,7 @@ impl Plan {
                 changes.push(rules);
             }
         }
-        let has_shells = walls.rules && walls.shells;
-        let shells = has_shells.then(|| self.shells(request, &settings));
+        let shells = (walls == Walls::Shells).then(|| self.shells(request, &settings));
         let agents = agents_named(&places, name);
         if way == Way::Agent {
             let folder = printable(&user.tickets());

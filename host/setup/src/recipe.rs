@@ -192,8 +192,14 @@ impl Recipe<'_> {
             let by_hand = client.by_hand.iter().filter(|_| for_file.is_none());
             texts.extend(by_hand.map(ToString::to_string));
         }
-        let last = last.replace(AGENT, agent);
-        Ok(Hook { group, texts, last })
+        Ok(Hook {
+            who: format!(
+                "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
+            ),
+            group,
+            texts,
+            last: last.replace(AGENT, agent),
+        })
     }
 }
 
@@ -238,6 +244,8 @@ impl Filled {
 /// The settings by which a client's hook hands one agent its file.
 #[derive(Debug)]
 pub struct Hook {
+    /// Who gets the file by it.
+    pub who: String,
     /// What stands in the file of settings beside other hooks: one for the start of an agent.
     pub(crate) group: Value,
     /// The whole, to be pasted, and what to know of it.
@@ -257,11 +265,4 @@ pub(crate) fn own_hooks(settings: &Value, agent: &str) -> Vec<Value> {
     };
     let groups = groups.into_iter().flatten();
     groups.filter(is_own).cloned().collect()
-}
-
-/// Who gets the file by a hook.
-pub fn by_hook(agent: &str) -> String {
-    format!(
-        "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
-    )
 }

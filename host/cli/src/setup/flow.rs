@@ -4,7 +4,7 @@ use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::{check, streams::note};
 use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
-    PLUGIN, Plan, Request, SetupError, User, Walls,
+    PLUGIN, Plan, Request, Result, SetupError, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
@@ -26,18 +26,13 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-const WALLS: Walls = Walls {
-    rules: true,
-    shells: true,
-};
-
 const DECLINED: &str = "nothing is changed";
 
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
 
 /// The terminal, and the lock that keeps another setup away.
-fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>), SetupError> {
+fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>)> {
     let screen = Screen::open(is_dry, user)?;
     if is_dry {
         return Ok((screen, None));
@@ -60,14 +55,14 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     Ok((screen, lock))
 }
 
-fn write(user: &User<'_>, plan: &Plan) -> Result<(), SetupError> {
+fn write(user: &User<'_>, plan: &Plan) -> Result<()> {
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     *said = "\nIt is written.";
     plan.write(&user.home)
 }
 
 /// Gives somebody a file. Returns what to print.
-pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, SetupError> {
+pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     let (mut screen, _lock) = begin(user, wish.dry_run)?;
     conceals(user, &[])?;
     let request = asked(user, wish, &mut screen)?;
@@ -84,11 +79,11 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, Setup
         plan.notes.extend(user.program.caution.clone());
         Ok(plan)
     };
-    let mut plan = planned(WALLS)?;
+    let mut plan = planned(Walls::Shells)?;
     // A new file is judged when it is there.
     if !request.file.is_new {
         let map = Arc::new(user.map.parse(plan.map.as_bytes())?);
-        is_served(user, &map, &plan, &request).or_else(refused)?;
+        is_served(&map, &plan, &request).or_else(refused)?;
     }
     // A link could bring a key of the map into a path.
     let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
@@ -115,7 +110,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, Setup
     let ending = ending(&plan);
     let map = user.map.current()?;
     let served = made.map_err(|why| why.to_string());
-    match served.and_then(|()| is_served(user, &map, &plan, &request)) {
+    match served.and_then(|()| is_served(&map, &plan, &request)) {
         Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
         Ok(()) => Ok(format!("{text}\n{done}\n{ending}")),
     }
@@ -138,10 +133,10 @@ fn changes(user: &User<'_>, plan: &Plan) -> String {
 /// Shows the plan, asks what is to be asked, and writes it; in a dry run, only shows it.
 fn agree(
     user: &User<'_>,
-    planned: impl Fn(Walls) -> Result<Plan, SetupError>,
+    planned: impl Fn(Walls) -> Result<Plan>,
     plan: &mut Plan,
     screen: &mut Screen,
-) -> Result<(), SetupError> {
+) -> Result<()> {
     let shown = |plan: &Plan| {
         let changes = changes(user, plan);
         format!("{}\n\nThis would be changed:\n{changes}", plan.who)
@@ -150,22 +145,22 @@ fn agree(
     if !plan.rules.is_empty() {
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
-    let mut walls = WALLS;
+    let mut walls = Walls::Shells;
     let is_asked = screen.is_asked();
     if is_asked && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
-        walls.rules = false;
+        walls = Walls::None;
         screen.show("Without them, the main conversation may read the file itself.\n")?;
     } else if plan.for_the_machine.is_some() {
         screen.show(&format!("\n{COSTS}\n"))?;
         if is_asked && !screen.agrees("Switch this sandbox on?")? {
-            walls.shells = false;
+            walls = Walls::Rules;
             screen.show("Without it, any shell command may read the file.\n")?;
         }
     }
     if !is_asked {
         return Ok(());
     }
-    if !walls.rules || !walls.shells {
+    if walls != Walls::Shells {
         *plan = planned(walls)?;
         screen.show(&format!("\n{}", shown(plan)))?;
     }
@@ -175,7 +170,7 @@ fn agree(
     write(user, plan)
 }
 
-fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError> {
+fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client> {
     screen.show(&format!("Who is to get a file?\n\n{}\n", list(user, true)))?;
     screen.ask("Number or name: ", |answer| {
         let mut all = clients::all().enumerate();
@@ -187,11 +182,7 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError
     })
 }
 
-fn asked<'a>(
-    user: &'a User<'a>,
-    wish: &Arguments,
-    screen: &mut Screen,
-) -> Result<Request<'a>, SetupError> {
+fn asked<'a>(user: &'a User<'a>, wish: &Arguments, screen: &mut Screen) -> Result<Request<'a>> {
     let client = wish.client.as_deref().cloned();
     let client = client.map_or_else(|| ask_client(user, screen), Ok)?;
     // What keeps setup from writing at all comes before any other question.
@@ -247,7 +238,7 @@ fn asked<'a>(
 }
 
 /// Takes away what setup wrote for a name. Returns what to print.
-pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String, SetupError> {
+pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
     let (mut screen, _lock) = begin(user, is_dry)?;
     // Both, before anything is shown: only what the user saw is written.
     let with_rules = Plan::remove(user, name, true)?;

@@ -11,16 +11,11 @@ use keyhole_core::{
     limits::{Limits, MAX_CLAUDE_CHARS},
     sandbox::Sandbox,
 };
-use keyhole_setup::{Plan, Request, User, all_of};
+use keyhole_setup::{Plan, Request, all_of};
 use std::sync::Arc;
 
 /// Whether the file reaches whom it is for with this map; or why not, and what to do.
-pub(super) fn is_served(
-    user: &User<'_>,
-    map: &Arc<Map>,
-    plan: &Plan,
-    request: &Request,
-) -> Result<(), String> {
+pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
     let table = (plan.table.0, &*plan.table.1);
     let found = all_of(map).find(|(named, _)| *named == table);
     let (_, entry) = found.ok_or("the map has no entry for it")?;
@@ -30,7 +25,7 @@ pub(super) fn is_served(
     let runtime = runtime(|| {}).map_err(|why| untried(why.into()))?;
     make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
     let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
-    let (secrets, location) = (Secrets::of(map), &user.map.location);
+    let (secrets, location) = (Secrets::of(map), &request.user.map.location);
     let report = entry_report(map, (table, entry), false, &secrets, location, &loader);
     let report = runtime.block_on(report);
     let is_for_claude = request.client.is_claude_code();

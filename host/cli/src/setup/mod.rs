@@ -12,14 +12,14 @@ mod judge;
 use crate::check::{Secrets, foreign_map};
 use keyhole_core::{AgentName, BindingName, LiveMap, Location, hex, limits::MAX_MAX_BYTES};
 use keyhole_setup::{
-    SetupError, User,
+    Result, SetupError, User,
     clients::{self, Audience, Client},
     entry as table,
     file::File,
     names,
     paste::bare,
     program::Program,
-    recipe::{Recipe, by_hook},
+    recipe::Recipe,
     said,
 };
 use std::{
@@ -114,7 +114,7 @@ fn max_bytes(text: &str) -> Result<u64, String> {
 
 /// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
 /// key.
-pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<String> {
     let variable = |name: &str| std::env::var_os(name);
     let location = Location::find(None, variable);
     let location = location.map_err(|why| SetupError::Said(why.to_string()))?;
@@ -136,10 +136,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
     let is_named = arguments.name().is_some() || arguments.names.agent.is_some();
     let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
     match (&arguments.what, arguments.client.as_deref()) {
-        (Some(Command::Remove { name, dry_run }), _) => match name {
-            Some(name) => flow::remove(&user, name, *dry_run),
-            None => Ok(listed(&names(&user)?)),
-        },
+        (Some(Command::Remove { name: None, .. }), _) => Ok(listed(&names(&user)?)),
+        (
+            Some(Command::Remove {
+                name: Some(name),
+                dry_run,
+            }),
+            _,
+        ) => flow::remove(&user, name, *dry_run),
         (Some(Command::Key(wanted)), _) => entry(&user, wanted),
         (None, Some(client)) if client.is_plugin() && is_named => {
             said("the plugin's agent has its own name: leave --bind, --inject and --agent out")
@@ -198,7 +202,7 @@ fn listed(names: &[String]) -> String {
     format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
-fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String, SetupError> {
+fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String> {
     let (name, agent) = (arguments.name(), arguments.names.agent.as_deref());
     let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
     let is_hook = arguments.inject.is_some();
@@ -218,7 +222,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
         let hook = recipe.hook(None)?;
         said.extend(hook.texts);
         said.push(hook.last);
-        by_hook(name)
+        hook.who
     } else {
         let filled = recipe.filled(None)?;
         if is_usual {
@@ -240,7 +244,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
 
 /// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots;
 /// a shell's `>>` has made the map before we look.
-fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
+fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
     let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
     let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
@@ -257,7 +261,7 @@ fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
 }
 
 /// A key of 128 random bits.
-fn fresh() -> Result<String, SetupError> {
+fn fresh() -> Result<String> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
         Err(why) => said(format!("the system gives no random bytes: {why}")),
@@ -266,7 +270,7 @@ fn fresh() -> Result<String, SetupError> {
 }
 
 /// Whether none of these texts, or names that they hold, reveals a key of the map.
-fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<(), SetupError> {
+fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     // What is no map has no keys.
     let Some(map) = user.map_now()? else {
         return Ok(());
