@@ -52,10 +52,6 @@ impl Request<'_> {
         let names = (&*self.name, self.agent.as_deref());
         Recipe(self.user, &self.client, names)
     }
-
-    pub(crate) fn files(&self) -> &[PathBuf] {
-        slice::from_ref(&self.file.path)
-    }
 }
 
 impl Plan {
@@ -115,10 +111,10 @@ impl Plan {
             }
             self.notes.push(fault.text);
         }
-        let denied = settings.denied();
+        let (denied, files) = (settings.denied(), slice::from_ref(&request.file.path));
         let mut changes = Vec::new();
         if walls != Walls::None {
-            let (rules, is_unnamed) = places.missing(&denied, request.files(), way == Way::Agent);
+            let (rules, is_unnamed) = places.missing(&denied, files, way == Way::Agent);
             if is_unnamed {
                 self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
             }
@@ -161,7 +157,7 @@ impl Plan {
     /// instead.
     fn shells(&mut self, by: &Request<'_>, settings: &Settings) -> Option<Vec<Change>> {
         let places = settings.places.as_ref().ok()?;
-        let state = Shells::of(settings, by.files());
+        let state = Shells::of(settings, slice::from_ref(&by.file.path));
         let state = state.filter(|it| !it.are_managed && !it.lacks.is_empty())?;
         let (path, weak) = ((by.user.variable)("PATH").unwrap_or_default(), state.weak);
         let why = if !weak.is_empty() {

@@ -15,6 +15,7 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    slice,
 };
 
 /// What `sandbox` must say: a shell is in it, no call leaves it, and the client does not start
@@ -230,7 +231,8 @@ fn platform() -> &'static str {
 
 /// The stronger form, for the machine's settings: what to do with these lines, and the lines.
 pub(crate) fn for_the_machine(places: &Places, request: &Request<'_>) -> String {
-    let mut rules = places.missing(&Denied::default(), request.files(), false).0;
+    let files = slice::from_ref(&request.file.path);
+    let mut rules = places.missing(&Denied::default(), files, false).0;
     rules.retain(|rule| rule.starts_with("Read("));
     let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
     for Change { at, comes, .. } in self::settings(places) {

@@ -53,12 +53,11 @@ impl<'a> Client<'a> {
         let project = here.map(|here| (".claude", here.join(".claude")));
         let mut folders: Vec<_> = users.into_iter().chain(project).collect();
         folders.dedup_by(|one, other| one.1 == other.1);
-        let agents = folders
-            .iter()
-            .map(|(shown, folder)| own_agents(folder, shown));
+        let folders = folders.iter();
+        let agents = folders.flat_map(|(shown, folder)| own_agents(folder, shown));
         Some(Self {
             location,
-            agents: agents.flatten().collect(),
+            agents: agents.collect(),
             hooks: InjectHook::all(&settings.value),
             settings,
         })
@@ -67,11 +66,9 @@ impl<'a> Client<'a> {
     /// Whether only an agent of Claude Code takes this file, as far as can be told: an entry with
     /// agents may also be for those of another client.
     pub(super) fn takes(&self, (kind, named): Named<'_>) -> bool {
-        let mut agents = self.agents.iter();
-        match kind {
-            "keys" => named == PLUGIN.1,
-            _ => agents.any(|agent| agent.bind == named),
-        }
+        let is_bound = kind == "bindings";
+        let is_its = |agent: &OwnAgent| is_bound && agent.bind == named;
+        !is_bound && named == PLUGIN.1 || self.agents.iter().any(is_its)
     }
 
     /// Why an agent does not get its file, or others do. It names no file of the map.
@@ -206,12 +203,12 @@ impl<'a> Client<'a> {
             None => {}
         }
         let is_off = is_plugin && !is_on && (has_list || is_private);
-        if let Some(places) = places.filter(|_| is_off) {
-            let shown = &places.shown;
-            report.notes.push(format!("{shown}/settings.json {IS_OFF}"));
-        }
-        let older = self.of_older().filter(|_| needs_rules);
-        report.closing.extend(older);
+        let off = places.filter(|_| is_off);
+        let off = off.map(|places| format!("{}/settings.json {IS_OFF}", places.shown));
+        report.notes.extend(off);
+        report
+            .closing
+            .extend(self.of_older().filter(|_| needs_rules));
     }
 }
 

@@ -26,8 +26,6 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-const DECLINED: &str = "nothing is changed";
-
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
 
@@ -55,7 +53,11 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     Ok((screen, lock))
 }
 
-fn write(user: &User<'_>, plan: &Plan) -> Result<()> {
+/// Asks for the last time, and writes.
+fn write(user: &User<'_>, plan: &Plan, question: &str, screen: &mut Screen) -> Result<()> {
+    if plan.is_empty() || !screen.agrees(question)? {
+        return said("nothing is changed");
+    }
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     *said = "\nIt is written.";
     plan.write(&user.home)
@@ -92,7 +94,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     if plan.is_empty() {
         screen.show(&changes(user, &plan))?;
     } else {
-        agree(user, planned, &mut plan, &mut screen)?;
+        agree(user, wish.dry_run, planned, &mut plan, &mut screen)?;
         done = "Done.";
     }
     if wish.dry_run {
@@ -133,6 +135,7 @@ fn changes(user: &User<'_>, plan: &Plan) -> String {
 /// Shows the plan, asks what is to be asked, and writes it; in a dry run, only shows it.
 fn agree(
     user: &User<'_>,
+    is_dry: bool,
     planned: impl Fn(Walls) -> Result<Plan>,
     plan: &mut Plan,
     screen: &mut Screen,
@@ -146,28 +149,24 @@ fn agree(
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
     let mut walls = Walls::Shells;
-    let is_asked = screen.is_asked();
-    if is_asked && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
+    if !is_dry && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
         walls = Walls::None;
         screen.show("Without them, the main conversation may read the file itself.\n")?;
     } else if plan.for_the_machine.is_some() {
         screen.show(&format!("\n{COSTS}\n"))?;
-        if is_asked && !screen.agrees("Switch this sandbox on?")? {
+        if !is_dry && !screen.agrees("Switch this sandbox on?")? {
             walls = Walls::Rules;
             screen.show("Without it, any shell command may read the file.\n")?;
         }
     }
-    if !is_asked {
+    if is_dry {
         return Ok(());
     }
     if walls != Walls::Shells {
         *plan = planned(walls)?;
         screen.show(&format!("\n{}", shown(plan)))?;
     }
-    if plan.is_empty() || !screen.agrees("\nWrite these changes?")? {
-        return said(DECLINED);
-    }
-    write(user, plan)
+    write(user, plan, "\nWrite these changes?", screen)
 }
 
 fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client> {
@@ -194,7 +193,7 @@ fn asked<'a>(user: &'a User<'a>, wish: &Arguments, screen: &mut Screen) -> Resul
     }
     let not_this = |why: &dyn Display| format!("Not this one: {why}.");
     let typed = wish.file.as_deref();
-    let file = if let Some(file) = typed.or((!screen.is_asked()).then_some(NEW)) {
+    let file = if let Some(file) = typed.or(wish.dry_run.then_some(NEW)) {
         File::find(file, &user.home)?
     } else {
         let question =
@@ -244,9 +243,8 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     let with_rules = Plan::remove(user, name, true)?;
     let mut plan = Plan::remove(user, name, false)?;
     let changes = changes(user, &plan);
-    screen.show(&format!(
-        "This takes away what setup wrote for {name}:\n{changes}"
-    ))?;
+    let head = format!("This takes away what setup wrote for {name}:");
+    screen.show(&format!("{head}\n{changes}"))?;
     let rules = &with_rules.rules;
     if !rules.is_empty() {
         let head = "No other entry of the map needs these rules:";
@@ -261,9 +259,6 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     if !rules.is_empty() && screen.agrees("Take the rules away, too?")? {
         plan = with_rules;
     }
-    if plan.is_empty() || !screen.agrees("\nTake it away?")? {
-        return said(DECLINED);
-    }
-    write(user, &plan)?;
+    write(user, &plan, "\nTake it away?", &mut screen)?;
     Ok(format!("\nDone.\n{}", ending(&plan)))
 }

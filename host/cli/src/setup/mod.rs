@@ -136,14 +136,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String> {
     let is_named = arguments.name().is_some() || arguments.names.agent.is_some();
     let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
     match (&arguments.what, arguments.client.as_deref()) {
-        (Some(Command::Remove { name: None, .. }), _) => Ok(listed(&names(&user)?)),
-        (
-            Some(Command::Remove {
-                name: Some(name),
-                dry_run,
-            }),
-            _,
-        ) => flow::remove(&user, name, *dry_run),
+        (Some(Command::Remove { name, dry_run }), _) => match name {
+            Some(name) => flow::remove(&user, name, *dry_run),
+            None => Ok(listed(&names(&user)?)),
+        },
         (Some(Command::Key(wanted)), _) => entry(&user, wanted),
         (None, Some(client)) if client.is_plugin() && is_named => {
             said("the plugin's agent has its own name: leave --bind, --inject and --agent out")
@@ -277,10 +273,8 @@ fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     };
     let secrets = Secrets::of(&map);
     let mut texts = texts.iter().flatten();
-    if texts.any(|text| secrets.are_told_by(text)) {
-        return said(
-            "the output would show a text that holds a key of your map; choose another name",
-        );
+    if !texts.any(|text| secrets.are_told_by(text)) {
+        return Ok(());
     }
-    Ok(())
+    said("the output would show a text that holds a key of your map; choose another name")
 }
