@@ -38,11 +38,7 @@ pub(super) struct Client<'a> {
     location: &'a Location,
     settings: Settings,
     agents: Vec<OwnAgent>,
-    hooks: Vec<InjectHook>,
 }
-
-/// Files that need rules, and whether an agent has a server of its own, and so tickets.
-type Files = (Vec<PathBuf>, bool);
 
 impl<'a> Client<'a> {
     pub(super) fn here(location: &'a Location) -> Option<Self> {
@@ -58,7 +54,6 @@ impl<'a> Client<'a> {
         Some(Self {
             location,
             agents: agents.collect(),
-            hooks: InjectHook::all(&settings.value),
             settings,
         })
     }
@@ -90,7 +85,8 @@ impl<'a> Client<'a> {
             };
             Some(format!("{} starts {why}", shown(&agent.file)))
         });
-        let hooks = self.hooks.iter().filter_map(|hook| {
+        let hooks = InjectHook::all(&self.settings.value);
+        let hooks = hooks.iter().filter_map(|hook| {
             let why = if is_gone(&hook.program) {
                 format!("it starts {}, where nothing is", printable(&hook.program))
             } else if !hook.map.exists() {
@@ -109,7 +105,7 @@ impl<'a> Client<'a> {
 
     /// The files of the map that only agents of Claude Code are to read, or those of a client of
     /// which nothing is known. And the tickets' folder, if an agent has a server of its own.
-    fn files(&self, map: &Map) -> Files {
+    fn files(&self, map: &Map) -> (Vec<PathBuf>, bool) {
         let (mut files, mut has_tickets) = (Vec::new(), false);
         for (named, entry) in all_of(map) {
             if entry.agents.is_some() || self.takes(named) {
@@ -120,11 +116,11 @@ impl<'a> Client<'a> {
         (files, has_tickets)
     }
 
-    /// The rules that are missing for these files, without those that name one unless `is_private`.
-    fn missing_rules(&self, map: &Map, files: &Files, is_private: bool) -> Option<String> {
+    /// The rules that are missing for its files, without those that name one unless `is_private`.
+    fn missing_rules(&self, map: &Map, is_private: bool) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let (files, has_tickets) = (&files.0, files.1);
-        let (all, is_unnamed) = places.missing(&denied, files, has_tickets);
+        let (files, has_tickets) = self.files(map);
+        let (all, is_unnamed) = places.missing(&denied, &files, has_tickets);
         let (others, _) = places.missing(&denied, &[], has_tickets);
         let secrets = Secrets::of(map);
         let is_shown = |rule: &String| others.contains(rule) || is_private && !secrets.are_in(rule);
@@ -164,16 +160,16 @@ impl<'a> Client<'a> {
             key.expose() == PLUGIN.1 || is_on && entry.agents.is_some()
         };
         let is_here = places.is_none_or(|places| places.claude.is_dir());
-        let files = map.map_or_else(Files::default, |map| self.files(map));
-        let needs_rules = is_plugin || is_here && !files.0.is_empty();
+        let files = map.map_or_else(Vec::new, |map| self.files(map).0);
+        let needs_rules = is_plugin || is_here && !files.is_empty();
         let of = map.filter(|_| needs_rules);
-        let rules = of.and_then(|map| self.missing_rules(map, &files, is_private));
+        let rules = of.and_then(|map| self.missing_rules(map, is_private));
         // Without a rule that is missing, it does not matter whose rules count.
         let is_told = rules.is_some() || settings.rules_file().is_none();
         let is_used = |way: &Way| match way {
             Way::Plugin => is_plugin || map.is_some_and(|map| map.entries().iter().any(is_plugins)),
             Way::Agent => !self.agents.is_empty(),
-            Way::Inject => !self.hooks.is_empty(),
+            Way::Inject => !InjectHook::all(&settings.value).is_empty(),
             Way::Rules => false,
         };
         if let (Some(map), Ok(entries)) = (map, &report.outcome) {
@@ -196,7 +192,7 @@ impl<'a> Client<'a> {
         let are_closed = rules.is_none();
         report.notes.extend(rules);
         let file = settings.rules_file().unwrap_or_default();
-        let shells = of.and_then(|_| Shells::of(settings, &files.0));
+        let shells = of.and_then(|_| Shells::of(settings, &files));
         match shells.map(|shells| shells.told(&file)) {
             Some(Ok(held)) => report.closing.extend(are_closed.then_some(held)),
             Some(Err(open)) => report.notes.push(open),

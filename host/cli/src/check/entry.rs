@@ -120,10 +120,8 @@ pub(crate) async fn entry_report(
         // The check asks whether the file would load, so an agent calls that may have it.
         let agent = agents.first().cloned();
         let caller = agent.map_or(Caller::Nobody, Caller::Agent);
-        let target = match named.parse() {
-            Ok(name) if is_binding => Target::Bound(name),
-            _ => Target::Key(named.to_owned()),
-        };
+        let bound = named.parse().ok().filter(|_| is_binding).map(Target::Bound);
+        let target = bound.unwrap_or_else(|| Target::Key(named.to_owned()));
         loader.load(target, caller).await
     } else {
         Err(Refusal::UnknownKey)
