@@ -164,16 +164,15 @@ impl InjectHook {
     /// That of a group of hooks.
     pub(crate) fn of(group: &Value) -> Option<Self> {
         let agent = group["matcher"].as_str()?.strip_prefix('^')?;
-        let agent = agent.strip_suffix('$')?.to_owned();
+        let agent = agent.strip_suffix('$')?;
         let mut hooks = group["hooks"].as_array()?.iter();
-        let (program, map) = hooks.find_map(|hook| {
+        hooks.find_map(|hook| {
             let (program, map) = hook["command"].as_str()?.split_once(" inject --map ")?;
-            Some((unquoted(program)?.into(), unquoted(map)?.into()))
-        })?;
-        Some(Self {
-            agent,
-            program,
-            map,
+            Some(Self {
+                agent: agent.to_owned(),
+                program: unquoted(program)?.into(),
+                map: unquoted(map)?.into(),
+            })
         })
     }
 }
