@@ -185,7 +185,6 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
-            Component::CurDir => {}
             Component::ParentDir => drop(normal.pop()),
             part => normal.push(part),
         }
