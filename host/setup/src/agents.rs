@@ -1,5 +1,6 @@
 //! Agents' files of Claude Code that start a server of ours.
 
+use keyhole_walk::printable::printable;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashSet},
@@ -15,8 +16,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// An agent's file that starts `keyhole serve --bind NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnAgent {
-    /// The file.
-    pub file: PathBuf,
+    /// The file, for people.
+    pub file: String,
     /// The binding.
     pub bind: String,
     /// Whether the server takes only calls with a ticket, and a hook of the agent leaves one.
@@ -30,10 +31,14 @@ pub struct OwnAgent {
     pub gone: Option<PathBuf>,
 }
 
-/// Those in this folder of agents, and in the folders in it, as the client finds them.
-pub fn own_agents(folder: &Path) -> Vec<OwnAgent> {
-    let files = files(folder);
-    let agents = files.iter().flat_map(|(file, text)| servers(file, text));
+/// Those among the agents of this folder, which people know as `shown`, and in the folders in it,
+/// as the client finds them.
+pub fn own_agents(folder: &Path, shown: &str) -> Vec<OwnAgent> {
+    let folder = folder.join("agents");
+    let agents = files(&folder).into_iter().flat_map(|(file, text)| {
+        let name = printable(file.strip_prefix(&folder).unwrap_or(&file));
+        servers(&format!("{name} in {shown}/agents"), &text)
+    });
     agents.collect()
 }
 
@@ -61,7 +66,7 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
 
 /// The servers that the head of an agent's file starts. It is YAML, in any of its forms, of which
 /// only the words count.
-fn servers(file: &Path, text: &str) -> Vec<OwnAgent> {
+fn servers(file: &str, text: &str) -> Vec<OwnAgent> {
     let text = text.trim_start_matches('\u{feff}').replace('\r', "\n");
     let mut lines = text.lines().map(str::trim_end);
     if lines.next() != Some("---") {
@@ -77,63 +82,37 @@ fn servers(file: &Path, text: &str) -> Vec<OwnAgent> {
     let words: Vec<&str> = words.filter(|word| !["", "-"].contains(word)).collect();
     let all = format!(" {} ", words.join(" "));
     let has = |words: &str| all.contains(&format!(" {words} "));
-    let (mut calls, mut before) = (Vec::<Call<'_>>::new(), "");
-    for word in words {
-        // Behind an option stands its value.
-        if matches!(word, "serve" | "guard") && !before.starts_with("--") {
-            let is_server = word == "serve";
-            calls.push(Call {
-                is_server,
-                ..Call::default()
-            });
-        }
-        if let Some(call) = calls.last_mut() {
-            call.is_after |= word == "--after";
-            call.needs_ticket |= word == "--require-ticket";
-            call.names_a_map |= word == "--map";
-            match before {
-                "--bind" => call.names.0 = word,
-                "--agent" => call.names.1 = word,
-                "--tickets" => call.names.2 = word,
-                _ => {}
-            }
-        }
-        before = word;
-    }
+    // The words of each call of our program. Behind an option stands its value.
+    let goes_on =
+        |before: &&str, word: &&str| before.starts_with("--") || !["serve", "guard"].contains(word);
+    let calls: Vec<_> = words.chunk_by(goes_on).collect();
+    let value = |call: &[&str], option: &str| {
+        let mut pairs = call.windows(2);
+        let pair = pairs.rfind(|pair| pair[0] == option);
+        pair.map(|pair| pair[1].to_owned()).unwrap_or_default()
+    };
+    let names = |call: &[&str]| ["--bind", "--agent", "--tickets"].map(|name| value(call, name));
     // A hook for other calls, or one that the client does not wait for, guards nothing; and so does
     // one that leaves its tickets elsewhere, or for another agent.
-    let is_guarded = |server: &Call<'_>| {
-        let tool = format!("matcher mcp__{}__load_context", server.names.0);
+    let is_guarded = |server: &[&str]| {
+        let tool = format!("matcher mcp__{}__load_context", value(server, "--bind"));
         let is_for = has(&tool) || !has("matcher");
         let is_sure = has("PreToolUse") && !has("if") && !has("async");
-        let mut guards = calls
-            .iter()
-            .filter(|call| !call.is_server && !call.is_after);
-        is_for && is_sure && server.needs_ticket && guards.any(|it| it.names == server.names)
+        let guards = calls.iter().filter(|call| call[0] == "guard");
+        let mut guards = guards.filter(|call| !call.contains(&"--after"));
+        let needs_ticket = server.contains(&"--require-ticket");
+        is_for && is_sure && needs_ticket && guards.any(|it| names(it) == names(server))
     };
-    let servers = calls
-        .iter()
-        .filter(|call| call.is_server && !call.names.0.is_empty());
+    let servers = calls.iter().filter(|call| call[0] == "serve");
     let agents = servers.map(|server| OwnAgent {
         file: file.to_owned(),
-        bind: server.names.0.to_owned(),
+        bind: value(server, "--bind"),
         is_guarded: is_guarded(server),
-        tickets: Some(PathBuf::from(server.names.2)).filter(|folder| folder.is_absolute()),
-        names_a_map: server.names_a_map,
+        tickets: Some(value(server, "--tickets").into()).filter(|at: &PathBuf| at.is_absolute()),
+        names_a_map: server.contains(&"--map"),
         gone: gone(&head),
     });
-    agents.collect()
-}
-
-/// A call of our program in the head of an agent's file.
-#[derive(Default)]
-struct Call<'a> {
-    is_server: bool,
-    is_after: bool,
-    needs_ticket: bool,
-    names_a_map: bool,
-    /// The binding, the agent and the folder for tickets.
-    names: (&'a str, &'a str, &'a str),
+    agents.filter(|agent| !agent.bind.is_empty()).collect()
 }
 
 /// A line of YAML without its comment, which begins behind a blank and outside of quotes.
@@ -185,16 +164,15 @@ impl InjectHook {
     /// That of a group of hooks.
     pub(crate) fn of(group: &Value) -> Option<Self> {
         let agent = group["matcher"].as_str()?.strip_prefix('^')?;
-        let agent = agent.strip_suffix('$')?.to_owned();
+        let agent = agent.strip_suffix('$')?;
         let mut hooks = group["hooks"].as_array()?.iter();
-        let (program, map) = hooks.find_map(|hook| {
+        hooks.find_map(|hook| {
             let (program, map) = hook["command"].as_str()?.split_once(" inject --map ")?;
-            Some((unquoted(program)?.into(), unquoted(map)?.into()))
-        })?;
-        Some(Self {
-            agent,
-            program,
-            map,
+            Some(Self {
+                agent: agent.to_owned(),
+                program: unquoted(program)?.into(),
+                map: unquoted(map)?.into(),
+            })
         })
     }
 }

@@ -53,11 +53,6 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Whether somebody could answer.
-    pub fn is_asked(&self) -> bool {
-        self.terminal.is_some()
-    }
-
     /// Shows a text.
     pub fn show(&mut self, text: &str) -> Result<()> {
         match &mut self.terminal {

@@ -1,7 +1,6 @@
 //! The user's files: read as they are, and replaced in one step. Nothing else writes.
 
-use crate::EditError;
-use keyhole_walk::printable::printable;
+use crate::{EditError, Unfit};
 use rustix::{
     fs::{
         Access, FlockOperation, Gid, OFlags, XattrFlags, access, fgetxattr, fgetxattr_query,
@@ -26,23 +25,7 @@ const MAX_SIZE: u64 = 4 << 20;
 /// The attribute in which Linux keeps a file's access list.
 pub(crate) const ACCESS_LIST: &str = "system.posix_acl_access";
 
-/// Why a file is not read, edited or written. The text names its path.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {why}", printable(.file))]
-pub struct FileError {
-    file: PathBuf,
-    #[source]
-    why: Why,
-}
-
 type Why = Box<dyn Error + Send + Sync>;
-
-impl FileError {
-    pub(crate) fn new(file: &Path, why: impl Into<Why>) -> Self {
-        let (file, why) = (file.to_owned(), why.into());
-        Self { file, why }
-    }
-}
 
 /// Keeps a second setup of this user from running beside this one: true if another one runs. A
 /// home that has no locks gives none, and what is written is compared all the same.
@@ -74,13 +57,13 @@ impl Found {
     }
 
     /// Its text; an empty one if nothing is there.
-    pub(crate) fn text(&self) -> Result<&str, FileError> {
+    pub(crate) fn text(&self) -> Result<&str, Unfit> {
         let text = str::from_utf8(self.bytes.as_deref().unwrap_or_default());
-        text.map_err(|_| FileError::new(&self.real, EditError::Syntax("UTF-8")))
+        text.map_err(|_| Unfit::file(&self.real, EditError::Syntax("UTF-8")))
     }
 
     /// Reads a file. Nothing may be there: a new file is for the user alone.
-    pub(crate) fn at(path: &Path) -> Result<Self, FileError> {
+    pub(crate) fn at(path: &Path) -> Result<Self, Unfit> {
         let mut found = Self {
             named: path.to_owned(),
             real: path.to_owned(),
@@ -89,11 +72,11 @@ impl Found {
         };
         if path.is_symlink() {
             let why = "it is a link, and nothing is where it leads";
-            found.real = fs::canonicalize(path).map_err(|_| FileError::new(path, why))?;
+            found.real = fs::canonicalize(path).map_err(|_| Unfit::file(path, why))?;
         }
         let shut = why_no_folder(&found.real);
         let looked = found.look();
-        looked.map_err(|why| FileError::new(path, shut.map_or(why, Why::from)))?;
+        looked.map_err(|why| Unfit::file(path, shut.map_or(why, Why::from)))?;
         found.why_not = shut.or(found.why_not);
         Ok(found)
     }
@@ -121,7 +104,7 @@ impl Found {
 
     /// Puts `new` in its place in one step, or takes it away, if it is still what was found. Makes
     /// the folders that it needs, for the user alone.
-    pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), FileError> {
+    pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
         let beside = format!(".{name}.keyhole-{}", std::process::id());
         let beside = self.real.with_file_name(beside);
@@ -140,7 +123,7 @@ impl Found {
         let _ = folder.map(|folder| folder.and_then(|folder| folder.sync_all()));
         done.map_err(|why| {
             let _ = fs::remove_file(&beside);
-            FileError::new(&self.real, why)
+            Unfit::file(&self.real, why)
         })
     }
 

@@ -1,8 +1,8 @@
 //! Why setup changes nothing. No text holds a key, or content of a file.
 
-use crate::FileError;
 use keyhole_core::MapError;
-use std::{io, path::Path};
+use keyhole_walk::printable::printable;
+use std::{fmt::Display, io, path::Path};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
@@ -21,12 +21,19 @@ pub(crate) enum EditError {
     Unsafe,
 }
 
-/// Why a name or a place will not do that the user gave.
+/// Why a name or a place will not do that the user gave, or a file is not read, edited or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NameError(String);
+pub struct Unfit(pub(crate) String);
 
-impl From<&str> for NameError {
+impl Unfit {
+    /// Of a file. The text names its path.
+    pub(crate) fn file(file: &Path, why: impl Display) -> Self {
+        Self(format!("{}: {why}", printable(file)))
+    }
+}
+
+impl From<&str> for Unfit {
     fn from(why: &str) -> Self {
         Self(why.to_owned())
     }
@@ -41,15 +48,12 @@ pub enum SetupError {
     /// It would be of no use, or would replace what is there.
     #[error("nothing is changed: {0}")]
     Refused(String),
-    /// A name or the file's path will not do.
-    #[error("nothing is changed: {0}")]
-    Name(#[from] NameError),
     /// The map cannot be used.
     #[error("nothing is changed: {}", .0.code().says())]
     Map(#[from] MapError),
-    /// A file cannot be read or edited.
+    /// A name or a place will not do, or a file cannot be read or edited.
     #[error("nothing is changed: {0}")]
-    File(#[from] FileError),
+    Unfit(#[from] Unfit),
     /// The terminal failed, or the user ended it.
     #[error("nothing is changed")]
     NoAnswer(#[from] io::Error),
@@ -70,7 +74,7 @@ pub fn said<T>(why: impl Into<String>) -> Result<T> {
 
 /// That a file cannot be edited, with the lines that it needs.
 pub(crate) fn by_hand(file: &Path, why: EditError, lines: &str) -> SetupError {
-    let why = FileError::new(file, why);
+    let why = Unfit::file(file, why);
     if lines.is_empty() {
         return why.into();
     }

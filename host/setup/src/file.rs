@@ -1,6 +1,6 @@
 //! The user's file: where it is, whether it is private, and which folder the map's `roots` need.
 
-use crate::{NameError, disk::ACCESS_LIST, paste::plain, rules::without_links};
+use crate::{Unfit, disk::ACCESS_LIST, paste::plain, rules::without_links};
 use keyhole_walk::{System, Walker, printable::printable};
 use rustix::fs::getxattr_query;
 use std::{
@@ -38,7 +38,7 @@ impl File {
     ///
     /// # Errors
     /// If no map can name it, or it is no Markdown file.
-    pub fn find(named: &str, home: &Path) -> Result<Self, NameError> {
+    pub fn find(named: &str, home: &Path) -> Result<Self, Unfit> {
         let path = expanded(named, home)?;
         if path.is_dir() {
             return Err("this is a folder: name a Markdown file in it".into());
@@ -72,7 +72,7 @@ impl File {
     }
 }
 
-fn expanded(named: &str, home: &Path) -> Result<PathBuf, NameError> {
+fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
     let url = named.strip_prefix("file://").map(percent_decoded);
     let url = url.unwrap_or_else(|| Some(named.to_owned()));
     let mut text = url.ok_or(ODD_PATH)?;

@@ -10,12 +10,12 @@ use crate::{
     json::{Change, HOOKS, RULES},
     map,
     plan::lines_of,
-    recipe::{AGENT, Hook, Recipe, by_hook, own_hooks},
+    recipe::{AGENT, Hook, Recipe, own_hooks},
     rules::{Places, without_links},
     settings::{Settings, Way},
     shells::{self, Shells},
 };
-use keyhole_core::{AgentName, BindingName, Entry, Key, Map, Target};
+use keyhole_core::{AgentName, Entry, Map};
 use keyhole_walk::printable::{printable, printable_text};
 use serde_json::json;
 use std::{ffi::OsString, fs, path::PathBuf, slice};
@@ -37,22 +37,20 @@ pub struct Request<'a> {
 }
 
 /// What keeps the file from the main conversation, of what is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Walls {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walls {
+    /// Nothing.
+    None,
     /// The client's rules.
-    pub rules: bool,
-    /// The client's sandbox for shells, which needs the rules.
-    pub shells: bool,
+    Rules,
+    /// Those, and the client's sandbox for shells.
+    Shells,
 }
 
 impl Request<'_> {
     fn recipe(&self) -> Recipe<'_> {
         let names = (&*self.name, self.agent.as_deref());
         Recipe(self.user, &self.client, names)
-    }
-
-    pub(crate) fn files(&self) -> &[PathBuf] {
-        slice::from_ref(&self.file.path)
     }
 }
 
@@ -75,8 +73,7 @@ impl Plan {
         }
         plan.add_to_map(request, key)?;
         if let Some(hook) = hook {
-            plan.who = by_hook(&request.name);
-            plan.last = hook.last;
+            (plan.who, plan.last) = (hook.who, hook.last);
             let is_written = usize::from(client.is_claude_code());
             plan.print = hook.texts.into_iter().skip(is_written).collect();
             plan.todo.push("Do what the texts above say.".to_owned());
@@ -114,10 +111,10 @@ impl Plan {
             }
             self.notes.push(fault.text);
         }
-        let denied = settings.denied();
+        let (denied, files) = (settings.denied(), slice::from_ref(&request.file.path));
         let mut changes = Vec::new();
-        if walls.rules {
-            let (rules, is_unnamed) = places.missing(&denied, request.files(), way == Way::Agent);
+        if walls != Walls::None {
+            let (rules, is_unnamed) = places.missing(&denied, files, way == Way::Agent);
             if is_unnamed {
                 self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
             }
@@ -127,8 +124,7 @@ impl Plan {
                 changes.push(rules);
             }
         }
-        let has_shells = walls.rules && walls.shells;
-        let shells = has_shells.then(|| self.shells(request, &settings));
+        let shells = (walls == Walls::Shells).then(|| self.shells(request, &settings));
         let agents = agents_named(&places, name);
         if way == Way::Agent {
             let folder = printable(&user.tickets());
@@ -161,7 +157,7 @@ impl Plan {
     /// instead.
     fn shells(&mut self, by: &Request<'_>, settings: &Settings) -> Option<Vec<Change>> {
         let places = settings.places.as_ref().ok()?;
-        let state = Shells::of(settings, by.files());
+        let state = Shells::of(settings, slice::from_ref(&by.file.path));
         let state = state.filter(|it| !it.are_managed && !it.lacks.is_empty())?;
         let (path, weak) = ((by.user.variable)("PATH").unwrap_or_default(), state.weak);
         let why = if !weak.is_empty() {
@@ -181,8 +177,8 @@ impl Plan {
     /// The table that the map needs. None if it is there.
     fn table(&mut self, map: &Map, request: &Request<'_>, key: &str) -> Result<Option<String>> {
         let (name, file, most) = (&*request.name, &request.file, request.client.max_bytes);
-        let (location, is_plugin) = (request.user.location(), request.client.is_plugin());
-        let (kind, named, agent, there) = if request.is_hook {
+        let (location, is_plugin) = (&request.user.map.location, request.client.is_plugin());
+        let (kind, named, agent) = if request.is_hook {
             let agent = AgentName::in_map(name).ok();
             let keys = agent.map_or_else(Vec::new, |agent| map.entries_of(&agent));
             if let [(_, one), (_, other), ..] = keys[..] {
@@ -192,22 +188,14 @@ impl Plan {
                 ));
             }
             let named = keys.first().map_or(key, |(key, _)| key.expose());
-            let there = keys.first().map(|(_, entry)| *entry);
-            ("keys", named, Some(name), there)
+            ("keys", named, Some(name))
         } else if is_plugin {
-            let key = Key::try_from(PLUGIN.1).ok();
-            let there = key.and_then(|key| map.find(&key));
-            ("keys", PLUGIN.1, Some(PLUGIN.0), there)
+            ("keys", PLUGIN.1, Some(PLUGIN.0))
         } else {
-            let there = map.binding(name).map(|found| &found.entry);
-            ("bindings", name, request.agent.as_deref(), there)
+            ("bindings", name, request.agent.as_deref())
         };
-        self.target = if kind == "bindings" {
-            named.parse::<BindingName>().ok().map(Target::Bound)
-        } else {
-            Some(Target::Key(named.to_owned()))
-        };
-        if let Some(entry) = there {
+        self.table = (kind, named.to_owned());
+        if let Some((_, entry)) = map::all_of(map).find(|(it, _)| *it == (kind, named)) {
             let (line, path) = (entry.line, location.expand(&entry.path));
             if !path.is_some_and(|path| file.is_at(&path)) {
                 return refused(format!(
@@ -216,7 +204,7 @@ impl Plan {
             }
             return suits(entry, agent, most).map(|()| None);
         }
-        let mut paths = map::all_of(map).filter_map(|it| location.expand(&it.2.path));
+        let mut paths = map::all_of(map).filter_map(|it| location.expand(&it.1.path));
         if paths.any(|path| file.is_at(&path)) {
             let name = agent.unwrap_or(name);
             self.notes.push(format!(
@@ -231,7 +219,7 @@ impl Plan {
     /// The table, and what `roots` need for the file.
     fn add_to_map(&mut self, request: &Request<'_>, key: &str) -> Result<()> {
         let (user, file) = (request.user, &request.file);
-        let place = &user.location().file;
+        let place = &user.map.location.file;
         let found = Found::at(place);
         self.map = match &found {
             Ok(found) => found.text()?.to_owned(),
@@ -315,7 +303,7 @@ impl Plan {
         let (user, client, name) = (request.user, &request.client, &*request.name);
         let map = user.map.current().ok();
         let binding = map.as_ref().and_then(|map| map.binding(name));
-        let path = binding.and_then(|binding| user.location().expand(&binding.entry.path));
+        let path = binding.and_then(|binding| user.map.location.expand(&binding.entry.path));
         let places = user.places().ok().filter(|_| client.is_claude_code());
         let agents = places.map_or_else(Vec::new, |places| agents_named(&places, name));
         let server = Self::default().server(request);

@@ -34,21 +34,21 @@ mod tests;
 
 pub(crate) use error::EditError;
 pub use {
-    disk::{FileError, lock},
-    error::{NameError, Result, SetupError, refused, said},
+    disk::lock,
+    error::{Result, SetupError, Unfit, refused, said},
     install::{Request, Walls},
-    map::entry,
+    map::{Named, all_of, entry},
     plan::Plan,
     remove::names,
 };
 
 use clients::Client;
-use keyhole_core::{LiveMap, Location, Map, MapError};
+use keyhole_core::{LiveMap, Map, MapError};
 use keyhole_walk::printable::visible;
 use program::Program;
 use recipe::Recipe;
 use rules::{Places, odd_place};
-use settings::Settings;
+use settings::{Settings, switches_plugin};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -88,11 +88,6 @@ pub struct User<'a> {
 }
 
 impl User<'_> {
-    /// Where the map is.
-    pub fn location(&self) -> &Location {
-        &self.map.location
-    }
-
     /// The folder in which the server and the guard of a user's own agent in Claude Code keep
     /// their tickets. Both have it as an argument: a project can set variables. It holds nothing
     /// else.
@@ -105,7 +100,7 @@ impl User<'_> {
     ///
     /// # Errors
     /// If the variable is not absolute, or a text could not name it.
-    pub fn folder(&self, text: &str, variable: &str) -> Result<PathBuf, NameError> {
+    pub fn folder(&self, text: &str, variable: &str) -> Result<PathBuf, Unfit> {
         let (name, rest) = variable.split_once('/').unwrap_or((variable, ""));
         let Some(set) = (self.variable)(name).filter(|set| rules::is_set(name, set)) else {
             return Ok(self.home.join(text.trim_start_matches("~/")));
@@ -116,7 +111,7 @@ impl User<'_> {
     }
 
     /// Where Claude Code keeps what tells of an agent's file.
-    pub fn places(&self) -> Result<Places, NameError> {
+    pub fn places(&self) -> Result<Places, Unfit> {
         Places::find(&self.home, self.variable)
     }
 
@@ -132,9 +127,7 @@ impl User<'_> {
     pub fn sign(&self, client: &Client) -> Option<&'static str> {
         if client.is_plugin() {
             let settings = Settings::read(&self.home, self.variable, None);
-            let plugins = settings.value["enabledPlugins"].as_object();
-            let mut plugins = plugins.into_iter().flatten();
-            if plugins.any(|(name, on)| name.starts_with("keyhole@") && *on == true) {
+            if switches_plugin(&settings.value, true) {
                 return Some("~/.claude/settings.json");
             }
         }

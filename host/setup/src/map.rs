@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A table as setup writes it. A list of texts is the same in JSON and TOML.
 pub(crate) fn table(
-    (kind, name): (&str, &str),
+    (kind, name): Named<'_>,
     path: &str,
     agents: &[&str],
     max_bytes: Option<u64>,
@@ -46,12 +46,15 @@ pub fn entry(
     (roots, format!("\n{table}"))
 }
 
-/// All tables of a map: whether one is of `keys` or `bindings`, its key or name, and its entry.
-pub(crate) fn all_of(map: &Map) -> impl Iterator<Item = (&'static str, &str, &Entry)> {
+/// A table of a map: whether it is one of `keys` or of `bindings`, and its key or name.
+pub type Named<'a> = (&'static str, &'a str);
+
+/// All tables of a map, with their entries.
+pub fn all_of(map: &Map) -> impl Iterator<Item = (Named<'_>, &Entry)> {
     let keys = map.entries().into_iter();
-    let keys = keys.map(|(key, entry)| ("keys", key.expose(), entry));
+    let keys = keys.map(|(key, entry)| (("keys", key.expose()), entry));
     let bindings = map.bindings().into_iter();
-    keys.chain(bindings.map(|(name, found)| ("bindings", &**name, &found.entry)))
+    keys.chain(bindings.map(|(name, found)| (("bindings", &**name), &found.entry)))
 }
 
 fn parse(text: &str) -> Result<toml::Table, EditError> {

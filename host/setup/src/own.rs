@@ -44,13 +44,10 @@ impl Recipe<'_> {
 
 /// The lines of a file of ours that start our server and guard, each with what is indented below.
 pub(crate) fn own_blocks(whole: &str, end: &str) -> Vec<String> {
-    let mut blocks: Vec<String> = Vec::new();
-    for line in whole.lines().map(|line| line.to_owned() + end) {
-        match blocks.last_mut().filter(|_| line.starts_with(' ')) {
-            Some(above) => above.push_str(&line),
-            None => blocks.push(line),
-        }
-    }
-    blocks.retain(|block| block.contains("\"--bind\""));
+    let lines: Vec<_> = whole.lines().map(|line| line.to_owned() + end).collect();
+    let blocks = lines.chunk_by(|_, line| line.starts_with(' '));
+    let blocks = blocks.map(|block| block.concat());
     blocks
+        .filter(|block| block.contains("\"--bind\""))
+        .collect()
 }

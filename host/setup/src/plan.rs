@@ -1,14 +1,13 @@
 //! What setup would change, file by file; what to say about it; and doing it.
 
 use crate::{
-    FileError, PLUGIN, Result,
+    PLUGIN, Result, Unfit,
     disk::Found,
     error::{by_hand, said},
     file::{repository_above, shown},
     json::{self, Change},
     rules::without_links,
 };
-use keyhole_core::Target;
 use keyhole_walk::printable::{printable, printable_text};
 use std::{
     fs,
@@ -47,14 +46,14 @@ pub struct Plan {
     /// The map as it would be, and what of it is asked for.
     pub map: String,
     /// See [`Self::map`].
-    pub target: Option<Target>,
+    pub table: (&'static str, String),
 }
 
 impl Plan {
     /// Adds a change of a file, which must be one that may be replaced.
     pub(crate) fn edit(&mut self, found: Found, new: Option<String>, shown: String) -> Result<()> {
         if let Some(why) = found.why_not {
-            return Err(FileError::new(&found.named, why).into());
+            return Err(Unfit::file(&found.named, why).into());
         }
         self.edits.push(Edit { found, new, shown });
         Ok(())

@@ -1,7 +1,7 @@
 //! What one client needs, with a program and the user's names in it.
 
 use crate::{
-    NameError, User,
+    Unfit, User,
     agents::InjectHook,
     clients::{Audience, Client, Part},
     file::{File, root_of},
@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// Whether a server or an agent may have this name here; or why not.
-    pub fn takes(&self, name: &str) -> Result<(), NameError> {
+    pub fn takes(&self, name: &str) -> Result<(), Unfit> {
         let why = if name.len() > MAX_IN_TOOL {
             "some clients cannot call the tool of a binding with so long a name: choose one of at most 41 characters"
         } else if name == PLUGIN_NAME || self.agents.contains(&name) {
@@ -87,7 +87,7 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// If the client does not take such a name, or its folder cannot be told.
-    pub fn filled(self, file: Option<&File>) -> Result<Filled, NameError> {
+    pub fn filled(self, file: Option<&File>) -> Result<Filled, Unfit> {
         let user = self.0;
         let tickets = user.tickets();
         let tickets = plain(&tickets).filter(|text| !is_expanded(text));
@@ -101,7 +101,7 @@ impl Recipe<'_> {
     }
 
     /// The same, with another program and another folder, which a server and its guard share.
-    pub(crate) fn with(self, program: &str, tickets: Option<&str>) -> Result<Filled, NameError> {
+    pub(crate) fn with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
         let Recipe(user, client, (bind, agent)) = self;
         let needs = |part: &Part| part.text.contains(TICKETS);
         if tickets.is_none() && client.parts.iter().any(needs) {
@@ -155,7 +155,7 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// If the client has none, or it cannot name this agent or map.
-    pub fn hook(self, for_file: Option<&File>) -> Result<Hook, NameError> {
+    pub fn hook(self, for_file: Option<&File>) -> Result<Hook, Unfit> {
         let Recipe(user, client, (agent, _)) = self;
         let (file, last) = client.hook.ok_or(
             "only claude-code, codex and copilot-cli hand a file over by a hook; name one of them",
@@ -166,7 +166,7 @@ impl Recipe<'_> {
         } else if !agent.bytes().all(is_plain) {
             return Err("a hook takes agents' names of letters, digits, -, _ and : only".into());
         }
-        let map = plain(&user.location().file)
+        let map = plain(&user.map.location.file)
             .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
         // It names the map, so that no variable of a project's settings can name another.
         let (program, map) = (quoted_for_sh(&user.program.path), quoted_for_sh(map));
@@ -192,8 +192,14 @@ impl Recipe<'_> {
             let by_hand = client.by_hand.iter().filter(|_| for_file.is_none());
             texts.extend(by_hand.map(ToString::to_string));
         }
-        let last = last.replace(AGENT, agent);
-        Ok(Hook { group, texts, last })
+        Ok(Hook {
+            who: format!(
+                "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
+            ),
+            group,
+            texts,
+            last: last.replace(AGENT, agent),
+        })
     }
 }
 
@@ -238,6 +244,8 @@ impl Filled {
 /// The settings by which a client's hook hands one agent its file.
 #[derive(Debug)]
 pub struct Hook {
+    /// Who gets the file by it.
+    pub who: String,
     /// What stands in the file of settings beside other hooks: one for the start of an agent.
     pub(crate) group: Value,
     /// The whole, to be pasted, and what to know of it.
@@ -257,11 +265,4 @@ pub(crate) fn own_hooks(settings: &Value, agent: &str) -> Vec<Value> {
     };
     let groups = groups.into_iter().flatten();
     groups.filter(is_own).cloned().collect()
-}
-
-/// Who gets the file by a hook.
-pub fn by_hook(agent: &str) -> String {
-    format!(
-        "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
-    )
 }

@@ -1,13 +1,13 @@
 //! What setup takes away: what it would write for this name, wherever that stands.
 
 use crate::{
-    EditError, FileError, PLUGIN, Plan, Result, User,
+    EditError, PLUGIN, Plan, Result, Unfit, User,
     clients::{Part, all},
     disk::Found,
     error::refused,
     file::shown,
     json::{Change, HOOKS, RULES},
-    map::{self, all_of, line_end},
+    map::{self, Named, all_of, line_end},
     own::own_blocks,
     plan::lines_of,
     recipe::{Recipe, own_hooks},
@@ -26,14 +26,14 @@ pub(crate) const PLUGIN_NAME: &str = "plugin";
 pub fn names(user: &User<'_>) -> Result<Vec<String>> {
     let map = user.map_now()?;
     let all = map.iter().flat_map(|map| all_of(map));
-    let own = all.filter(|(kind, named, _)| is_made(kind, named));
-    let names = own.filter_map(|(kind, named, entry)| name_of(kind, named, entry));
+    let own = all.filter(|(named, _)| is_made(*named));
+    let names = own.filter_map(|(named, entry)| name_of(named, entry));
     let names: BTreeSet<_> = names.map(str::to_owned).collect();
     Ok(names.into_iter().collect())
 }
 
 /// The name by which `remove` takes this entry of the map.
-fn name_of<'a>(kind: &str, named: &'a str, entry: &'a Entry) -> Option<&'a str> {
+fn name_of<'a>((kind, named): Named<'a>, entry: &'a Entry) -> Option<&'a str> {
     match entry.agents.as_deref() {
         _ if kind == "bindings" => Some(named),
         _ if named == PLUGIN.1 => Some(PLUGIN_NAME),
@@ -43,7 +43,7 @@ fn name_of<'a>(kind: &str, named: &'a str, entry: &'a Entry) -> Option<&'a str> 
 }
 
 /// Whether the name of this entry can be one that setup wrote.
-fn is_made(kind: &str, named: &str) -> bool {
+fn is_made((kind, named): Named<'_>) -> bool {
     let rest = named.strip_prefix("k-").unwrap_or_default();
     let is_fresh = rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
     kind == "bindings" || named == PLUGIN.1 || is_fresh
@@ -99,20 +99,20 @@ impl Plan {
         if user.map_now()?.is_none() {
             return Ok(entries);
         }
-        let place = &user.location().file;
+        let place = &user.map.location.file;
         let found = Found::at(place)?;
         let text = found.text()?;
         let map = user.map.parse(text.as_bytes())?;
         let (mut new, mut gone) = (text.to_owned(), String::new());
-        for (kind, named, entry) in all_of(&map) {
-            let is_it = name_of(kind, named, entry) == Some(name);
+        for (named, entry) in all_of(&map) {
+            let is_it = name_of(named, entry) == Some(name);
             let agents = entry.agents.as_deref().unwrap_or_default();
             let agents: Vec<_> = agents.iter().map(|agent| &**agent).collect();
             let tables = [None, Some(entry.max_bytes)]
-                .map(|most| map::table((kind, named), &entry.path, &agents, most, entry.withhold));
-            let mut tables = tables.iter().filter(|_| is_it && is_made(kind, named));
+                .map(|most| map::table(named, &entry.path, &agents, most, entry.withhold));
+            let mut tables = tables.iter().filter(|_| is_it && is_made(named));
             let taken = tables.find_map(|table| Some((map::take(&new, table)?, table)));
-            let file = user.location().expand(&entry.path);
+            let file = user.map.location.expand(&entry.path);
             if let Some((rest, table)) = taken {
                 entries.files.extend(file);
                 entries.agent = agents.first().map(ToString::to_string);
@@ -191,7 +191,7 @@ impl Plan {
         let file = places.settings();
         let found = Found::at(&file)?;
         let value = settings::json(found.text()?);
-        let value = value.map_err(|_| FileError::new(&file, EditError::Syntax("JSON")))?;
+        let value = value.map_err(|_| Unfit::file(&file, EditError::Syntax("JSON")))?;
         let is_last = others.is_empty();
         if is_last && value["sandbox"]["enabled"] == true {
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));

@@ -3,7 +3,7 @@
 
 mod denied;
 
-use crate::{NameError, Variables, state_folder};
+use crate::{Unfit, Variables, state_folder};
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
 use std::{
@@ -44,11 +44,10 @@ const TRANSCRIPTS: &str = "/**/subagents/**";
 const TASKS: &str = "*/**/tasks/a*.output";
 
 /// That a variable leads to a place that no rule can name.
-pub(crate) fn odd_place(variable: &str) -> NameError {
-    let why = format!(
+pub(crate) fn odd_place(variable: &str) -> Unfit {
+    Unfit(format!(
         "{variable} must be an absolute path without any of * ? [ ] {{ }} ( ) ! \\ , and without a name that ends in a blank: the client's rules and texts cannot name another. Set it to such a path, or unset it"
-    );
-    NameError::from(&*why)
+    ))
 }
 
 /// Where Claude Code keeps what tells of an agent's file.
@@ -73,7 +72,7 @@ pub(crate) fn is_set(name: &str, value: &OsStr) -> bool {
 impl Places {
     /// # Errors
     /// If a variable names a place that no rule can name, or none at all.
-    pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, NameError> {
+    pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, Unfit> {
         let tickets = normal(&state_folder(home, variable));
         let set = |name: &str| {
             let set = variable(name).filter(|set| is_set(name, set));
@@ -186,7 +185,6 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
-            Component::CurDir => {}
             Component::ParentDir => drop(normal.pop()),
             part => normal.push(part),
         }

@@ -2,7 +2,7 @@
 //! in them switches our agents or rules off.
 
 use crate::{
-    NameError, Variables,
+    Unfit, Variables,
     rules::{Denied, Places},
 };
 use keyhole_walk::printable::printable_text;
@@ -59,7 +59,7 @@ const UNREAD: &str = "what an administrator decides by a server or by device man
 #[derive(Debug)]
 pub struct Settings {
     /// The client's places.
-    pub places: Result<Places, NameError>,
+    pub places: Result<Places, Unfit>,
     /// The user's settings. Null if there are none, or the client does not load them.
     pub value: Value,
     /// The administrator's, each of one file.
@@ -77,7 +77,7 @@ impl Settings {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
 
-    fn of(places: Result<Places, NameError>, here: Option<&Path>, machine: &Path) -> Self {
+    fn of(places: Result<Places, Unfit>, here: Option<&Path>, machine: &Path) -> Self {
         let (mut value, mut faults, mut projects) = (Value::Null, Vec::new(), Vec::new());
         let users = places.as_ref().ok().map(Places::settings);
         match &places {
@@ -98,8 +98,7 @@ impl Settings {
             let project = file.and_then(|file| loaded(&file, &shown).ok());
             let project = project.unwrap_or_default();
             faults.extend(hooks_off(&project, &shown));
-            let mut plugins = project["enabledPlugins"].as_object().into_iter().flatten();
-            if plugins.any(|(name, on)| name.starts_with("keyhole@") && *on == false) {
+            if switches_plugin(&project, false) {
                 let text = format!("{shown} switches the plugin off");
                 faults.push(Fault::of("plugin", text));
             }
@@ -194,6 +193,12 @@ fn hooks_off(settings: &Value, shown: &str) -> Option<Fault> {
         "disableAllHooks is true in {shown}, so no hook and no mod runs, and no agent gets its file. Take it out"
     );
     (settings["disableAllHooks"] == true).then(|| Fault::of("plugin agent inject", text))
+}
+
+/// Whether these settings switch our plugin on, or off.
+pub fn switches_plugin(settings: &Value, wanted: bool) -> bool {
+    let mut plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
+    plugins.any(|(name, on)| name.starts_with("keyhole@") && *on == wanted)
 }
 
 /// What an administrator's files hold.

@@ -15,6 +15,7 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    slice,
 };
 
 /// What `sandbox` must say: a shell is in it, no call leaves it, and the client does not start
@@ -33,6 +34,8 @@ pub const COSTS: &str = "Claude Code can run each shell command in its own sandb
 const OUTSIDE: &str =
     "PATH SHELL CLAUDE_CODE_SHELL BASH_ENV SHELLOPTS PS4 LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH";
 
+const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on";
+const IN_SANDBOX: &str = "Claude Code's own sandbox is on (2.1.290 or newer)";
 const NOT_THERE: &str =
     "It needs bubblewrap and socat: install both, as packages of your system, and run setup again.";
 const NOT_ALLOWED: &str = "bubblewrap may not make what it needs here: docs/shells.md says how to allow it. Then run setup again.";
@@ -90,11 +93,11 @@ pub(crate) fn settings(places: &Places) -> Vec<Change> {
 #[derive(Debug)]
 pub struct Shells {
     /// Whether an administrator's do, which no other settings take down.
-    pub are_managed: bool,
+    pub(crate) are_managed: bool,
     /// What is missing of [`settings`].
     pub(crate) lacks: Vec<Change>,
     /// What lets a shell past, with its file. Empty if nothing does.
-    pub weak: String,
+    pub(crate) weak: String,
 }
 
 impl Shells {
@@ -143,17 +146,26 @@ impl Shells {
         })
     }
 
-    /// Whether the client's sandbox is on for shells, whatever lets them past.
-    pub fn are_in_it(&self) -> bool {
+    /// Whether they are held, and by whose settings; or why not. `file` is where rules count.
+    ///
+    /// # Errors
+    /// What lets a shell past.
+    pub fn told(&self, file: &str) -> Result<String, String> {
         let is_switch = |change: &Change| change.at == ["sandbox", "enabled"];
-        !self.lacks.iter().any(is_switch)
-    }
-
-    /// What is missing in the user's settings, in words. Empty if nothing is.
-    pub fn missing(&self) -> String {
         let lacks = self.lacks.iter().filter(|_| !self.are_managed);
-        let lines = lacks.map(Change::by_hand);
-        lines.collect::<String>().trim_end().replace('\n', ", ")
+        let missing = lacks.map(Change::by_hand).collect::<String>();
+        let whose = if self.are_managed {
+            "the administrator's settings keep shell commands from your files"
+        } else {
+            "your settings keep shell commands from your files, as long as no project's settings switch that off"
+        };
+        let past = "a shell command can get past Claude Code's own sandbox";
+        match (&*self.weak, missing.trim_end().replace('\n', ", ")) {
+            _ if self.lacks.iter().any(is_switch) => Err(NO_SANDBOX.to_owned()),
+            ("", none) if none.is_empty() => Ok(format!("{IN_SANDBOX}: {whose}.")),
+            ("", missing) => Err(format!("{past}. Add to {file}: {missing}")),
+            (weak, _) => Err(format!("{past}, since these settings let it: {weak}")),
+        }
     }
 }
 
@@ -219,7 +231,8 @@ fn platform() -> &'static str {
 
 /// The stronger form, for the machine's settings: what to do with these lines, and the lines.
 pub(crate) fn for_the_machine(places: &Places, request: &Request<'_>) -> String {
-    let mut rules = places.missing(&Denied::default(), request.files(), false).0;
+    let files = slice::from_ref(&request.file.path);
+    let mut rules = places.missing(&Denied::default(), files, false).0;
     rules.retain(|rule| rule.starts_with("Read("));
     let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
     for Change { at, comes, .. } in self::settings(places) {

@@ -1,23 +1,20 @@
 //! What Claude Code asks: who gets a file, and what keeps the main conversation from it.
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
-use super::{
-    EntryReport, Report, Secrets,
-    entry::{all_of, is_the_plugins},
-    step::door,
-};
+use super::{EntryReport, Report, Secrets, entry::is_the_plugins, step::door};
 use crate::inject::MAX_DOCUMENT;
 use keyhole_core::{
-    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, Target, ticket::Tickets,
+    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, ticket::Tickets,
 };
 use keyhole_setup::{
-    PLUGIN,
+    Named, PLUGIN,
     agents::{InjectHook, OwnAgent, is_gone, own_agents},
-    settings::{Fault, Settings, Way},
+    all_of,
+    settings::{Fault, Settings, Way, switches_plugin},
     shells::Shells,
 };
 use keyhole_walk::printable::printable;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{env, fs, io::ErrorKind, path::PathBuf};
 
 /// The command that gives the plugin's agent its file.
@@ -33,21 +30,15 @@ const OF_A_MARKET: &str =
 const IS_OFF: &str = "does not switch the plugin on. To install it, type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`";
 const ANY_FILE: &str = "Read(FILE) with the path of your file";
 const ANY_FOLDER: &str = "Read(FOLDER/**) with the folder of your file";
-const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on";
-const IN_SANDBOX: &str = "Claude Code's own sandbox is on (2.1.290 or newer)";
 const UNNAMED: &str = "a rule for a file whose path no rule can name: move it to ~/private";
 
 /// What Claude Code has here: its settings, and the agents with a server of ours, of the user and
-/// of this folder, each with its file as people read it.
+/// of this folder.
 pub(super) struct Client<'a> {
     location: &'a Location,
     settings: Settings,
-    agents: Vec<(String, OwnAgent)>,
-    hooks: Vec<InjectHook>,
+    agents: Vec<OwnAgent>,
 }
-
-/// Files that need rules, and whether an agent has a server of its own, and so tickets.
-type Files = (Vec<PathBuf>, bool);
 
 impl<'a> Client<'a> {
     pub(super) fn here(location: &'a Location) -> Option<Self> {
@@ -58,37 +49,28 @@ impl<'a> Client<'a> {
         let project = here.map(|here| (".claude", here.join(".claude")));
         let mut folders: Vec<_> = users.into_iter().chain(project).collect();
         folders.dedup_by(|one, other| one.1 == other.1);
-        let mut agents = Vec::new();
-        for (shown, folder) in folders {
-            let folder = folder.join("agents");
-            for agent in own_agents(&folder) {
-                let name = printable(agent.file.strip_prefix(&folder).unwrap_or(&agent.file));
-                agents.push((format!("{name} in {shown}/agents"), agent));
-            }
-        }
+        let folders = folders.iter();
+        let agents = folders.flat_map(|(shown, folder)| own_agents(folder, shown));
         Some(Self {
             location,
-            hooks: InjectHook::all(&settings.value),
+            agents: agents.collect(),
             settings,
-            agents,
         })
     }
 
     /// Whether only an agent of Claude Code takes this file, as far as can be told: an entry with
     /// agents may also be for those of another client.
-    pub(super) fn takes(&self, target: &Target) -> bool {
-        match target {
-            Target::Key(key) => key == PLUGIN.1,
-            Target::Bound(name) => self.agents.iter().any(|(_, it)| it.bind == **name),
-            _ => false,
-        }
+    pub(super) fn takes(&self, (kind, named): Named<'_>) -> bool {
+        let is_bound = kind == "bindings";
+        let is_its = |agent: &OwnAgent| is_bound && agent.bind == named;
+        !is_bound && named == PLUGIN.1 || self.agents.iter().any(is_its)
     }
 
     /// Why an agent does not get its file, or others do. It names no file of the map.
     fn faults(&self, map: &Map, entries: &[EntryReport]) -> Vec<String> {
         let secrets = Secrets::of(map);
         let shown = |name: &str| if secrets.are_in(name) { "…" } else { name }.to_owned();
-        let agents = self.agents.iter().filter_map(|(file, agent)| {
+        let agents = self.agents.iter().filter_map(|agent| {
             let is_bound = map.binding(&agent.bind).is_some();
             let why = match &agent.gone {
                 Some(gone) => format!("{}, {GONE}", printable(gone)),
@@ -101,9 +83,10 @@ impl<'a> Client<'a> {
                 None if agent.names_a_map => return None,
                 None => UNBOUND.to_owned(),
             };
-            Some(format!("{} starts {why}", shown(file)))
+            Some(format!("{} starts {why}", shown(&agent.file)))
         });
-        let hooks = self.hooks.iter().filter_map(|hook| {
+        let hooks = InjectHook::all(&self.settings.value);
+        let hooks = hooks.iter().filter_map(|hook| {
             let why = if is_gone(&hook.program) {
                 format!("it starts {}, where nothing is", printable(&hook.program))
             } else if !hook.map.exists() {
@@ -121,23 +104,23 @@ impl<'a> Client<'a> {
     }
 
     /// The files of the map that only agents of Claude Code are to read, or those of a client of
-    /// which nothing is known.
-    fn files(&self, map: &Map) -> Files {
-        let mut all: Vec<_> = all_of(map).collect();
-        all.retain(|(target, entry)| entry.agents.is_some() || self.takes(target));
-        let is_bound = |it: &(Target, &Entry)| matches!(it.0, Target::Bound(_));
-        let path = |it: &(Target, &Entry)| self.location.expand(&it.1.path);
-        (
-            all.iter().filter_map(path).collect(),
-            all.iter().any(is_bound),
-        )
+    /// which nothing is known. And whether an agent has a server of its own, and so tickets.
+    fn files(&self, map: &Map) -> (Vec<PathBuf>, bool) {
+        let (mut files, mut has_tickets) = (Vec::new(), false);
+        for (named, entry) in all_of(map) {
+            if entry.agents.is_some() || self.takes(named) {
+                files.extend(self.location.expand(&entry.path));
+                has_tickets |= named.0 == "bindings";
+            }
+        }
+        (files, has_tickets)
     }
 
-    /// The rules that are missing for these files, without those that name one unless `is_private`.
-    fn missing_rules(&self, map: &Map, files: &Files, is_private: bool) -> Option<String> {
+    /// The rules that are missing for its files, without those that name one unless `is_private`.
+    fn missing_rules(&self, map: &Map, is_private: bool) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let (files, has_tickets) = (&files.0, files.1);
-        let (all, is_unnamed) = places.missing(&denied, files, has_tickets);
+        let (files, has_tickets) = self.files(map);
+        let (all, is_unnamed) = places.missing(&denied, &files, has_tickets);
         let (others, _) = places.missing(&denied, &[], has_tickets);
         let secrets = Secrets::of(map);
         let is_shown = |rule: &String| others.contains(rule) || is_private && !secrets.are_in(rule);
@@ -171,23 +154,22 @@ impl<'a> Client<'a> {
         let (settings, places) = (&self.settings, self.settings.places.as_ref().ok());
         let is_plugin = report.agent.is_some();
         // The user's settings list each plugin that is on. Without a list, ours may be on as well.
-        let plugins = settings.value["enabledPlugins"].as_object();
-        let is_on = |(name, on): (&String, &Value)| name.starts_with("keyhole@") && *on == true;
-        let has_plugin = plugins.map(|plugins| plugins.iter().any(is_on));
+        let has_list = settings.value["enabledPlugins"].is_object();
+        let is_on = switches_plugin(&settings.value, true);
         let is_plugins = |(key, entry): &(&Key, &Entry)| {
-            key.expose() == PLUGIN.1 || has_plugin == Some(true) && entry.agents.is_some()
+            key.expose() == PLUGIN.1 || is_on && entry.agents.is_some()
         };
         let is_here = places.is_none_or(|places| places.claude.is_dir());
-        let files = map.map_or_else(Files::default, |map| self.files(map));
-        let needs_rules = is_plugin || is_here && !files.0.is_empty();
+        let files = map.map_or_else(Vec::new, |map| self.files(map).0);
+        let needs_rules = is_plugin || is_here && !files.is_empty();
         let of = map.filter(|_| needs_rules);
-        let rules = of.and_then(|map| self.missing_rules(map, &files, is_private));
+        let rules = of.and_then(|map| self.missing_rules(map, is_private));
         // Without a rule that is missing, it does not matter whose rules count.
         let is_told = rules.is_some() || settings.rules_file().is_none();
         let is_used = |way: &Way| match way {
             Way::Plugin => is_plugin || map.is_some_and(|map| map.entries().iter().any(is_plugins)),
             Way::Agent => !self.agents.is_empty(),
-            Way::Inject => !self.hooks.is_empty(),
+            Way::Inject => !InjectHook::all(&settings.value).is_empty(),
             Way::Rules => false,
         };
         if let (Some(map), Ok(entries)) = (map, &report.outcome) {
@@ -199,7 +181,7 @@ impl<'a> Client<'a> {
         let refused = data.and_then(|data| Tickets::under(&data).could_be_made().err());
         let refused = refused.map(|why| format!("the plugin starts {REFUSES}: {why}"));
         report.faults.extend(refused);
-        let servers: Vec<_> = self.agents.iter().map(|(_, agent)| &*agent.bind).collect();
+        let servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
         for Fault { text, ways, .. } in settings.faults(&servers) {
             if ways.iter().any(is_used) {
                 report.faults.push(text);
@@ -210,34 +192,19 @@ impl<'a> Client<'a> {
         let are_closed = rules.is_none();
         report.notes.extend(rules);
         let file = settings.rules_file().unwrap_or_default();
-        let shells = of.and_then(|_| Shells::of(settings, &files.0));
-        match shells.map(|shells| told(&shells, &file)) {
+        let shells = of.and_then(|_| Shells::of(settings, &files));
+        match shells.map(|shells| shells.told(&file)) {
             Some(Ok(held)) => report.closing.extend(are_closed.then_some(held)),
             Some(Err(open)) => report.notes.push(open),
             None => {}
         }
-        if let Some(places) = places.filter(|_| is_plugin && !has_plugin.unwrap_or(!is_private)) {
-            let shown = &places.shown;
-            report.notes.push(format!("{shown}/settings.json {IS_OFF}"));
-        }
-        let older = self.of_older().filter(|_| needs_rules);
-        report.closing.extend(older);
-    }
-}
-
-/// Whether shells are held, and by whose settings; or why not.
-fn told(shells: &Shells, file: &str) -> Result<String, String> {
-    let whose = if shells.are_managed {
-        "the administrator's settings keep shell commands from your files"
-    } else {
-        "your settings keep shell commands from your files, as long as no project's settings switch that off"
-    };
-    let past = "a shell command can get past Claude Code's own sandbox";
-    match (shells.are_in_it(), &*shells.weak, &*shells.missing()) {
-        (false, ..) => Err(NO_SANDBOX.to_owned()),
-        (true, "", "") => Ok(format!("{IN_SANDBOX}: {whose}.")),
-        (true, "", missing) => Err(format!("{past}. Add to {file}: {missing}")),
-        (true, weak, _) => Err(format!("{past}, since these settings let it: {weak}")),
+        let is_off = is_plugin && !is_on && (has_list || is_private);
+        let off = places.filter(|_| is_off);
+        let off = off.map(|places| format!("{}/settings.json {IS_OFF}", places.shown));
+        report.notes.extend(off);
+        report
+            .closing
+            .extend(self.of_older().filter(|_| needs_rules));
     }
 }
 

@@ -3,10 +3,10 @@
 use super::step;
 use crate::serve::SHOWS_A_KEY;
 use keyhole_core::{
-    AgentName, BindingName, Caller, Entry, Grant, Key, Loader, Location, Map, Maps, Refusal,
-    Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
+    AgentName, Caller, Entry, Grant, Key, Loader, Location, Map, Maps, Refusal, Target,
+    limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
 };
-use keyhole_setup::PLUGIN;
+use keyhole_setup::{Named, PLUGIN};
 use keyhole_walk::{Handle, System, Walker, printable::is_blank};
 use keyhole_withhold::has_few_values;
 use std::{
@@ -98,17 +98,10 @@ pub(super) fn is_the_plugins(name: &AgentName) -> bool {
     AgentName::try_from(PLUGIN.0).is_ok_and(|own| name.means(&own))
 }
 
-pub(super) fn all_of(map: &Map) -> impl Iterator<Item = (Target, &Entry)> {
-    let keys = map.entries().into_iter();
-    let keys = keys.map(|(key, entry)| (Target::Key(key.expose().to_owned()), entry));
-    let bindings = map.bindings().into_iter();
-    keys.chain(bindings.map(|(name, it)| (Target::Bound(name.clone()), &it.entry)))
-}
-
 /// Loads one entry as a call would; `is_for_claude` if only an agent of Claude Code takes it.
 pub(crate) async fn entry_report(
     map: &Map,
-    (target, entry): (Target, &Entry),
+    ((kind, named), entry): (Named<'_>, &Entry),
     is_for_claude: bool,
     secrets: &Secrets<'_>,
     location: &Location,
@@ -116,21 +109,19 @@ pub(crate) async fn entry_report(
 ) -> EntryReport {
     let (path, agents) = (&*entry.path, entry.agents.as_deref().unwrap_or_default());
     // The agents of a binding are those of one server.
-    let (key, name) = match &target {
-        Target::Bound(name) => (None, Some(name.clone())),
-        Target::Key(key) => (Some(key.clone()), None),
-        _ => (None, None),
-    };
-    let shows = |name: &BindingName| Some(map.binding(name)?.shows_a_key(name, map));
-    let shows_a_key = name.as_ref().and_then(shows) == Some(true);
+    let is_binding = kind == "bindings";
+    let binding = map.binding(named).filter(|_| is_binding);
+    let shows_a_key = binding.is_some_and(|it| it.shows_a_key(named, map));
     let may_ask = |name: &AgentName| {
         let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
-        key.is_none() || !is_ours || is_the_plugins(name)
+        is_binding || !is_ours || is_the_plugins(name)
     };
     let loaded = if agents.is_empty() || agents.iter().any(may_ask) {
         // The check asks whether the file would load, so an agent calls that may have it.
         let agent = agents.first().cloned();
         let caller = agent.map_or(Caller::Nobody, Caller::Agent);
+        let bound = named.parse().ok().filter(|_| is_binding).map(Target::Bound);
+        let target = bound.unwrap_or_else(|| Target::Key(named.to_owned()));
         loader.load(target, caller).await
     } else {
         Err(Refusal::UnknownKey)
@@ -148,8 +139,8 @@ pub(crate) async fn entry_report(
         Err(code) => step::advice(code, entry, &file, location),
     });
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
-    let is_weak = key.as_deref().is_some_and(Key::is_guessable);
-    let is_its_key = key.is_none_or(|key| key == PLUGIN.1);
+    let is_weak = !is_binding && Key::is_guessable(named);
+    let is_its_key = is_binding || named == PLUGIN.1;
     let warnings = WARNINGS.into_iter().zip([
         is_weak && agents.is_empty(),
         has(is_blank),
@@ -161,13 +152,13 @@ pub(crate) async fn entry_report(
         text.is_ok() && detail.is_some(),
     ]);
     let warnings = warnings.filter_map(|(said, is)| is.then_some(said));
-    let is_shown = |name: &BindingName| !shows_a_key && !secrets.are_in(name);
+    let is_shown = is_binding && !shows_a_key && !secrets.are_in(named);
     EntryReport {
         line: entry.line,
         path: (path.ends_with(".md") && !secrets.are_in(path)).then(|| path.to_owned()),
-        is_binding: name.is_some(),
+        is_binding,
         shows_a_key,
-        name: name.filter(is_shown).map(|name| name.to_string()),
+        name: is_shown.then(|| named.to_owned()),
         is_bound: !agents.is_empty(),
         is_weak,
         result: text.map(|text| text.len() as u64),

@@ -14,7 +14,7 @@ use crate::{
 use claude::{Client, DOOR};
 pub(crate) use entry::{EntryReport, LONG, ReadMap, Secrets, entry_report};
 use keyhole_core::{LiveMap, Loader, MapError, limits::Limits};
-use keyhole_setup::{PLUGIN, recipe::MAX_IN_TOOL};
+use keyhole_setup::{PLUGIN, all_of, recipe::MAX_IN_TOOL};
 use keyhole_walk::{Policy, System, WalkError, Walker};
 use keyhole_wall::WallStatus;
 use std::{
@@ -85,8 +85,8 @@ pub(crate) fn report(
             let secrets = Secrets::of(map);
             let maps = ReadMap(Arc::clone(map)).into();
             let loader = Loader::new(maps, started.sandbox, Limits::default());
-            let entries = entry::all_of(map).map(|one| {
-                let is_claudes = client.as_ref().is_some_and(|client| client.takes(&one.0));
+            let entries = all_of(map).map(|one| {
+                let is_claudes = client.as_ref().is_some_and(|client| client.takes(one.0));
                 let judged = entry_report(map, one, is_claudes, &secrets, location, &loader);
                 let mut judged = started.runtime.block_on(judged);
                 if !is_private {

@@ -114,8 +114,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
 fn opening(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
     let (shut, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
-    let rights = if found.is_dir() { "u+rx" } else { "u+r" };
-    let bits = if found.is_dir() { 0o500 } else { 0o400 };
+    let (rights, bits) = [("u+r", 0o400), ("u+rx", 0o500)][usize::from(found.is_dir())];
     let path = word(shut).filter(|_| found.mode() & bits != bits)?;
     Some(format!("run: chmod {rights} {path}"))
 }

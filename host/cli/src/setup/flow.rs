@@ -4,7 +4,7 @@ use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::{check, streams::note};
 use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
-    PLUGIN, Plan, Request, SetupError, User, Walls,
+    PLUGIN, Plan, Request, Result, SetupError, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
@@ -26,18 +26,11 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-const WALLS: Walls = Walls {
-    rules: true,
-    shells: true,
-};
-
-const DECLINED: &str = "nothing is changed";
-
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
 
 /// The terminal, and the lock that keeps another setup away.
-fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>), SetupError> {
+fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>)> {
     let screen = Screen::open(is_dry, user)?;
     if is_dry {
         return Ok((screen, None));
@@ -60,14 +53,18 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     Ok((screen, lock))
 }
 
-fn write(user: &User<'_>, plan: &Plan) -> Result<(), SetupError> {
+/// Asks for the last time, and writes.
+fn write(user: &User<'_>, plan: &Plan, question: &str, screen: &mut Screen) -> Result<()> {
+    if plan.is_empty() || !screen.agrees(question)? {
+        return said("nothing is changed");
+    }
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     *said = "\nIt is written.";
     plan.write(&user.home)
 }
 
 /// Gives somebody a file. Returns what to print.
-pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, SetupError> {
+pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     let (mut screen, _lock) = begin(user, wish.dry_run)?;
     conceals(user, &[])?;
     let request = asked(user, wish, &mut screen)?;
@@ -84,20 +81,20 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, Setup
         plan.notes.extend(user.program.caution.clone());
         Ok(plan)
     };
-    let mut plan = planned(WALLS)?;
+    let mut plan = planned(Walls::Shells)?;
     // A new file is judged when it is there.
     if !request.file.is_new {
         let map = Arc::new(user.map.parse(plan.map.as_bytes())?);
-        is_served(user, &map, &plan, &request).or_else(refused)?;
+        is_served(&map, &plan, &request).or_else(refused)?;
     }
     // A link could bring a key of the map into a path.
     let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
     conceals(user, &[Some(&shown)])?;
     let mut done = "Nothing more is to be changed.";
     if plan.is_empty() {
-        screen.show(&notes(&plan))?;
+        screen.show(&changes(user, &plan))?;
     } else {
-        agree(user, planned, &mut plan, &mut screen)?;
+        agree(user, wish.dry_run, planned, &mut plan, &mut screen)?;
         done = "Done.";
     }
     if wish.dry_run {
@@ -115,7 +112,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String, Setup
     let ending = ending(&plan);
     let map = user.map.current()?;
     let served = made.map_err(|why| why.to_string());
-    match served.and_then(|()| is_served(user, &map, &plan, &request)) {
+    match served.and_then(|()| is_served(&map, &plan, &request)) {
         Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
         Ok(()) => Ok(format!("{text}\n{done}\n{ending}")),
     }
@@ -129,52 +126,50 @@ fn ending(plan: &Plan) -> String {
     format!("{head}{todo}\n{}\n", plan.last)
 }
 
-fn notes(plan: &Plan) -> String {
+/// What would change, and what to know of it.
+fn changes(user: &User<'_>, plan: &Plan) -> String {
     let notes = plan.notes.iter().map(|note| format!("\n{note}\n"));
-    notes.collect()
+    plan.shown(&user.home) + &notes.collect::<String>()
 }
 
 /// Shows the plan, asks what is to be asked, and writes it; in a dry run, only shows it.
 fn agree(
     user: &User<'_>,
-    planned: impl Fn(Walls) -> Result<Plan, SetupError>,
+    is_dry: bool,
+    planned: impl Fn(Walls) -> Result<Plan>,
     plan: &mut Plan,
     screen: &mut Screen,
-) -> Result<(), SetupError> {
+) -> Result<()> {
     let shown = |plan: &Plan| {
-        let (changes, notes) = (plan.shown(&user.home), notes(plan));
-        format!("{}\n\nThis would be changed:\n{changes}{notes}", plan.who)
+        let changes = changes(user, plan);
+        format!("{}\n\nThis would be changed:\n{changes}", plan.who)
     };
     screen.show(&shown(plan))?;
     if !plan.rules.is_empty() {
         screen.show(&format!("\n{CAUTION}\n"))?;
     }
-    let mut walls = WALLS;
-    let is_asked = screen.is_asked();
-    if is_asked && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
-        walls.rules = false;
+    let mut walls = Walls::Shells;
+    if !is_dry && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
+        walls = Walls::None;
         screen.show("Without them, the main conversation may read the file itself.\n")?;
     } else if plan.for_the_machine.is_some() {
         screen.show(&format!("\n{COSTS}\n"))?;
-        if is_asked && !screen.agrees("Switch this sandbox on?")? {
-            walls.shells = false;
+        if !is_dry && !screen.agrees("Switch this sandbox on?")? {
+            walls = Walls::Rules;
             screen.show("Without it, any shell command may read the file.\n")?;
         }
     }
-    if !is_asked {
+    if is_dry {
         return Ok(());
     }
-    if !walls.rules || !walls.shells {
+    if walls != Walls::Shells {
         *plan = planned(walls)?;
         screen.show(&format!("\n{}", shown(plan)))?;
     }
-    if plan.is_empty() || !screen.agrees("\nWrite these changes?")? {
-        return said(DECLINED);
-    }
-    write(user, plan)
+    write(user, plan, "\nWrite these changes?", screen)
 }
 
-fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError> {
+fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client> {
     screen.show(&format!("Who is to get a file?\n\n{}\n", list(user, true)))?;
     screen.ask("Number or name: ", |answer| {
         let mut all = clients::all().enumerate();
@@ -186,11 +181,7 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client, SetupError
     })
 }
 
-fn asked<'a>(
-    user: &'a User<'a>,
-    wish: &Arguments,
-    screen: &mut Screen,
-) -> Result<Request<'a>, SetupError> {
+fn asked<'a>(user: &'a User<'a>, wish: &Arguments, screen: &mut Screen) -> Result<Request<'a>> {
     let client = wish.client.as_deref().cloned();
     let client = client.map_or_else(|| ask_client(user, screen), Ok)?;
     // What keeps setup from writing at all comes before any other question.
@@ -202,7 +193,7 @@ fn asked<'a>(
     }
     let not_this = |why: &dyn Display| format!("Not this one: {why}.");
     let typed = wish.file.as_deref();
-    let file = if let Some(file) = typed.or((!screen.is_asked()).then_some(NEW)) {
+    let file = if let Some(file) = typed.or(wish.dry_run.then_some(NEW)) {
         File::find(file, &user.home)?
     } else {
         let question =
@@ -246,14 +237,14 @@ fn asked<'a>(
 }
 
 /// Takes away what setup wrote for a name. Returns what to print.
-pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String, SetupError> {
+pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
     let (mut screen, _lock) = begin(user, is_dry)?;
     // Both, before anything is shown: only what the user saw is written.
     let with_rules = Plan::remove(user, name, true)?;
     let mut plan = Plan::remove(user, name, false)?;
-    let (changes, notes) = (plan.shown(&user.home), notes(&plan));
+    let changes = changes(user, &plan);
     let head = format!("This takes away what setup wrote for {name}:");
-    screen.show(&format!("{head}\n{changes}{notes}"))?;
+    screen.show(&format!("{head}\n{changes}"))?;
     let rules = &with_rules.rules;
     if !rules.is_empty() {
         let head = "No other entry of the map needs these rules:";
@@ -268,9 +259,6 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     if !rules.is_empty() && screen.agrees("Take the rules away, too?")? {
         plan = with_rules;
     }
-    if plan.is_empty() || !screen.agrees("\nTake it away?")? {
-        return said(DECLINED);
-    }
-    write(user, &plan)?;
+    write(user, &plan, "\nTake it away?", &mut screen)?;
     Ok(format!("\nDone.\n{}", ending(&plan)))
 }

@@ -7,36 +7,26 @@ use crate::{
     start::StartError,
 };
 use keyhole_core::{
-    Key, Loader, Map, Refusal, Target,
+    Loader, Map, Refusal,
     limits::{Limits, MAX_CLAUDE_CHARS},
     sandbox::Sandbox,
 };
-use keyhole_setup::{Plan, Request, User};
+use keyhole_setup::{Plan, Request, all_of};
 use std::sync::Arc;
 
 /// Whether the file reaches whom it is for with this map; or why not, and what to do.
-pub(super) fn is_served(
-    user: &User<'_>,
-    map: &Arc<Map>,
-    plan: &Plan,
-    request: &Request,
-) -> Result<(), String> {
-    let found = match &plan.target {
-        Some(Target::Key(key)) => Key::try_from(&**key).ok().and_then(|key| map.find(&key)),
-        Some(Target::Bound(name)) => map.binding(name).map(|found| &found.entry),
-        _ => None,
-    };
-    let found = found.zip(plan.target.clone());
-    let (entry, target) = found.ok_or("the map has no entry for it")?;
+pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
+    let table = (plan.table.0, &*plan.table.1);
+    let found = all_of(map).find(|(named, _)| *named == table);
+    let (_, entry) = found.ok_or("the map has no entry for it")?;
     let untried = |why: StartError| format!("the file cannot be tried: {why}");
     let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits).map_err(|why| untried(why.into()))?;
     let runtime = runtime(|| {}).map_err(|why| untried(why.into()))?;
     make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
     let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
-    let (secrets, location) = (Secrets::of(map), user.location());
-    let one = (target, entry);
-    let report = entry_report(map, one, false, &secrets, location, &loader);
+    let (secrets, location) = (Secrets::of(map), &request.user.map.location);
+    let report = entry_report(map, (table, entry), false, &secrets, location, &loader);
     let report = runtime.block_on(report);
     let is_for_claude = request.client.is_claude_code();
     let size = match report.result {

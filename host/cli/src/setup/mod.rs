@@ -12,14 +12,14 @@ mod judge;
 use crate::check::{Secrets, foreign_map};
 use keyhole_core::{AgentName, BindingName, LiveMap, Location, hex, limits::MAX_MAX_BYTES};
 use keyhole_setup::{
-    SetupError, User,
+    Result, SetupError, User,
     clients::{self, Audience, Client},
     entry as table,
     file::File,
     names,
     paste::bare,
     program::Program,
-    recipe::{Recipe, by_hook},
+    recipe::Recipe,
     said,
 };
 use std::{
@@ -114,7 +114,7 @@ fn max_bytes(text: &str) -> Result<u64, String> {
 
 /// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
 /// key.
-pub(crate) fn run(arguments: &Arguments) -> Result<String, SetupError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<String> {
     let variable = |name: &str| std::env::var_os(name);
     let location = Location::find(None, variable);
     let location = location.map_err(|why| SetupError::Said(why.to_string()))?;
@@ -198,12 +198,11 @@ fn listed(names: &[String]) -> String {
     format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
-fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String, SetupError> {
+fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String> {
     let (name, agent) = (arguments.name(), arguments.names.agent.as_deref());
     let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
     let is_hook = arguments.inject.is_some();
-    let option = if is_hook { "inject" } else { "bind" };
-    let of_key = if is_hook { "agent" } else { "bind" };
+    let (option, of_key) = [("bind", "bind"), ("inject", "agent")][usize::from(is_hook)];
     // A shell may read the name in its own way: then the user writes it.
     let word = agent.map(|agent| bare(agent).unwrap_or("NAME"));
     let count = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
@@ -219,7 +218,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
         let hook = recipe.hook(None)?;
         said.extend(hook.texts);
         said.push(hook.last);
-        by_hook(name)
+        hook.who
     } else {
         let filled = recipe.filled(None)?;
         if is_usual {
@@ -241,11 +240,11 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
 
 /// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots;
 /// a shell's `>>` has made the map before we look.
-fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
+fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
     let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
     let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
-    let map = Some(&user.location().file).filter(|map| map.is_file());
+    let map = Some(&user.map.location.file).filter(|map| map.is_file());
     let map = map.and_then(|map| fs::read_to_string(map).ok());
     let map = map.unwrap_or_default();
     let is_blank = map.trim().is_empty();
@@ -258,7 +257,7 @@ fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String, SetupError> {
 }
 
 /// A key of 128 random bits.
-fn fresh() -> Result<String, SetupError> {
+fn fresh() -> Result<String> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
         Err(why) => said(format!("the system gives no random bytes: {why}")),
@@ -267,17 +266,14 @@ fn fresh() -> Result<String, SetupError> {
 }
 
 /// Whether none of these texts, or names that they hold, reveals a key of the map.
-fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<(), SetupError> {
+fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     // What is no map has no keys.
     let Some(map) = user.map_now()? else {
         return Ok(());
     };
     let secrets = Secrets::of(&map);
-    if texts
-        .iter()
-        .flatten()
-        .all(|text| !secrets.are_told_by(text))
-    {
+    let mut texts = texts.iter().flatten();
+    if !texts.any(|text| secrets.are_told_by(text)) {
         return Ok(());
     }
     said("the output would show a text that holds a key of your map; choose another name")
