@@ -181,17 +181,14 @@ fn fold(c: char, start: usize, letters: &mut String) {
         let folded = c.to_lowercase().flat_map(char::to_uppercase);
         let folded = folded.flat_map(char::to_lowercase);
         let folded = folded.filter(|c| c.is_alphanumeric() && !is_combining_mark(*c));
-        let mut shapes = SHAPES.as_chunks().0.iter();
-        let shape = |c| shapes.find(|[from, _]| *from == c).map_or(c, |[_, to]| *to);
+        let mut shapes = SHAPES.0.chars().zip(SHAPES.1.chars());
+        let shape = |c| shapes.find(|(from, _)| *from == c).map_or(c, |(_, to)| to);
         folded.map(shape).for_each(&mut add);
     });
 }
 
-/// Letters of another shape. Unicode has no accent for a stroke.
-const SHAPES: [char; 20] = [
-    'ł', 'l', 'ø', 'o', 'œ', 'o', 'æ', 'a', 'đ', 'd', 'ı', 'i', 'ґ', 'г', 'ی', 'ي', 'ى', 'ي', 'ک',
-    'ك',
-];
+/// Letters of another shape, and what each counts as. Unicode has no accent for a stroke.
+const SHAPES: (&str, &str) = ("łøœæđıґیىک", "looadiгييك");
 
 /// What a reader does not see between two letters: an accent, what Rust would not print but for
 /// private use, such as an icon, then a line in a word, fillers of Hangul, and half marks of kana.
@@ -258,20 +255,16 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 fn entity(rest: &str) -> Option<(char, usize)> {
     let size = rest.bytes().take(16).position(|byte| byte == b';')?;
     let (name, accent) = (rest.get(1..size)?, rest.get(2..size)?);
+    let is_one_of = |names: &str, name| names.split(' ').any(|known| known == name);
     let accents =
         "acute breve caron cedil circ dblac dot grave macr ogon ring slash strok tilde uml";
+    let unseen = "shy zwj zwnj lrm rlm NoBreak ZeroWidthSpace";
     let hex = name.strip_prefix("#x").or(name.strip_prefix("#X"));
     let code = match (hex, name.strip_prefix('#')) {
         (Some(digits), _) => u32::from_str_radix(digits, 16).ok()?,
         (_, Some(digits)) => digits.parse().ok()?,
-        _ if accents.split(' ').any(|known| known == accent) => name.chars().next()?.into(),
-        _ if matches!(
-            name,
-            "shy" | "zwj" | "zwnj" | "lrm" | "rlm" | "NoBreak" | "ZeroWidthSpace"
-        ) =>
-        {
-            0xad
-        }
+        _ if is_one_of(accents, accent) => name.chars().next()?.into(),
+        _ if is_one_of(unseen, name) => 0xad,
         _ if name == "szlig" => 'ß'.into(),
         _ if name.eq_ignore_ascii_case("eth") => 'ð'.into(),
         _ if name.eq_ignore_ascii_case("thorn") => 'þ'.into(),
