@@ -125,8 +125,7 @@ struct Arguments {
 /// and the client sends it as the agent's type: so a teammate could pass for any agent.
 pub(crate) fn is_subagents(id: &str) -> bool {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let digits = id.strip_prefix('a').filter(|digits| digits.len() == 16);
-    digits.is_some_and(|digits| digits.bytes().all(is_digit))
+    id.len() == 17 && id.starts_with('a') && id.bytes().all(is_digit)
 }
 
 /// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of
