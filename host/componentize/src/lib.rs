@@ -52,9 +52,8 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
         .status()
         .map_err(|error| format!("cannot run {}: {error}", cargo.display()))?;
     if !status.success() {
-        return Err(format!(
-            "the guest {name} does not compile; cargo says why above"
-        ));
+        let why = "does not compile; cargo says why above";
+        return Err(format!("the guest {name} {why}"));
     }
     let module = out.join(format!("{WASM_TARGET}/guest/{name}.wasm"));
     std::fs::read(&module).map_err(|error| format!("cannot read {}: {error}", module.display()))
@@ -108,10 +107,9 @@ fn clear_cargo_environment(command: &mut Command) {
             || name == "RUSTFLAGS"
             || name.starts_with("CLIPPY")
     };
-    for (name, _) in env::vars_os() {
-        if name.to_str().is_some_and(ours) {
-            command.env_remove(name);
-        }
+    let names = env::vars_os().map(|(name, _)| name);
+    for name in names.filter(|name| name.to_str().is_some_and(ours)) {
+        command.env_remove(name);
     }
 }
 
