@@ -28,17 +28,17 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     let mut allowed: Vec<_> = known.iter().flat_map(|path| paths(report, path)).collect();
     let forms = 1 + usize::from(report.contains(ESCAPES));
     for decode in [false, true].into_iter().take(forms) {
-        let (letters, words) = words(report, decode);
+        let words = words(report, decode);
         for (start, word) in words.iter().enumerate() {
-            if is_name_of(word.text(&letters), &document.names) {
+            if is_name_of(&word.letters, &document.names) {
                 quoted.push(word.at.clone());
             }
-            for first in word.starts(&letters) {
+            for first in word.starts() {
                 let mut run = Run::default();
                 // Of more words than a value has: a number may be in more pieces.
                 let others = words.iter().skip(start + 1).take(2 * MAX_WORDS - 1);
                 for word in [&first].into_iter().chain(others) {
-                    run.push(&letters, word);
+                    run.push(word);
                     if run.is_one_of(&document.values) && !is_place(report, &run) {
                         quoted.push(run.at.clone());
                     }
@@ -54,8 +54,7 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
 
 /// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
 pub fn has_few_values(document: &str) -> bool {
-    let (_, words) = words(document, false);
-    Document::read(document).values.len() * 10 < words.len()
+    Document::read(document).values.len() * 10 < words(document, false).len()
 }
 
 /// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.

@@ -14,9 +14,10 @@ pub(crate) const PHONE: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
-    /// Where it stands in the text, and among the words' letters.
+    /// Where it stands in the text.
     pub(crate) at: Range<usize>,
-    letters: Range<usize>,
+    /// What counts of it, without case, accents and width.
+    pub(crate) letters: String,
     /// How much it says: a name or a number more than another word.
     pub(crate) points: usize,
     /// What the list says.
@@ -35,10 +36,6 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    pub(crate) fn text<'l>(&self, letters: &'l str) -> &'l str {
-        letters.get(self.letters.clone()).unwrap_or_default()
-    }
-
     pub(crate) fn is_ordinary(&self) -> bool {
         self.rank.is_some_and(|rank| rank < b'2')
     }
@@ -49,20 +46,13 @@ impl Word {
         self.rank.is_none() && self.digits == 0 && !self.is_alone && is_long
     }
 
-    pub(crate) fn skip_zeros(&mut self, letters: &str) {
-        let text = self.text(letters);
-        self.letters.start += text.len() - text.trim_start_matches('0').len();
-    }
-
     /// The word, and if it is a number also without zeros or a country's code: up to four digits.
-    pub(crate) fn starts(&self, letters: &str) -> impl Iterator<Item = Self> {
-        let text = self.text(letters);
-        let is_long = self.is_number && (self.size > PHONE || text.starts_with('0'));
-        let most = usize::from(is_long) * 4.min(text.len().saturating_sub(1));
-        (0..=most).map(|size| {
-            let mut word = self.clone();
-            word.letters.start += size;
-            word
+    pub(crate) fn starts(&self) -> impl Iterator<Item = Self> {
+        let is_long = self.is_number && (self.size > PHONE || self.letters.starts_with('0'));
+        let most = usize::from(is_long) * 4.min(self.letters.len().saturating_sub(1));
+        (0..=most).map(|size| Self {
+            letters: self.letters.get(size..).unwrap_or_default().to_owned(),
+            ..self.clone()
         })
     }
 
@@ -101,9 +91,8 @@ fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)>
     })
 }
 
-/// The words of a text, and their letters, one word's after the other's.
-pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
-    let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
+pub(crate) fn words(text: &str, decode: bool) -> Vec<Word> {
+    let mut words = Vec::<Word>::new();
     // What stands before the next word.
     let mut gap = Word::default();
     // The letter before, if the next one may belong to its word.
@@ -124,7 +113,7 @@ pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
         if is_alone || last.is_none_or(is_new) {
             let mut word = std::mem::take(&mut gap);
             (word.is_capital, word.is_alone, word.is_number) = (c.is_uppercase(), is_alone, true);
-            (word.at, word.letters) = (at.clone(), letters.len()..letters.len());
+            word.at = at.clone();
             words.push(word);
         }
         last = Some(c).filter(|_| !is_alone);
@@ -133,14 +122,13 @@ pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
             word.size += 1;
             word.digits += usize::from(c.is_numeric());
             word.is_number &= c.is_numeric();
-            fold(c, word.letters.start, &mut letters);
-            word.letters.end = letters.len();
+            fold(c, &mut word.letters);
         }
     }
     for word in &mut words {
         word.rate(text.get(word.at.clone()).unwrap_or_default());
     }
-    (letters, words)
+    words
 }
 
 /// The letter or digit that `c` is, or the only one that it is made of. An apostrophe is none,
@@ -159,12 +147,11 @@ fn letter(c: char) -> Option<char> {
 /// The zeros of scripts that have digits of their own.
 const ZEROS: &str = "٠۰०০੦૦୦௦౦೦൦๐໐༠၀០᠐";
 
-/// Adds the letters that `c` counts as in a word that begins at `start`: without case, accents
-/// and width. An `e` behind `a`, `o` or `u` does not count: it may stand for two dots.
-fn fold(c: char, start: usize, letters: &mut String) {
+/// Adds the letters that `c` counts as to those of its word: without case, accents and width. An
+/// `e` behind `a`, `o` or `u` does not count: it may stand for two dots.
+fn fold(c: char, letters: &mut String) {
     let mut add = |c: char| {
-        let before = letters.get(start..).unwrap_or_default();
-        if c != 'e' || !before.ends_with(['a', 'o', 'u']) {
+        if c != 'e' || !letters.ends_with(['a', 'o', 'u']) {
             letters.push(c);
         }
     };
