@@ -26,9 +26,6 @@ const BREAKS: [&str; 42] = [
 /// What stands around a text in quotes, or in code.
 const QUOTES: &str = "\"`“”„«»‹›「」『』";
 
-/// What a reader does not see, and what begins a tag.
-const MARKS: [char; 4] = ['*', '_', '`', '<'];
-
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) values: Runs,
@@ -54,8 +51,7 @@ impl Document {
             names_rules &= content.contains('|');
             let marks = fence(item);
             if let Some(open) = code {
-                let is_end = marks.is_some_and(|marks| marks.starts_with(open));
-                if is_end && marks == Some(item.trim_end()) {
+                if marks == Some(item.trim_end()) && item.starts_with(open) {
                     code = None;
                 } else {
                     document.piece(content, false);
@@ -249,7 +245,8 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 /// A label of up to four words, and what stands behind it.
 fn labelled(text: &str) -> (&str, &str) {
-    let is_blank = |c: char| c.is_whitespace() || MARKS.contains(&c);
+    // A reader does not see these marks, or a tag.
+    let is_blank = |c: char| c.is_whitespace() || "*_`<".contains(c);
     let mut marks = text.match_indices([':', '：', '=']);
     let found = marks.find_map(|(at, mark)| {
         let (label, value) = text.split_at(at + mark.len());

@@ -79,7 +79,7 @@ impl Run {
         self.digits += word.digits;
         self.has_letters |= !word.is_number;
         self.ends_with_digit = word.letters.ends_with(char::is_numeric);
-        self.has_special |= !word.is_ordinary();
+        self.has_special |= word.rank.is_none_or(|rank| rank >= b'2');
         self.has_small |= !word.is_capital;
     }
 

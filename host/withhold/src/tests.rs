@@ -123,11 +123,7 @@ fn each_case_of_the_table_is_as_it_says() {
             if got != *case.becomes.as_ref().unwrap_or(&case.report) {
                 wrong.push(format!("{}\n  got {got:?}", case.name));
             }
-            if case
-                .known
-                .as_ref()
-                .is_some_and(|known| !PAGE.contains(known))
-            {
+            if !case.known.iter().all(|known| PAGE.contains(known)) {
                 wrong.push(format!("{}\n  is not in docs/withhold.md", case.name));
             }
         }
@@ -154,12 +150,9 @@ fn a_document_of_headings_labels_and_ordinary_words_has_few_values() {
     ] {
         assert!(has_few_values(few), "{few}");
     }
-    let documents = table().documents;
-    let names: Vec<_> = documents
-        .iter()
-        .filter(|document| has_few_values(&document.text))
-        .collect();
-    assert!(names.is_empty());
+    for document in table().documents {
+        assert!(!has_few_values(&document.text), "{}", document.text);
+    }
     assert!(!has_few_values(""));
 }
 

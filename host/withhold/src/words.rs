@@ -20,8 +20,8 @@ pub(crate) struct Word {
     pub(crate) letters: String,
     /// How much it says: a name or a number more than another word.
     pub(crate) points: usize,
-    /// What the list says.
-    rank: Option<u8>,
+    /// What the list says: less than `2` of an ordinary word.
+    pub(crate) rank: Option<u8>,
     /// How many characters it has, and how many digits.
     pub(crate) size: usize,
     pub(crate) digits: usize,
@@ -36,10 +36,6 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    pub(crate) fn is_ordinary(&self) -> bool {
-        self.rank.is_some_and(|rank| rank < b'2')
-    }
-
     /// Whether it can be a name: it has four letters or more, and the list does not have it.
     pub(crate) fn is_rare(&self) -> bool {
         let is_long = self.letters.len() > 3 && self.size > 2;
