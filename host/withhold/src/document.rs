@@ -59,7 +59,9 @@ impl Document {
             } else if marks.is_some() {
                 code = marks;
             } else if let Some(heading) = heading(content, next).filter(|_| indent < 4) {
-                document.heading(heading);
+                for part in [heading].into_iter().chain(parts(heading).next()) {
+                    add(&mut document.headings, &cut(part, false));
+                }
             } else if content.contains('|') && is_under_columns(next) {
                 names_rules = cells(content).next().is_some_and(is_id);
             } else {
@@ -72,12 +74,6 @@ impl Document {
             }
         }
         document
-    }
-
-    fn heading(&mut self, text: &str) {
-        for part in [text].into_iter().chain(parts(text).next()) {
-            add(&mut self.headings, &cut(part, false));
-        }
     }
 
     /// What stands in one line, item or cell. It may name what follows.
@@ -128,16 +124,15 @@ impl Document {
     /// Words that are names: the list does not have them.
     fn names(&mut self, words: &[Word]) {
         let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
-        for (index, word) in words.iter().enumerate().filter(|(_, word)| word.is_rare()) {
-            if word.is_capital || blanks < SHORT_PART {
-                // Also with the `O'` before it.
-                let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
-                for first in first..=index {
-                    let words = words.get(first..=index).unwrap_or_default();
-                    add(&mut self.values, words);
-                }
-                self.names.insert(hash(0, &word.letters));
+        let is_name = |word: &Word| word.is_rare() && (word.is_capital || blanks < SHORT_PART);
+        for (index, word) in words.iter().enumerate().filter(|(_, word)| is_name(word)) {
+            // Also with the `O'` before it.
+            let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
+            for first in first..=index {
+                let words = words.get(first..=index).unwrap_or_default();
+                add(&mut self.values, words);
             }
+            self.names.insert(hash(0, &word.letters));
         }
     }
 
@@ -169,8 +164,7 @@ impl Document {
             if word.points == NOTHING && !word.is_number && (word.is_alone || is_apart) {
                 continue;
             }
-            let sizes = 1..=rest.len().min(MAX_WORDS);
-            let mut runs = sizes.filter_map(|size| rest.get(..size));
+            let mut runs = (1..=MAX_WORDS).map_while(|size| rest.get(..size));
             let run = runs.find(|run| is_quotation(run)).unwrap_or_default();
             let is_name = |word: &Word| word.is_capital && word.is_rare();
             if start >= of_label || run.iter().all(is_name) {
