@@ -202,7 +202,7 @@ impl Document {
 fn add(runs: &mut Runs, words: &[Word]) {
     if (1..=MAX_WORDS).contains(&words.len()) {
         let mut run = Run::default();
-        words.iter().for_each(|word| run.push(word));
+        words.iter().for_each(|word| run.push(&word.letters, word));
         run.add_to(runs);
     }
 }

@@ -37,8 +37,9 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
                 let mut run = Run::default();
                 // Of more words than a value has: a number may be in more pieces.
                 let others = words.iter().skip(start + 1).take(2 * MAX_WORDS - 1);
-                for word in [&first].into_iter().chain(others) {
-                    run.push(word);
+                let others = others.map(|word| (&*word.letters, word));
+                for (letters, word) in [(first, word)].into_iter().chain(others) {
+                    run.push(letters, word);
                     if run.is_one_of(&document.values) && !is_place(report, &run) {
                         quoted.push(run.at.clone());
                     }

@@ -42,14 +42,11 @@ impl Word {
         self.rank.is_none() && self.digits == 0 && !self.is_alone && is_long
     }
 
-    /// The word, and if it is a number also without zeros or a country's code: up to four digits.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = Self> {
+    /// Its letters, and of a number also without zeros or a country's code: up to four digits.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = &str> {
         let is_long = self.is_number && (self.size > PHONE || self.letters.starts_with('0'));
         let most = usize::from(is_long) * 4.min(self.letters.len().saturating_sub(1));
-        (0..=most).map(|size| Self {
-            letters: self.letters.get(size..).unwrap_or_default().to_owned(),
-            ..self.clone()
-        })
+        (0..=most).map(|size| self.letters.get(size..).unwrap_or_default())
     }
 
     fn rate(&mut self, text: &str) {
@@ -87,6 +84,7 @@ fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)>
     })
 }
 
+/// The words of a text, one after the other.
 pub(crate) fn words(text: &str, decode: bool) -> Vec<Word> {
     let mut words = Vec::<Word>::new();
     // What stands before the next word.
