@@ -216,8 +216,8 @@ fn is_quotation(words: &[Word]) -> bool {
     }
     let own = || words.iter().filter(|word| word.points > NOTHING);
     let of_own: usize = own().map(|word| word.points).sum();
-    let of_others = NOTHING * (words.len() - own().count());
-    of_own + of_others >= POINTS && of_own >= POINTS - 2 && own().any(|word| !word.is_number)
+    let of_all: usize = words.iter().map(|word| word.points).sum();
+    of_all >= POINTS && of_own >= POINTS - 2 && own().any(|word| !word.is_number)
 }
 
 /// The parts of a line that punctuation sets apart, or a word such as `and`.
