@@ -150,9 +150,8 @@ fn has_record(transcript: &Path, id: &str) -> bool {
 /// Reads what is said about a call of one of our tools, at this event, and of which.
 pub(super) fn input<'o>(ours: &'o [Server], event: &str) -> Result<(Input, &'o Server), HookError> {
     let input: Input = read_input()?;
-    let server = ours.iter().find(|server| server.tool == input.tool_name);
-    let server = server.filter(|_| input.hook_event_name == event);
-    let server = server.ok_or(NOT_OURS)?;
+    let is_asked = |of: &&Server| of.tool == input.tool_name && input.hook_event_name == event;
+    let server = ours.iter().find(is_asked).ok_or(NOT_OURS)?;
     if input.tool_use_id.is_empty() {
         return Err(NOT_UNDERSTOOD.into());
     }
