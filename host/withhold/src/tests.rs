@@ -163,9 +163,7 @@ fn no_character_counts_that_unicode_says_to_ignore() {
     };
     let ranges = ignorable.ranges().iter();
     let ignorable = ranges.flat_map(|range| range.start()..=range.end());
-    let controls = [
-        '\u{1}', '\u{7}', '\u{8}', '\u{1b}', '\u{7f}', '\u{80}', '\u{9f}',
-    ];
+    let controls = "\u{1}\u{7}\u{8}\u{1b}\u{7f}\u{80}\u{9f}".chars();
     let mut count = 0;
     for c in ignorable.chain(controls) {
         let report = format!("Lark{c}spur");
