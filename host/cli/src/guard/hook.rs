@@ -78,8 +78,7 @@ pub(crate) fn read_input<T: DeserializeOwned>() -> Result<T, HookError> {
     let read = stdin.read_to_end(&mut input);
     read.map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
     let fits = input.len() as u64 <= MAX_INPUT_BYTES;
-    let input = fits.then_some(input).ok_or(NOT_UNDERSTOOD)?;
-    parse(&input)
+    parse(fits.then_some(&input).ok_or(NOT_UNDERSTOOD)?)
 }
 
 fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
