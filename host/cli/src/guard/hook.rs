@@ -1,13 +1,13 @@
 //! What the client tells its hooks, above all the input of PreToolUse and of PostToolUse.
 
-use crate::streams::Waiting;
+use crate::streams::{Waiting, put};
 use keyhole_core::AgentName;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use std::{
     error::Error,
     fs,
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -88,8 +88,7 @@ fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
 }
 
 pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
-    let mut stdout = Waiting(io::stdout());
-    let written = writeln!(stdout, "{answer}").and_then(|()| stdout.flush());
+    let written = put(format!("{answer}\n").as_bytes());
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
 
