@@ -84,29 +84,25 @@ Exit codes: 0 printed, 1 not.")]
     Contract,
 
     /// Decide, as a hook of Claude Code, whether a call may be made
-    #[command(
-        hide = true,
-        after_help = "\
+    #[command(hide = true)]
+    #[command(after_help = "\
 Reads a PreToolUse question on standard input and answers on standard output.
 If it allows the call, it leaves a ticket for the server. Without --bind, it decides
 for the Claude Code plugin, and leaves the ticket in CLAUDE_PLUGIN_DATA.
 
-Exit codes: 0 decided, 2 denied because of an error."
-    )]
+Exit codes: 0 decided, 2 denied because of an error.")]
     Guard(Guard),
 
     /// Hand a subagent its file when it starts, as a hook of Claude Code
-    #[command(
-        hide = true,
-        after_help = "\
+    #[command(hide = true)]
+    #[command(after_help = "\
 Reads a SubagentStart hook's input on standard input. If exactly one entry of the map
 names the agent in `agents`, it answers with that file, of up to 10,000 characters;
 else with a text that tells the agent to stop. The agent gets it without a key and
 without a call. `keyhole setup claude-code --inject AGENT --file FILE` writes the
 settings.
 
-Exit codes: 0 answered, or another event; 1 no answer because of an error."
-    )]
+Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Inject(MapArg),
 
     /// Take out of an agent's report what quotes its file, for the Claude Code plugin
@@ -262,9 +258,8 @@ pub(crate) struct MapArg {
 impl MapArg {
     /// The map that the user means. This reads nothing yet.
     pub(crate) fn live(&self) -> Result<LiveMap, String> {
-        Location::find(self.file.as_deref(), |name| std::env::var_os(name))
-            .map(LiveMap::new)
-            .map_err(|error| error.to_string())
+        let found = Location::find(self.file.as_deref(), |name| std::env::var_os(name));
+        found.map(LiveMap::new).map_err(|error| error.to_string())
     }
 
     /// The same for a server. If nothing says where the map is, there is none: clients show

@@ -52,15 +52,11 @@ impl Loading {
 
 /// Starts as a server does. If it cannot, it says why, and returns the code.
 pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
-    let map = Arc::new(map.map_err(|why| {
-        say(&why);
-        Refusal::MapMissing
-    })?);
+    let map = map.inspect_err(|why| say(why));
+    let map = Arc::new(map.map_err(|_| Refusal::MapMissing)?);
     let started = start(&map, None, || ((), 1));
-    let (started, ()) = started.map_err(|why| {
-        say(&why.to_string());
-        why.0
-    })?;
+    let started = started.inspect_err(|why| say(&why.to_string()));
+    let (started, ()) = started.map_err(|why| why.0)?;
     // Of a map that cannot be used the agent reads.
     if let (Ok(_), Some(lacks)) = (&started.map, lacks(started.status, &map, &started.map)) {
         say(&lacks);
@@ -86,17 +82,12 @@ pub(crate) fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
     let is_uuid = input.agent_id.as_deref().is_some_and(is_uuid);
     let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
     let agent = subagent(input.agent_id, input.agent_type, is_agent);
-    let document = match agent {
-        Ok(Some(agent)) => loading.and_then(|loading| loading.load(Target::OfCaller, &agent)),
-        Ok(None) | Err(_) => Err(Refusal::CallerNotVerified),
-    };
+    let agent = agent.ok().flatten().ok_or(Refusal::CallerNotVerified);
+    let document = agent.and_then(|agent| loading?.load(Target::OfCaller, &agent));
     let units = |text: &str| text.encode_utf16().count();
     let size = if is_uuid { str::len } else { units };
-    let document = match document {
-        Ok(text) if size(&text) > MAX_DOCUMENT => Err(Refusal::TooLarge),
-        document => document,
-    };
-    let text = match document {
+    let fits = |text: &String| size(text) <= MAX_DOCUMENT;
+    let text = match document.and_then(|text| Some(text).filter(fits).ok_or(Refusal::TooLarge)) {
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
         Ok(text) => text,
         Err(code @ Refusal::UnknownKey) => refusal(&format!("{code}{NOT_ONE}")),

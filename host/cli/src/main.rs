@@ -89,8 +89,7 @@ fn give_up() -> io::Result<()> {
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |location| {
-            let mut names = location.file().rsplit('/');
-            let file = names.next().unwrap_or_default();
+            let file = location.file().rsplit('/').next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
         let then = "if memory and limits are not short, please report it";

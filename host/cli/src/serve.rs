@@ -45,11 +45,10 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     };
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
-    let (started, (stdin, stdout)) = start(&live, tickets, || {
-        pipes().map(|pipes| (pipes, 1)).unwrap_or_else(|| {
-            let [stdin, stdout] = <[OnThread; 2]>::default();
-            ((Box::new(stdin), Box::new(stdout)), 1 + STREAM_THREADS)
-        })
+    let on_thread = Box::<OnThread>::default;
+    let (started, (stdin, stdout)) = start(&live, tickets, || match pipes() {
+        Some(pipes) => (pipes, 1),
+        None => ((on_thread(), on_thread()), 1 + STREAM_THREADS),
     })?;
     room_for_a_call().map_err(StartError::from)?;
     let (map, status) = (started.map, started.status);
@@ -63,24 +62,22 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
             _ = terminate.recv() => {}
         }
     };
-    match lacks(status, &live, &map) {
-        lacks if arguments.require_wall && !(status.is_whole() && status.roots) => {
-            let lacks = lacks.as_deref().unwrap_or("this system has none");
-            let why = "cannot start: --require-wall asks for the whole wall, and";
-            return Err(format!("{why} {lacks}").into());
+    let lacks = lacks(status, &live, &map);
+    if arguments.require_wall && !(status.is_whole() && status.roots) {
+        let lacks = lacks.as_deref().unwrap_or("this system has none");
+        let why = "cannot start: --require-wall asks for the whole wall, and";
+        return Err(format!("{why} {lacks}").into());
+    }
+    if let Some(mut lacks) = lacks {
+        // The words of that code say it.
+        let is_said = |error: &MapError| error.code() == Refusal::MapInvalid;
+        if map.as_ref().is_err_and(|error| !is_said(error)) {
+            lacks += " Until then each call is refused.";
         }
-        Some(mut lacks) => {
-            // The words of that code say it.
-            let is_said = |error: &MapError| error.code() == Refusal::MapInvalid;
-            if map.as_ref().is_err_and(|error| !is_said(error)) {
-                lacks += " Until then each call is refused.";
-            }
-            if map.is_err() && cfg!(target_os = "linux") {
-                lacks += " After that, restart this server, which may read whatever its user may until then.";
-            }
-            say(&lacks);
+        if map.is_err() && cfg!(target_os = "linux") {
+            lacks += " After that, restart this server, which may read whatever its user may until then.";
         }
-        None => {}
+        say(&lacks);
     }
     let surface = match (arguments.bind, key) {
         (None, _) => Surface::general(),

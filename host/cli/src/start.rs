@@ -125,18 +125,16 @@ pub(crate) fn start<S>(
 /// The same for `check`, which reads other files, too: it restricts only the threads that load.
 pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     let sandbox = Sandbox::embedded(Limits::default())?;
-    let reach = Arc::new(OnceLock::<Vec<File>>::new());
+    let reach = Arc::new(OnceLock::<Option<Vec<File>>>::new());
     let of_threads = Arc::clone(&reach);
     let (tell, told) = channel();
     let runtime = runtime(move || {
-        if let Some(directories) = of_threads.get() {
+        if let Some(Some(directories)) = of_threads.get() {
             let _ = tell.send(read_beneath(directories));
         }
     })?;
     let map = live.current();
-    if let Some(directories) = directories(live, &map, None)? {
-        let _ = reach.set(directories);
-    }
+    let _ = reach.set(directories(live, &map, None)?);
     let mut status = WallStatus::here();
     make_threads(&runtime, 1)?;
     // Once the first thread does this, it has restricted itself.

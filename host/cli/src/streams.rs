@@ -21,11 +21,16 @@ use tokio::{
 /// A standard stream that waits, whether it blocks or not.
 pub(crate) struct Waiting<S>(pub(crate) S);
 
+/// Writes all of this to standard output.
+pub(crate) fn put(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = Waiting(io::stdout());
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}
+
 /// Prints `text` on standard output. If its reader, such as `head`, has seen enough, that is fine.
 pub(crate) fn print(text: &str) -> Result<(), String> {
-    let mut stdout = Waiting(io::stdout());
-    let written = stdout.write_all(text.as_bytes());
-    match written.and_then(|()| stdout.flush()) {
+    match put(text.as_bytes()) {
         Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write: {why}")),
         _ => Ok(()),
     }
@@ -134,12 +139,7 @@ impl AsyncWrite for OnThread {
     ) -> Poll<io::Result<usize>> {
         ready!(self.done(cx))?;
         let (bytes, taken) = (bytes.to_vec(), bytes.len());
-        self.busy = Some(spawn_blocking(move || {
-            let mut stdout = Waiting(io::stdout());
-            stdout.write_all(&bytes)?;
-            stdout.flush()?;
-            Ok(Vec::new())
-        }));
+        self.busy = Some(spawn_blocking(move || put(&bytes).map(|()| Vec::new())));
         Poll::Ready(Ok(taken))
     }
 

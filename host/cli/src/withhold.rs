@@ -14,7 +14,7 @@ use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, home};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::env;
+use std::{env, path::PathBuf};
 
 /// What an agent reads whose report quotes its document.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
@@ -51,9 +51,8 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
     // Whoever reads a report knows the user's home, and the folder of the session. A hook starts
     // there; the plugin's module starts this elsewhere, and says the folder.
     let here = env::current_dir().ok().filter(|_| stop);
-    let known = here.into_iter().chain(home(|name| env::var_os(name)));
-    let known = known.map(|path| path.into_os_string().into_string());
-    let known: Vec<_> = known.flatten().collect();
+    let mut known = Vec::from_iter(here);
+    known.extend(home(|name| env::var_os(name)));
     let loading = begin(map);
     let question = if stop {
         let stop: Stop = read_input()?;
@@ -87,7 +86,7 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
     }
 }
 
-fn answer(loading: &Loading, question: &Question, known: &[String]) -> Result<Value, Refusal> {
+fn answer(loading: &Loading, question: &Question, known: &[PathBuf]) -> Result<Value, Refusal> {
     let agent = AgentName::try_from(&*question.agent).map_err(|_| Refusal::UnknownKey)?;
     let map = loading.map.current().map_err(|error| error.code())?;
     let entries = map.entries_of(&agent);
@@ -106,8 +105,8 @@ fn answer(loading: &Loading, question: &Question, known: &[String]) -> Result<Va
         // It is asked all the same if the map withheld it when the agent started.
         Some(_) if !withholds => Err(Refusal::UnknownKey),
         Some(report) => {
-            let known = known.iter().chain(&question.folder).map(String::as_str);
-            let known: Vec<_> = known.collect();
+            let known = known.iter().filter_map(|path| path.to_str());
+            let known: Vec<_> = known.chain(question.folder.as_deref()).collect();
             let compared = withheld().try_fold(report.clone(), |report, (key, _)| {
                 load(key).map(|text| without_quotations(&text, &report, &known))
             });

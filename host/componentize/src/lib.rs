@@ -52,9 +52,8 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
         .status()
         .map_err(|error| format!("cannot run {}: {error}", cargo.display()))?;
     if !status.success() {
-        return Err(format!(
-            "the guest {name} does not compile; cargo says why above"
-        ));
+        let why = "does not compile; cargo says why above";
+        return Err(format!("the guest {name} {why}"));
     }
     let module = out.join(format!("{WASM_TARGET}/guest/{name}.wasm"));
     std::fs::read(&module).map_err(|error| format!("cannot read {}: {error}", module.display()))
@@ -79,10 +78,8 @@ pub fn describe(component: &[u8]) -> Result<String> {
     let packages = resolve.packages.iter().map(|(id, _)| id);
     let others: Vec<_> = packages.filter(|id| *id != main).collect();
     let mut printer = wit_component::WitPrinter::default();
-    printer
-        .emit_docs(false)
-        .print(resolve, main, &others)
-        .map_err(failed)?;
+    let printed = printer.emit_docs(false).print(resolve, main, &others);
+    printed.map_err(failed)?;
     Ok(String::from(printer.output))
 }
 
@@ -108,10 +105,9 @@ fn clear_cargo_environment(command: &mut Command) {
             || name == "RUSTFLAGS"
             || name.starts_with("CLIPPY")
     };
-    for (name, _) in env::vars_os() {
-        if name.to_str().is_some_and(ours) {
-            command.env_remove(name);
-        }
+    let names = env::vars_os().map(|(name, _)| name);
+    for name in names.filter(|name| name.to_str().is_some_and(ours)) {
+        command.env_remove(name);
     }
 }
 
@@ -124,19 +120,17 @@ fn rustflags(manifest: &Path) -> OsString {
         "-Clink-arg=--initial-memory=131072".into(),
         "-Cstrip=symbols".into(),
     ];
-    let mut remap = |from: &Path, to: &str| {
+    let remap = |from: &Path, to: &str| {
         let mut flag = OsString::from("--remap-path-prefix=");
         flag.push(from);
         flag.push(format!("={to}"));
-        flags.push(flag);
+        flag
     };
     let is_workspace = |directory: &&Path| directory.join("wit/context.wit").exists();
-    if let Some(workspace) = manifest.ancestors().find(is_workspace) {
-        remap(workspace, "keyhole");
-    }
+    let workspace = manifest.ancestors().find(is_workspace);
+    flags.extend(workspace.map(|workspace| remap(workspace, "keyhole")));
     let own = env::var_os("CARGO_HOME").map(PathBuf::from);
-    if let Some(home) = own.or_else(|| Some(env::home_dir()?.join(".cargo"))) {
-        remap(&home, "cargo");
-    }
+    let home = own.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    flags.extend(home.map(|home| remap(&home, "cargo")));
     flags.join("\u{1f}".as_ref())
 }

@@ -19,9 +19,6 @@ pub(crate) fn table(
     max_bytes: Option<u64>,
     withholds: bool,
 ) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let bare = Some(name).filter(|name| !name.is_empty() && name.chars().all(is_bare));
-    let name = bare.map_or_else(|| quoted(name), str::to_owned);
     let mut text = format!("[{kind}.{name}]\npath = {}\n", quoted(path));
     let agents = (!agents.is_empty()).then(|| format!("agents = {}\n", json!(agents)));
     text.extend(agents);

@@ -21,19 +21,6 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The text as a JavaScript string, in single quotes if possible.
-pub(crate) fn script_text(text: &str) -> String {
-    let single = Some(text).filter(|text| !text.contains(['\'', '\\']));
-    single.map_or_else(|| quoted(text), |text| format!("'{text}'"))
-}
-
-/// The absolute path as a YAML string, without quotes if possible.
-pub(crate) fn yaml_text(path: &str) -> String {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-    let plain = Some(path).filter(|path| path.chars().all(is_safe));
-    plain.map_or_else(|| quoted(path), str::to_owned)
-}
-
 /// The path as a word of a command that changes it. None unless it is [`bare`], is the user's
 /// own, no link leads there, and nobody else can change a folder above it. If nothing is there,
 /// this is about the folder in which it would be made.

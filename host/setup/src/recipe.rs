@@ -5,7 +5,7 @@ use crate::{
     agents::InjectHook,
     clients::{Audience, Client, Part},
     file::{File, root_of},
-    paste::{is_expanded, plain, quoted, quoted_for_sh, script_text, yaml_text},
+    paste::{is_expanded, plain, quoted, quoted_for_sh},
     remove::PLUGIN_NAME,
 };
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ impl Recipe<'_> {
         // The first match is taken. So if one text is the beginning of another, the longer one
         // comes first.
         let mut put = |text: &str, with: String| places.push((text.to_owned(), with));
-        for (q, quote) in [("\"", quoted as fn(&str) -> String), ("'", script_text)] {
+        for q in ['"', '\''] {
             let [old, new] = [BINDING, bind].map(|bind| format!("{q}--bind{q}, {q}{bind}{q}"));
             let option = format!(", {q}--agent{q}, ");
             // A client whose guard says which agent calls.
@@ -137,12 +137,13 @@ impl Recipe<'_> {
             put(&format!("{old}{option}{q}{AGENT}{q}"), with);
             let option = agent.map(|agent| option + &quoted(agent));
             put(&old, new + &option.unwrap_or_default());
-            let with = quote(tickets.unwrap_or_default());
-            put(&format!("{q}{TICKETS}{q}"), with);
-            put(&format!("{q}keyhole{q}"), quote(program));
+            put(
+                &format!("{q}{TICKETS}{q}"),
+                quoted(tickets.unwrap_or_default()),
+            );
+            put(&format!("{q}keyhole{q}"), quoted(program));
         }
-        let with = format!("command: {}", yaml_text(program));
-        put("command: keyhole", with);
+        put("command: keyhole", format!("command: {}", quoted(program)));
         // As a YAML key, if the client's example uses one.
         let name = if is_agent(bind) { bind } else { &quoted(bind) };
         put("scanner-catalog:", format!("{name}:"));

@@ -26,9 +26,6 @@ const BREAKS: [&str; 42] = [
 /// What stands around a text in quotes, or in code.
 const QUOTES: &str = "\"`“”„«»‹›「」『』";
 
-/// What a reader does not see, and what begins a tag.
-const MARKS: [char; 4] = ['*', '_', '`', '<'];
-
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) values: Runs,
@@ -54,8 +51,7 @@ impl Document {
             names_rules &= content.contains('|');
             let marks = fence(item);
             if let Some(open) = code {
-                let is_end = marks.is_some_and(|marks| marks.starts_with(open));
-                if is_end && marks == Some(item.trim_end()) {
+                if marks == Some(item.trim_end()) && item.starts_with(open) {
                     code = None;
                 } else {
                     document.piece(content, false);
@@ -63,7 +59,9 @@ impl Document {
             } else if marks.is_some() {
                 code = marks;
             } else if let Some(heading) = heading(content, next).filter(|_| indent < 4) {
-                document.heading(heading);
+                for part in [heading].into_iter().chain(parts(heading).next()) {
+                    add(&mut document.headings, &cut(part, false));
+                }
             } else if content.contains('|') && is_under_columns(next) {
                 names_rules = cells(content).next().is_some_and(is_id);
             } else {
@@ -78,16 +76,9 @@ impl Document {
         document
     }
 
-    fn heading(&mut self, text: &str) {
-        for part in [text].into_iter().chain(parts(text).next()) {
-            let (letters, words) = cut(part, false);
-            add(&mut self.headings, &letters, &words);
-        }
-    }
-
     /// What stands in one line, item or cell. It may name what follows.
     fn piece(&mut self, text: &str, is_label: bool) {
-        let (letters, words) = cut(text, false);
+        let words = cut(text, false);
         let start_of = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let of = |part: &str| {
             let start = start_of(part);
@@ -98,19 +89,19 @@ impl Document {
         let (label, value) = labelled(text);
         let is_label = is_label || is_id(label);
         let label = if is_label { &*words } else { of(label) };
-        self.runs(&letters, &words, label.len());
+        self.runs(&words, label.len());
         if label.len() > 1 && label.iter().all(|word| word.is_capital && word.is_rare()) {
-            self.names(&letters, label);
+            self.names(label);
         }
         if is_label {
             return;
         }
-        self.value(&letters, of(value));
+        self.value(of(value));
         for chunk in value.split_whitespace() {
             let words = of(chunk);
             let is_code = words.iter().any(|word| word.digits > 0);
             if words.len() > 1 && (is_code || chunk.contains('_')) {
-                self.value(&letters, words);
+                self.value(words);
             }
         }
         let parts: Vec<_> = parts(text).map(|part| labelled(part).1).collect();
@@ -124,30 +115,29 @@ impl Document {
             let is_inside = before.ends_with('«') && after.starts_with('»') || part.trim() == part;
             let is_quoted = is_inside && before.ends_with(is_quote) && after.starts_with(is_quote);
             if is_list || is_quoted {
-                self.value(&letters, of(part));
+                self.value(of(part));
             }
-            self.names(&letters, of(part));
+            self.names(of(part));
         }
     }
 
     /// Words that are names: the list does not have them.
-    fn names(&mut self, letters: &str, words: &[Word]) {
+    fn names(&mut self, words: &[Word]) {
         let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
-        for (index, word) in words.iter().enumerate().filter(|(_, word)| word.is_rare()) {
-            if word.is_capital || blanks < SHORT_PART {
-                // Also with the `O'` before it.
-                let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
-                for first in first..=index {
-                    let words = words.get(first..=index).unwrap_or_default();
-                    add(&mut self.values, letters, words);
-                }
-                self.names.insert(hash(0, word.text(letters)));
+        let is_name = |word: &Word| word.is_rare() && (word.is_capital || blanks < SHORT_PART);
+        for (index, word) in words.iter().enumerate().filter(|(_, word)| is_name(word)) {
+            // Also with the `O'` before it.
+            let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
+            for first in first..=index {
+                let words = words.get(first..=index).unwrap_or_default();
+                add(&mut self.values, words);
             }
+            self.names.insert(hash(0, &word.letters));
         }
     }
 
     /// Adds these words as a value, unless they say nothing or are too many.
-    fn value(&mut self, letters: &str, words: &[Word]) {
+    fn value(&mut self, words: &[Word]) {
         let says = |word: &Word| match word {
             word if word.is_number || word.digits > 0 && word.size < 3 => 0,
             word if word.is_alone => 1,
@@ -158,15 +148,15 @@ impl Document {
         let is_code = digits > 0 && words.len() > 1 && words.iter().skip(1).all(|w| !w.has_blank);
         let is_long = digits >= SHORT || is_code && size >= SHORT;
         if is_long || words.iter().map(says).sum::<usize>() > 1 {
-            add(&mut self.values, letters, words);
+            add(&mut self.values, words);
         }
     }
 
     /// The shortest quotation that begins at each word, and the longest numbers. Of a label,
     /// only names.
-    fn runs(&mut self, letters: &str, words: &[Word], of_label: usize) {
+    fn runs(&mut self, words: &[Word], of_label: usize) {
         for code in words.split(|word| word.digits == 0) {
-            self.code(letters, code);
+            self.code(code);
         }
         for (start, word) in words.iter().enumerate() {
             let rest = words.get(start..).unwrap_or_default();
@@ -174,46 +164,45 @@ impl Document {
             if word.points == NOTHING && !word.is_number && (word.is_alone || is_apart) {
                 continue;
             }
-            let sizes = 1..=rest.len().min(MAX_WORDS);
-            let mut runs = sizes.filter_map(|size| rest.get(..size));
+            let mut runs = (1..=MAX_WORDS).map_while(|size| rest.get(..size));
             let run = runs.find(|run| is_quotation(run)).unwrap_or_default();
             let is_name = |word: &Word| word.is_capital && word.is_rare();
             if start >= of_label || run.iter().all(is_name) {
-                self.value(letters, run);
+                self.value(run);
             }
         }
     }
 
     /// Words with digits, as long as they follow one another.
-    fn code(&mut self, letters: &str, words: &[Word]) {
+    fn code(&mut self, words: &[Word]) {
         let digits = |words: &[Word]| words.iter().map(|word| word.digits).sum::<usize>();
         // A shorter word of letters and digits is none, such as `sha256`.
         let is_long = |word: &&Word| !word.is_number && word.size > 6;
         if digits(words) >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
-            self.value(letters, words);
+            self.value(words);
         }
         for word in words.iter().filter(is_long) {
-            self.value(letters, std::slice::from_ref(word));
+            self.value(std::slice::from_ref(word));
         }
         // A phone number without the country's code, or the zero that stands for it.
         let country = usize::from(words.first().is_some_and(|word| word.size < 4));
         for first in 0..=country {
             let mut rest = words.get(first..).unwrap_or_default().to_vec();
             if digits(&rest) >= PHONE && rest.iter().all(|word| word.is_number) {
-                rest.first_mut()
-                    .into_iter()
-                    .for_each(|word| word.skip_zeros(letters));
-                add(&mut self.values, letters, &rest);
+                for word in rest.iter_mut().take(1) {
+                    word.letters = word.letters.trim_start_matches('0').to_owned();
+                }
+                add(&mut self.values, &rest);
             }
         }
     }
 }
 
 /// Adds all these words as one run, if they are not too many.
-fn add(runs: &mut Runs, letters: &str, words: &[Word]) {
+fn add(runs: &mut Runs, words: &[Word]) {
     if (1..=MAX_WORDS).contains(&words.len()) {
         let mut run = Run::default();
-        words.iter().for_each(|word| run.push(letters, word));
+        words.iter().for_each(|word| run.push(&word.letters, word));
         run.add_to(runs);
     }
 }
@@ -227,8 +216,8 @@ fn is_quotation(words: &[Word]) -> bool {
     }
     let own = || words.iter().filter(|word| word.points > NOTHING);
     let of_own: usize = own().map(|word| word.points).sum();
-    let of_others = NOTHING * (words.len() - own().count());
-    of_own + of_others >= POINTS && of_own >= POINTS - 2 && own().any(|word| !word.is_number)
+    let of_all: usize = words.iter().map(|word| word.points).sum();
+    of_all >= POINTS && of_own >= POINTS - 2 && own().any(|word| !word.is_number)
 }
 
 /// The parts of a line that punctuation sets apart, or a word such as `and`.
@@ -250,7 +239,8 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 /// A label of up to four words, and what stands behind it.
 fn labelled(text: &str) -> (&str, &str) {
-    let is_blank = |c: char| c.is_whitespace() || MARKS.contains(&c);
+    // A reader does not see these marks, or a tag.
+    let is_blank = |c: char| c.is_whitespace() || "*_`<".contains(c);
     let mut marks = text.match_indices([':', '：', '=']);
     let found = marks.find_map(|(at, mark)| {
         let (label, value) = text.split_at(at + mark.len());
@@ -258,8 +248,7 @@ fn labelled(text: &str) -> (&str, &str) {
         is_end.then_some((label, value))
     });
     let is_short = |label: &str| label.split_whitespace().count() < 5;
-    let is_label = |label: &str| is_short(label) && !label.contains([',', '.', ';']);
-    let found = found.filter(|(label, _)| is_label(label));
+    let found = found.filter(|(label, _)| is_short(label) && !label.contains([',', '.', ';']));
     found.unwrap_or_else(|| text.split_at(0))
 }
 

@@ -28,17 +28,18 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     let mut allowed: Vec<_> = known.iter().flat_map(|path| paths(report, path)).collect();
     let forms = 1 + usize::from(report.contains(ESCAPES));
     for decode in [false, true].into_iter().take(forms) {
-        let (letters, words) = words(report, decode);
+        let words = words(report, decode);
         for (start, word) in words.iter().enumerate() {
-            if is_name_of(word.text(&letters), &document.names) {
+            if is_name_of(&word.letters, &document.names) {
                 quoted.push(word.at.clone());
             }
-            for first in word.starts(&letters) {
+            for first in word.starts() {
                 let mut run = Run::default();
                 // Of more words than a value has: a number may be in more pieces.
                 let others = words.iter().skip(start + 1).take(2 * MAX_WORDS - 1);
-                for word in [&first].into_iter().chain(others) {
-                    run.push(&letters, word);
+                let others = others.map(|word| (&*word.letters, word));
+                for (letters, word) in [(first, word)].into_iter().chain(others) {
+                    run.push(letters, word);
                     if run.is_one_of(&document.values) && !is_place(report, &run) {
                         quoted.push(run.at.clone());
                     }
@@ -54,33 +55,25 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
 
 /// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
 pub fn has_few_values(document: &str) -> bool {
-    let (_, words) = words(document, false);
-    Document::read(document).values.len() * 10 < words.len()
+    Document::read(document).values.len() * 10 < words(document, false).len()
 }
 
 /// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.
 fn is_place(report: &str, run: &Run) -> bool {
     let (before, after) = report.split_at(run.at.end);
     let (before, text) = before.split_at(run.at.start);
-    let is_of_path = |c: &char| !c.is_whitespace() && !"\"'`,;()[]{}<>|=".contains(*c);
+    let is_of_path = |c: char| !c.is_whitespace() && !"\"'`,;()[]{}<>|=".contains(c);
     // A look at all that is before would take too long.
-    let near = before.chars().rev().take(128).take_while(is_of_path);
-    let near = near
-        .collect::<Vec<_>>()
-        .into_iter()
-        .rev()
-        .collect::<String>();
+    let near = before.char_indices().rev().take(128);
+    let near = near.take_while(|(_, c)| is_of_path(*c)).last();
+    let near = near.map_or("", |(at, _)| before.split_at(at).1);
     let file = near.trim_end_matches(|c: char| c == ':' || c.is_ascii_digit());
     let is_after_file =
         near.ends_with(':') && file.rsplit_once('.').is_some_and(|it| is_ending(it.1));
     let is_in_path = near.contains(['/', '\\']) && near.contains(char::is_alphabetic);
-    let ending = after.strip_prefix('.').unwrap_or_default();
-    let is_file = is_ending(
-        ending
-            .split(|c: char| !c.is_alphanumeric())
-            .next()
-            .unwrap_or_default(),
-    );
+    let behind = after.strip_prefix('.').unwrap_or_default();
+    let ending = behind.split(|c: char| !c.is_alphanumeric()).next();
+    let is_file = ending.is_some_and(is_ending);
     run.is_short_number() && (is_after_file || is_in_path || is_file)
         || is_after_file && !run.has_letters && text.contains(':')
 }
@@ -88,21 +81,19 @@ fn is_place(report: &str, run: &Run) -> bool {
 /// Whether a file's name may end so, behind the dot.
 fn is_ending(text: &str) -> bool {
     let is_known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    text.len() < 6
-        && text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.chars().all(is_known)
+    let is_word = text.starts_with(|c: char| c.is_ascii_lowercase());
+    is_word && text.len() < 6 && text.chars().all(is_known)
 }
 
 /// Where `path` stands in the report, alone or with the rest of a path behind it.
 fn paths<'r>(report: &'r str, path: &'r str) -> impl Iterator<Item = Range<usize>> {
-    let path = path.trim_end_matches(['/', '\\']);
-    let size = path.len();
-    // An empty path would be found everywhere.
-    report.match_indices(path).filter_map(move |(at, _)| {
-        let (before, after) = (report.get(..at)?, report.get(at + size..)?);
-        let is_apart = |next: Option<char>| !next.is_some_and(char::is_alphanumeric);
-        let is_path = is_apart(before.chars().next_back()) && is_apart(after.chars().next());
-        (size > 0 && is_path).then_some(at..at + size)
+    let found = report.match_indices(path.trim_end_matches(['/', '\\']));
+    found.filter_map(|(at, path)| {
+        let end = at + path.len();
+        let is_in_word = report.get(..at)?.ends_with(char::is_alphanumeric)
+            || report.get(end..)?.starts_with(char::is_alphanumeric);
+        // An empty path would be found everywhere.
+        (!path.is_empty() && !is_in_word).then_some(at..end)
     })
 }
 

@@ -61,26 +61,25 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds the word that follows, of those with these `letters`.
+    /// Adds the word that follows, with these of its letters.
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
-        let text = word.text(letters);
         if self.words == 0 {
             self.at = word.at.clone();
         } else {
             let here = u128::from(self.size < 128) << (self.size % 128);
             self.gaps |= here;
             self.has_blank |= word.has_blank;
-            let is_in_number = self.ends_with_digit && text.starts_with(char::is_numeric);
+            let is_in_number = self.ends_with_digit && letters.starts_with(char::is_numeric);
             self.apart |= here * u128::from(word.has_gap && !is_in_number);
         }
-        self.hash = hash(self.hash, text);
+        self.hash = hash(self.hash, letters);
         self.at.end = word.at.end;
-        self.size += text.len();
+        self.size += letters.len();
         self.words += 1;
         self.digits += word.digits;
         self.has_letters |= !word.is_number;
-        self.ends_with_digit = text.ends_with(char::is_numeric);
-        self.has_special |= !word.is_ordinary();
+        self.ends_with_digit = letters.ends_with(char::is_numeric);
+        self.has_special |= word.rank.is_none_or(|rank| rank >= b'2');
         self.has_small |= !word.is_capital;
     }
 

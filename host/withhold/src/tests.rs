@@ -102,9 +102,8 @@ fn each_value_is_found_in_each_form_and_between_any_punctuation() {
             ] {
                 let got = withhold(document, &format!("{before}{form}{after}"), &[]);
                 let is_gone = got.starts_with(before) && got.ends_with(after) && got.contains(MARK);
-                let rest = got
-                    .get(before.len()..got.len() - after.len())
-                    .unwrap_or_default();
+                let end = got.len() - after.len();
+                let rest = got.get(before.len()..end).unwrap_or_default();
                 // An accent at the end belongs to no letter of the value.
                 let rest = rest.trim_matches(|c: char| !c.is_alphanumeric() && !"[]".contains(c));
                 assert!(is_gone && rest == MARK, "{value} as {form:?}: {got:?}");
@@ -123,11 +122,7 @@ fn each_case_of_the_table_is_as_it_says() {
             if got != *case.becomes.as_ref().unwrap_or(&case.report) {
                 wrong.push(format!("{}\n  got {got:?}", case.name));
             }
-            if case
-                .known
-                .as_ref()
-                .is_some_and(|known| !PAGE.contains(known))
-            {
+            if !case.known.iter().all(|known| PAGE.contains(known)) {
                 wrong.push(format!("{}\n  is not in docs/withhold.md", case.name));
             }
         }
@@ -154,12 +149,9 @@ fn a_document_of_headings_labels_and_ordinary_words_has_few_values() {
     ] {
         assert!(has_few_values(few), "{few}");
     }
-    let documents = table().documents;
-    let names: Vec<_> = documents
-        .iter()
-        .filter(|document| has_few_values(&document.text))
-        .collect();
-    assert!(names.is_empty());
+    for document in table().documents {
+        assert!(!has_few_values(&document.text), "{}", document.text);
+    }
     assert!(!has_few_values(""));
 }
 
@@ -169,13 +161,9 @@ fn no_character_counts_that_unicode_says_to_ignore() {
     let HirKind::Class(Class::Unicode(ignorable)) = property.kind() else {
         panic!("no class: {property:?}");
     };
-    let ignorable = ignorable
-        .ranges()
-        .iter()
-        .flat_map(|range| range.start()..=range.end());
-    let controls = [
-        '\u{1}', '\u{7}', '\u{8}', '\u{1b}', '\u{7f}', '\u{80}', '\u{9f}',
-    ];
+    let ranges = ignorable.ranges().iter();
+    let ignorable = ranges.flat_map(|range| range.start()..=range.end());
+    let controls = "\u{1}\u{7}\u{8}\u{1b}\u{7f}\u{80}\u{9f}".chars();
     let mut count = 0;
     for c in ignorable.chain(controls) {
         let report = format!("Lark{c}spur");

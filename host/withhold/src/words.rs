@@ -14,13 +14,14 @@ pub(crate) const PHONE: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
-    /// Where it stands in the text, and among the words' letters.
+    /// Where it stands in the text.
     pub(crate) at: Range<usize>,
-    letters: Range<usize>,
+    /// What counts of it, without case, accents and width.
+    pub(crate) letters: String,
     /// How much it says: a name or a number more than another word.
     pub(crate) points: usize,
-    /// What the list says.
-    rank: Option<u8>,
+    /// What the list says: less than `2` of an ordinary word.
+    pub(crate) rank: Option<u8>,
     /// How many characters it has, and how many digits.
     pub(crate) size: usize,
     pub(crate) digits: usize,
@@ -35,35 +36,17 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    pub(crate) fn text<'l>(&self, letters: &'l str) -> &'l str {
-        letters.get(self.letters.clone()).unwrap_or_default()
-    }
-
-    pub(crate) fn is_ordinary(&self) -> bool {
-        self.rank.is_some_and(|rank| rank < b'2')
-    }
-
     /// Whether it can be a name: it has four letters or more, and the list does not have it.
     pub(crate) fn is_rare(&self) -> bool {
         let is_long = self.letters.len() > 3 && self.size > 2;
         self.rank.is_none() && self.digits == 0 && !self.is_alone && is_long
     }
 
-    pub(crate) fn skip_zeros(&mut self, letters: &str) {
-        let text = self.text(letters);
-        self.letters.start += text.len() - text.trim_start_matches('0').len();
-    }
-
-    /// The word, and if it is a number also without zeros or a country's code: up to four digits.
-    pub(crate) fn starts(&self, letters: &str) -> impl Iterator<Item = Self> {
-        let text = self.text(letters);
-        let is_long = self.is_number && (self.size > PHONE || text.starts_with('0'));
-        let most = usize::from(is_long) * 4.min(text.len().saturating_sub(1));
-        (0..=most).map(|size| {
-            let mut word = self.clone();
-            word.letters.start += size;
-            word
-        })
+    /// Its letters, and of a number also without zeros or a country's code: up to four digits.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = &str> {
+        let is_long = self.is_number && (self.size > PHONE || self.letters.starts_with('0'));
+        let most = usize::from(is_long) * 4.min(self.letters.len().saturating_sub(1));
+        (0..=most).map(|size| self.letters.get(size..).unwrap_or_default())
     }
 
     fn rate(&mut self, text: &str) {
@@ -101,9 +84,9 @@ fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)>
     })
 }
 
-/// The words of a text, and their letters, one word's after the other's.
-pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
-    let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
+/// The words of a text, one after the other.
+pub(crate) fn words(text: &str, decode: bool) -> Vec<Word> {
+    let mut words = Vec::<Word>::new();
     // What stands before the next word.
     let mut gap = Word::default();
     // The letter before, if the next one may belong to its word.
@@ -124,7 +107,7 @@ pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
         if is_alone || last.is_none_or(is_new) {
             let mut word = std::mem::take(&mut gap);
             (word.is_capital, word.is_alone, word.is_number) = (c.is_uppercase(), is_alone, true);
-            (word.at, word.letters) = (at.clone(), letters.len()..letters.len());
+            word.at = at.clone();
             words.push(word);
         }
         last = Some(c).filter(|_| !is_alone);
@@ -133,14 +116,13 @@ pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
             word.size += 1;
             word.digits += usize::from(c.is_numeric());
             word.is_number &= c.is_numeric();
-            fold(c, word.letters.start, &mut letters);
-            word.letters.end = letters.len();
+            fold(c, &mut word.letters);
         }
     }
     for word in &mut words {
         word.rate(text.get(word.at.clone()).unwrap_or_default());
     }
-    (letters, words)
+    words
 }
 
 /// The letter or digit that `c` is, or the only one that it is made of. An apostrophe is none,
@@ -159,12 +141,11 @@ fn letter(c: char) -> Option<char> {
 /// The zeros of scripts that have digits of their own.
 const ZEROS: &str = "٠۰०০੦૦୦௦౦೦൦๐໐༠၀០᠐";
 
-/// Adds the letters that `c` counts as in a word that begins at `start`: without case, accents
-/// and width. An `e` behind `a`, `o` or `u` does not count: it may stand for two dots.
-fn fold(c: char, start: usize, letters: &mut String) {
+/// Adds the letters that `c` counts as to those of its word: without case, accents and width. An
+/// `e` behind `a`, `o` or `u` does not count: it may stand for two dots.
+fn fold(c: char, letters: &mut String) {
     let mut add = |c: char| {
-        let before = letters.get(start..).unwrap_or_default();
-        if c != 'e' || !before.ends_with(['a', 'o', 'u']) {
+        if c != 'e' || !letters.ends_with(['a', 'o', 'u']) {
             letters.push(c);
         }
     };
@@ -181,17 +162,14 @@ fn fold(c: char, start: usize, letters: &mut String) {
         let folded = c.to_lowercase().flat_map(char::to_uppercase);
         let folded = folded.flat_map(char::to_lowercase);
         let folded = folded.filter(|c| c.is_alphanumeric() && !is_combining_mark(*c));
-        let mut shapes = SHAPES.as_chunks().0.iter();
-        let shape = |c| shapes.find(|[from, _]| *from == c).map_or(c, |[_, to]| *to);
+        let mut shapes = SHAPES.0.chars().zip(SHAPES.1.chars());
+        let shape = |c| shapes.find(|(from, _)| *from == c).map_or(c, |(_, to)| to);
         folded.map(shape).for_each(&mut add);
     });
 }
 
-/// Letters of another shape. Unicode has no accent for a stroke.
-const SHAPES: [char; 20] = [
-    'ł', 'l', 'ø', 'o', 'œ', 'o', 'æ', 'a', 'đ', 'd', 'ı', 'i', 'ґ', 'г', 'ی', 'ي', 'ى', 'ي', 'ک',
-    'ك',
-];
+/// Letters of another shape, and what each counts as. Unicode has no accent for a stroke.
+const SHAPES: (&str, &str) = ("łøœæđıґیىک", "looadiгييك");
 
 /// What a reader does not see between two letters: an accent, what Rust would not print but for
 /// private use, such as an icon, then a line in a word, fillers of Hangul, and half marks of kana.
@@ -258,20 +236,16 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 fn entity(rest: &str) -> Option<(char, usize)> {
     let size = rest.bytes().take(16).position(|byte| byte == b';')?;
     let (name, accent) = (rest.get(1..size)?, rest.get(2..size)?);
+    let is_one_of = |names: &str, name| names.split(' ').any(|known| known == name);
     let accents =
         "acute breve caron cedil circ dblac dot grave macr ogon ring slash strok tilde uml";
+    let unseen = "shy zwj zwnj lrm rlm NoBreak ZeroWidthSpace";
     let hex = name.strip_prefix("#x").or(name.strip_prefix("#X"));
     let code = match (hex, name.strip_prefix('#')) {
         (Some(digits), _) => u32::from_str_radix(digits, 16).ok()?,
         (_, Some(digits)) => digits.parse().ok()?,
-        _ if accents.split(' ').any(|known| known == accent) => name.chars().next()?.into(),
-        _ if matches!(
-            name,
-            "shy" | "zwj" | "zwnj" | "lrm" | "rlm" | "NoBreak" | "ZeroWidthSpace"
-        ) =>
-        {
-            0xad
-        }
+        _ if is_one_of(accents, accent) => name.chars().next()?.into(),
+        _ if is_one_of(unseen, name) => 0xad,
         _ if name == "szlig" => 'ß'.into(),
         _ if name.eq_ignore_ascii_case("eth") => 'ð'.into(),
         _ if name.eq_ignore_ascii_case("thorn") => 'þ'.into(),

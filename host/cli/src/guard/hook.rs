@@ -1,13 +1,13 @@
 //! What the client tells its hooks, above all the input of PreToolUse and of PostToolUse.
 
-use crate::streams::Waiting;
+use crate::streams::{Waiting, put};
 use keyhole_core::AgentName;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use std::{
     error::Error,
     fs,
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -78,8 +78,7 @@ pub(crate) fn read_input<T: DeserializeOwned>() -> Result<T, HookError> {
     let read = stdin.read_to_end(&mut input);
     read.map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
     let fits = input.len() as u64 <= MAX_INPUT_BYTES;
-    let input = fits.then_some(input).ok_or(NOT_UNDERSTOOD)?;
-    parse(&input)
+    parse(fits.then_some(&input).ok_or(NOT_UNDERSTOOD)?)
 }
 
 fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
@@ -89,8 +88,7 @@ fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
 }
 
 pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
-    let mut stdout = Waiting(io::stdout());
-    let written = writeln!(stdout, "{answer}").and_then(|()| stdout.flush());
+    let written = put(format!("{answer}\n").as_bytes());
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
 
@@ -125,8 +123,7 @@ struct Arguments {
 /// and the client sends it as the agent's type: so a teammate could pass for any agent.
 pub(crate) fn is_subagents(id: &str) -> bool {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let digits = id.strip_prefix('a').filter(|digits| digits.len() == 16);
-    digits.is_some_and(|digits| digits.bytes().all(is_digit))
+    id.len() == 17 && id.starts_with('a') && id.bytes().all(is_digit)
 }
 
 /// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of
@@ -151,9 +148,8 @@ fn has_record(transcript: &Path, id: &str) -> bool {
 /// Reads what is said about a call of one of our tools, at this event, and of which.
 pub(super) fn input<'o>(ours: &'o [Server], event: &str) -> Result<(Input, &'o Server), HookError> {
     let input: Input = read_input()?;
-    let server = ours.iter().find(|server| server.tool == input.tool_name);
-    let server = server.filter(|_| input.hook_event_name == event);
-    let server = server.ok_or(NOT_OURS)?;
+    let is_asked = |of: &&Server| of.tool == input.tool_name && input.hook_event_name == event;
+    let server = ours.iter().find(is_asked).ok_or(NOT_OURS)?;
     if input.tool_use_id.is_empty() {
         return Err(NOT_UNDERSTOOD.into());
     }

@@ -122,12 +122,10 @@ pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
 
 /// The agents that the map names, and `*` if any agent may use some key.
 pub(crate) fn names(map: &Map) -> BTreeSet<&str> {
-    let mut names = BTreeSet::new();
-    for (_, entry) in map.entries() {
-        match entry.agents.as_deref() {
-            None => drop(names.insert("*")),
-            Some(agents) => names.extend(agents.iter().map(|name| &**name)),
-        }
-    }
-    names
+    let entries = map.entries().into_iter();
+    let names = entries.flat_map(|(_, entry)| match &entry.agents {
+        None => vec!["*"],
+        Some(agents) => agents.iter().map(|name| &**name).collect(),
+    });
+    names.collect()
 }
