@@ -158,13 +158,12 @@ impl FileSystem for System {
             Err(error @ SystemError::OutOfResources) => return Err(error),
             Err(_) => return unknown,
         };
-        let Ok(entries) = exacl::getfacl(&path, AclOption::SYMLINK_ACL) else {
-            return unknown;
-        };
+        let entries = exacl::getfacl(&path, AclOption::SYMLINK_ACL);
         // Checks that the path led to the object that is open, and that a file still has
         // one name only. Otherwise the ACL could be that of another user's object, which
         // was at the path for a moment.
-        let Ok(there) = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
+        let there = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
+        let (Ok(entries), Ok(there)) = (entries, there) else {
             return unknown;
         };
         let is_alone = stat.kind == Kind::Directory || self.stat(handle)?.names == 1;
