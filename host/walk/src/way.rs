@@ -1,7 +1,7 @@
 //! The state of a walk: the names that are left, and the directories that it passed,
 //! all of them open and trusted.
 
-use crate::{Distrust, FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker};
+use crate::{FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker};
 use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt as _,
@@ -93,12 +93,8 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
 
     fn check(&self, step: &Step<F::Handle>, around: Option<&Stat>) -> Result<(), WalkError> {
         let Step { handle, stat, name } = step;
-        let groups = self.policy.groups;
-        let Some(why) = self.walker.distrust(handle, stat, around, groups)? else {
-            return Ok(());
-        };
-        let path = self.path().join(name);
-        Err(Distrust { path, why }.into())
+        let (groups, path) = (self.policy.groups, || self.path().join(name));
+        self.walker.check(handle, stat, around, groups, path)
     }
 
     /// The real path of where the walk is.
