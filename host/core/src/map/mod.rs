@@ -76,7 +76,7 @@ impl Entry {
     }
 
     /// Whether `agent` may have the file. None means that nobody knows who asks.
-    fn is_for(&self, agent: Option<&AgentName>) -> bool {
+    pub fn is_for(&self, agent: Option<&AgentName>) -> bool {
         self.agents.is_none() || agent.is_some_and(|agent| self.names(agent))
     }
 }
@@ -85,17 +85,6 @@ impl Map {
     /// The entry of `key`, if it has one, in a time that tells nothing of other keys: see [`Key`].
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)
-    }
-
-    /// The entry of `key`, if `agent` may use it. None means that nobody knows who asks.
-    pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
-        self.find(key).filter(|entry| entry.is_for(agent))
-    }
-
-    /// The entry of the binding `name`, if `agent` may use it, as for [`Self::find_for`].
-    pub fn find_bound(&self, name: &str, agent: Option<&AgentName>) -> Option<&Entry> {
-        let binding = self.binding(name)?;
-        Some(&binding.entry).filter(|entry| entry.is_for(agent))
     }
 
     /// The key of the entry that names `agent`. None if no entry does, or more than one, or
