@@ -21,7 +21,6 @@ pub use resolve::locate;
 use crate::{agent::AgentName, grant::Granted, refusal::Refusal};
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     path::PathBuf,
     sync::Arc,
     time::Instant,
@@ -41,8 +40,7 @@ pub trait Maps: Send + Sync + 'static {
 }
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.
-///
-/// `Debug` shows nothing of it, not even how many keys there are.
+/// It has no `Debug`, so nothing prints it by accident.
 pub struct Map {
     location: Location,
     /// None means that files may be anywhere.
@@ -128,11 +126,5 @@ impl Map {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(_, entry)| entry.place);
         entries
-    }
-}
-
-impl fmt::Debug for Map {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Map").finish_non_exhaustive()
     }
 }
