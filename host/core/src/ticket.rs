@@ -111,11 +111,10 @@ impl Tickets {
     /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
     /// is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
-        let walker = Walker::new(System);
         for place in self.0.ancestors() {
             match Self::walk_to(place) {
                 Err(TicketError::System(SystemError::Missing)) => {
-                    if walker.walk(place, Policy::NAME).is_ok() {
+                    if Walker::new(System).walk(place, Policy::NAME).is_ok() {
                         return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                     }
                 }
@@ -159,10 +158,7 @@ impl Tickets {
             let written = file
                 .write_all(text.as_bytes())
                 .and_then(|()| file.set_modified(now));
-            written.map_err(|error| {
-                folder::remove(&folder, name);
-                error.into()
-            })
+            Ok(written.inspect_err(|_| folder::remove(&folder, name))?)
         };
         let key = ticket.key.as_ref().map_or("", Key::expose);
         let text = format!("{}\n{key}\n", &*ticket.agent);

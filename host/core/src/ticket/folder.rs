@@ -36,13 +36,11 @@ pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
 /// Opens the folder in the data folder, if it is this user's own.
 pub(super) fn open(data: &File) -> Result<File, TicketError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match rustix::fs::openat(data, FOLDER, flags, Mode::empty()) {
-        Ok(folder) => File::from(folder),
-        Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
-        Err(error) => return Err(error.into()),
-    };
-    let is_private = is_private(&folder.metadata()?);
-    is_private.then_some(folder).ok_or(TicketError::NotPrivate)
+    match rustix::fs::openat(data, FOLDER, flags, Mode::empty()).map(File::from) {
+        Ok(folder) if is_private(&folder.metadata()?) => Ok(folder),
+        Ok(_) | Err(Errno::LOOP | Errno::NOTDIR) => Err(TicketError::NotPrivate),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Creates a ticket, to be written.
