@@ -39,8 +39,8 @@ pub trait Maps: Send + Sync + 'static {
     fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Granted<Self::Directory>;
 }
 
-/// A valid map, as it was at one moment. It is never changed, only replaced.
-/// It has no `Debug`, so nothing prints it by accident.
+/// A valid map, as it was at one moment. It is never changed, only replaced. It has no `Debug`, so
+/// nothing prints it by accident.
 pub struct Map {
     location: Location,
     /// None means that files may be anywhere.
