@@ -112,12 +112,9 @@ impl Sandbox {
         store.limiter(|state| &mut state.limits);
         store.set_max_component_handles(self.limits.handles);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(move |_| {
-            Ok(if Instant::now() < deadline {
-                UpdateDeadline::Continue(1)
-            } else {
-                UpdateDeadline::Interrupt
-            })
+        store.epoch_deadline_callback(move |_| match Instant::now() {
+            now if now < deadline => Ok(UpdateDeadline::Continue(1)),
+            _ => Ok(UpdateDeadline::Interrupt),
         });
         store
     }
