@@ -14,8 +14,9 @@ use crate::{agent::AgentName, hex, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{self, Read, Write},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -132,9 +133,11 @@ impl Tickets {
 
     /// Makes the data folder, and those above it, for the user alone, if nobody else could write
     /// there.
+    #[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
     pub fn make(&self) -> Result<(), TicketError> {
         self.could_be_made()?;
-        folder::make_data_folder(&self.0)?;
+        let data = &self.0;
+        DirBuilder::new().recursive(true).mode(0o700).create(data)?;
         self.data_folder().map(drop)
     }
 
