@@ -144,10 +144,9 @@ impl<F: FileSystem> GrantedFile<F> {
             return Err(SystemError::NotAFile.into());
         }
         walker.check(&handle, &stat, Some(&around), true, PathBuf::new)?;
-        let settled = walker.settle(&handle, stat)?;
         Ok(Self {
+            first: Some(walker.settle(&handle, stat)?),
             handle,
-            first: Some(settled),
             most,
             end: 0,
         })
