@@ -37,10 +37,13 @@ pub fn call<M: Maps>(
     let (agent, ticketed) = caller.verify()?;
     let map = maps.map_now(deadline)?;
     let agent = agent.as_ref();
-    let of_key = |key: &Key| (key.expose().to_owned(), map.find_for(key, agent));
+    let of_key = |key: &Key| (key.expose().to_owned(), map.find(key));
     let (text, entry) = match (target, ticketed) {
         // It has no key: its name is what the guest asks for.
-        (Target::Bound(name), _) => (name.to_string(), map.find_bound(&name, agent)),
+        (Target::Bound(name), _) => {
+            let binding = map.binding(&name);
+            (name.to_string(), binding.map(|binding| &binding.entry))
+        }
         // What the guard judged, whatever was sent.
         (Target::Key(_), Some(key)) | (Target::Given(key), _) => of_key(&key),
         (Target::Key(text), None) => match Key::try_from(&*text) {
@@ -52,6 +55,7 @@ pub fn call<M: Maps>(
             of_key(key.ok_or(Refusal::UnknownKey)?)
         }
     };
+    let entry = entry.filter(|entry| entry.is_for(agent));
     // Without an entry there is no grant. The guest refuses, on the same path as for a right key.
     let grant = entry.map(|entry| maps.resolve(&map, entry, deadline));
     guest.run(&text, grant.transpose()?, deadline)

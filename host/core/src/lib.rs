@@ -2,8 +2,8 @@
 //!
 //! 1. [`Loader`]: one call end to end, within its [`limits`].
 //! 2. [`Caller`]: who calls, as far as the server can know it.
-//! 3. [`LiveMap`]: the map as it is now. [`Map::find_for`] says whether this caller may use this
-//!    key. [`Maps::resolve`] turns the entry into a [`Grant`]: an open directory, and a name in it.
+//! 3. [`LiveMap`]: the map as it is now. [`Entry::is_for`] says whether this caller may have this
+//!    file. [`Maps::resolve`] turns the entry into a [`Grant`]: an open directory, and a name in it.
 //! 4. [`sandbox`]: a new store for the guest, with that grant and nothing else. The guest, a
 //!    component that is built into this crate, decides whether the call may have the file, and
 //!    reads it. The host never trusts what it returns.

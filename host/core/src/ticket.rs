@@ -14,8 +14,9 @@ use crate::{agent::AgentName, hex, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{self, Read, Write},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -111,11 +112,10 @@ impl Tickets {
     /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
     /// is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
-        let walker = Walker::new(System);
         for place in self.0.ancestors() {
             match Self::walk_to(place) {
                 Err(TicketError::System(SystemError::Missing)) => {
-                    if walker.walk(place, Policy::NAME).is_ok() {
+                    if Walker::new(System).walk(place, Policy::NAME).is_ok() {
                         return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                     }
                 }
@@ -133,9 +133,11 @@ impl Tickets {
 
     /// Makes the data folder, and those above it, for the user alone, if nobody else could write
     /// there.
+    #[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
     pub fn make(&self) -> Result<(), TicketError> {
         self.could_be_made()?;
-        folder::make_data_folder(&self.0)?;
+        let data = &self.0;
+        DirBuilder::new().recursive(true).mode(0o700).create(data)?;
         self.data_folder().map(drop)
     }
 
@@ -159,10 +161,7 @@ impl Tickets {
             let written = file
                 .write_all(text.as_bytes())
                 .and_then(|()| file.set_modified(now));
-            written.map_err(|error| {
-                folder::remove(&folder, name);
-                error.into()
-            })
+            Ok(written.inspect_err(|_| folder::remove(&folder, name))?)
         };
         let key = ticket.key.as_ref().map_or("", Key::expose);
         let text = format!("{}\n{key}\n", &*ticket.agent);

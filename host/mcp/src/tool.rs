@@ -5,7 +5,6 @@ use keyhole_core::{Binding, BindingName, Key, Refusal, Target, limits::MAX_CLAUD
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 pub(super) const NAME: &str = "load_context";
 
@@ -130,7 +129,7 @@ fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
 }
 
 fn tool(title: &str, description: String, schema: Value) -> Tool {
-    Tool::new(NAME, description, Arc::new(rmcp::model::object(schema)))
+    Tool::new(NAME, description, rmcp::model::object(schema))
         .with_title(title)
         .with_annotations(
             ToolAnnotations::new()

@@ -17,7 +17,6 @@
 use crate::{
     Kind, SystemError, WalkError, Walked, Walker, plain_name,
     system::{FileSystem, Stat, System},
-    trust::Distrust,
 };
 use std::{
     path::PathBuf,
@@ -127,7 +126,7 @@ impl<F: FileSystem> GrantedFile<F> {
     /// further than one byte past `most` bytes, or past the size at the last look.
     ///
     /// # Errors
-    /// [`Distrust`] has an empty path. [`SystemError::Busy`] means that the file does not settle
+    /// [`Distrust`](crate::Distrust) has an empty path. [`SystemError::Busy`] means that the file does not settle
     /// within a second, or that the call ends too soon for another look.
     pub fn open(
         walker: &Walker<F>,
@@ -137,25 +136,17 @@ impl<F: FileSystem> GrantedFile<F> {
     ) -> Result<Self, WalkError> {
         walker.in_time()?;
         let name = plain_name(name).ok_or(SystemError::Missing)?;
-        let judged = |handle: &F::Handle, stat: &Stat, around: Option<&Stat>| {
-            let path = PathBuf::new();
-            match walker.distrust(handle, stat, around, true)? {
-                Some(why) => Err(WalkError::from(Distrust { path, why })),
-                None => Ok(()),
-            }
-        };
         let around = walker.files.stat(directory)?;
         // The walk that led here has judged the mount of the directory.
-        judged(directory, &around, None)?;
+        walker.check(directory, &around, None, true, PathBuf::new)?;
         let (handle, stat) = walker.files.open(directory, name)?;
         if stat.kind != Kind::File {
             return Err(SystemError::NotAFile.into());
         }
-        judged(&handle, &stat, Some(&around))?;
-        let settled = walker.settle(&handle, stat)?;
+        walker.check(&handle, &stat, Some(&around), true, PathBuf::new)?;
         Ok(Self {
+            first: Some(walker.settle(&handle, stat)?),
             handle,
-            first: Some(settled),
             most,
             end: 0,
         })
@@ -164,10 +155,8 @@ impl<F: FileSystem> GrantedFile<F> {
     /// What the file reports. The first time, this is what it reported when it had settled:
     /// a change after that must show.
     pub fn look(&mut self, walker: &Walker<F>) -> Result<Stat, WalkError> {
-        let stat = match self.first.take() {
-            Some(first) => first,
-            None => walker.files.stat(&self.handle)?,
-        };
+        let first = self.first.take();
+        let stat = first.map_or_else(|| walker.files.stat(&self.handle), Ok)?;
         self.end = stat.size.min(self.most).saturating_add(1);
         Ok(stat)
     }

@@ -46,7 +46,7 @@ pub use group::GroupFiles;
 #[cfg(target_os = "linux")]
 pub use linux::{directories_of, remember};
 pub use policy::Policy;
-pub use system::{FileSystem, Handle, Kind, Stat, System, Time};
+pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
 
 use policy::End;

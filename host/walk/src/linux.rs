@@ -4,7 +4,7 @@
 use crate::{
     Walker,
     error::{Result, SystemError, WalkError, is_exhaustion},
-    system::{FileSystem, Handle, Kind, OPEN, Stat, System},
+    system::{FileSystem, Handle, Kind, OPEN, Stat, System, Writers},
     trust::{DistrustReason, GROUP_WRITE, ROOT},
 };
 use rustix::{
@@ -192,11 +192,7 @@ impl FileSystem for System {
 
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
-    fn writing_groups(
-        &self,
-        handle: &Handle,
-        stat: &Stat,
-    ) -> Result<Result<Vec<u32>, DistrustReason>> {
+    fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.mode & GROUP_WRITE == 0 || stat.is_sticky_directory() {
             return Ok(Ok(Vec::new()));
         }
@@ -320,12 +316,11 @@ fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustRea
             let has = |option| options.split(',').any(|o| o == option);
             let mounter = options.split(',').find_map(|o| o.strip_prefix("user_id="));
             match mounter.map(str::parse) {
-                None => None,
                 Some(id) if user.is_none_or(|user| id != Ok(user) && id != Ok(0)) => foreign,
                 Some(_) if has("allow_other") && !has("default_permissions") => {
                     Some(DistrustReason::Unchecked)
                 }
-                Some(_) => None,
+                _ => None,
             }
         });
     // One may be mounted in several places.

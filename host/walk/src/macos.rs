@@ -30,7 +30,7 @@
 
 use crate::{
     error::{Result, SystemError},
-    system::{FileSystem, Handle, Kind, OPEN, Stat, System},
+    system::{FileSystem, Handle, Kind, OPEN, Stat, System, Writers},
     trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
@@ -57,9 +57,7 @@ const SEARCH: OFlags = OFlags::from_bits_retain(0x4000_0000);
 /// component; and the kernel refuses it together with NOFOLLOW.
 const HOLD: OFlags = EVENTS_ONLY
     .union(OFlags::SYMLINK)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
+    .union(OPEN.difference(OFlags::NOFOLLOW));
 
 /// The flags to open a directory that may be searched but not read.
 const HOLD_TO_SEARCH: OFlags = SEARCH
@@ -144,11 +142,7 @@ impl FileSystem for System {
     /// file has two names, the kernel returns the one that was looked up last, and anybody can give
     /// a second name to a file that they can reach. So the answer for such a file is that it is
     /// unknown. And the object at the path must be the one that is open.
-    fn writing_groups(
-        &self,
-        handle: &Handle,
-        stat: &Stat,
-    ) -> Result<Result<Vec<u32>, DistrustReason>> {
+    fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(Err(DistrustReason::SecondName));
         }
@@ -158,13 +152,12 @@ impl FileSystem for System {
             Err(error @ SystemError::OutOfResources) => return Err(error),
             Err(_) => return unknown,
         };
-        let Ok(entries) = exacl::getfacl(&path, AclOption::SYMLINK_ACL) else {
-            return unknown;
-        };
+        let entries = exacl::getfacl(&path, AclOption::SYMLINK_ACL);
         // Checks that the path led to the object that is open, and that a file still has
         // one name only. Otherwise the ACL could be that of another user's object, which
         // was at the path for a moment.
-        let Ok(there) = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
+        let there = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
+        let (Ok(entries), Ok(there)) = (entries, there) else {
             return unknown;
         };
         let is_alone = stat.kind == Kind::Directory || self.stat(handle)?.names == 1;

@@ -17,15 +17,11 @@ pub fn printable(path: &Path) -> String {
 
 /// A text on one line, with escapes for what is not shown as itself.
 pub fn printable_text(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_visible(c) {
-            shown.push(c);
-        } else {
-            shown.extend(c.escape_default());
-        }
-    }
-    shown
+    let shown = |c: char| match c {
+        c if is_visible(c) => c.to_string(),
+        c => c.escape_default().to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Whether a reader sees something of this character.

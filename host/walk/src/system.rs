@@ -55,14 +55,9 @@ pub trait FileSystem {
     /// modes. None if root or the user made it, and it keeps both.
     fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
 
-    /// The groups that may write, by the mode or by an access control list; or why an access control
-    /// list may let somebody else write, or this is unknown. It fails with
+    /// Who may write, by the mode or by an access control list. It fails with
     /// [`OutOfResources`](crate::SystemError::OutOfResources) only.
-    fn writing_groups(
-        &self,
-        handle: &Self::Handle,
-        stat: &Stat,
-    ) -> Result<Result<Vec<u32>, DistrustReason>>;
+    fn writing_groups(&self, handle: &Self::Handle, stat: &Stat) -> Result<Writers>;
 
     /// Reads into `bytes`, from `offset`. 0 means the end of the file.
     fn read(&self, file: &Self::Handle, bytes: &mut [u8], offset: u64) -> Result<usize>;
@@ -99,6 +94,10 @@ pub trait FileSystem {
         std::thread::sleep(time);
     }
 }
+
+/// The groups that may write; or why an access control list may let somebody else write, or this
+/// is unknown.
+pub type Writers = Result<Vec<u32>, DistrustReason>;
 
 /// How [`System`] opens what it reads. Without NONBLOCK, opening a FIFO would wait for a writer,
 /// and a file under a lease for its holder.

@@ -75,10 +75,6 @@ const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
 impl DistrustReason {
     fn says(self, path: &str) -> String {
-        let file = match self {
-            Self::UnknownGroup(file) => file,
-            _ => "",
-        };
         let is_in_store = STORES.iter().any(|store| path.starts_with(store));
         let said = match self {
             Self::ForeignOwner => "PATH belongs to another user; use another place",
@@ -87,9 +83,9 @@ impl DistrustReason {
             }
             Self::WritableByOthers => "others can write to PATH; SHUT",
             Self::WritableByGroup => "other users in its group may write to PATH; SHUT",
-            Self::UnknownGroup(_) => {
-                "a group can write to PATH, and FILE does not say clearly who is in it; SHUT"
-            }
+            Self::UnknownGroup(file) => &format!(
+                "a group can write to PATH, and {file} does not say clearly who is in it; SHUT"
+            ),
             Self::Movable if is_in_store => {
                 "PATH lies directly in a store, where builders can add files; let the link lead to a file outside of the store (in home-manager: mkOutOfStoreSymlink), or put a directory into the store, with the file in it. Every user can read what is in the store"
             }
@@ -116,8 +112,7 @@ impl DistrustReason {
                 "this system shows every unknown owner as your user, so nothing proves that a file is yours; run keyhole as another user"
             }
         };
-        let said = said.replace("SHUT", SHUT).replace("FILE", file);
-        said.replacen("PATH", path, 1)
+        said.replace("SHUT", SHUT).replacen("PATH", path, 1)
     }
 }
 
@@ -135,17 +130,18 @@ impl Stat {
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// The first reason why an open object is not trusted, which was found in a directory that
-    /// reports `around`; None if it is trusted. That directory is trusted, and so is its mount: one
-    /// of another file system always has another device number. `groups` says whether a group
-    /// whose only member is the user counts as the user.
-    pub(crate) fn distrust(
+    /// Checks that an open object is trusted, which was found at `path`, in a directory that
+    /// reports `around`. That directory is trusted, and so is its mount: one of another file system
+    /// always has another device number. `groups` says whether a group whose only member is the
+    /// user counts as the user.
+    pub(crate) fn check(
         &self,
         handle: &F::Handle,
         stat: &Stat,
         around: Option<&Stat>,
         groups: bool,
-    ) -> Result<Option<DistrustReason>, WalkError> {
+        path: impl FnOnce() -> PathBuf,
+    ) -> Result<(), WalkError> {
         let mount = match around {
             Some(around) if around.device != stat.device => self.files.mount(handle, stat)?,
             _ => None,
@@ -154,16 +150,16 @@ impl<F: FileSystem> Walker<F> {
         use DistrustReason::{
             ForeignOwner, Movable, NobodysUser, UnknownOwner, WritableByGroup, WritableByOthers,
         };
+        let untrusted = |why| Err(Distrust { path: path(), why }.into());
         let Some(user) = self.files.user() else {
-            return Ok(Some(NobodysUser));
+            return untrusted(NobodysUser);
         };
+        let is_own = [user, ROOT].contains(&stat.owner);
         let is_directory = stat.kind == Kind::Directory;
-        Ok(match mount {
+        let why = match mount {
             Some(why) => Some(why),
-            None if ![user, ROOT].contains(&stat.owner) && self.files.is_nameless(stat.owner) => {
-                Some(UnknownOwner)
-            }
-            None if ![user, ROOT].contains(&stat.owner) => Some(ForeignOwner),
+            None if !is_own && self.files.is_nameless(stat.owner) => Some(UnknownOwner),
+            None if !is_own => Some(ForeignOwner),
             None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
             // A link has no mode of its own: only its owner counts.
             None if stat.kind == Kind::Link => None,
@@ -173,14 +169,11 @@ impl<F: FileSystem> Walker<F> {
                 Ok(_) if stat.mode & OTHERS_WRITE != 0 => Some(WritableByOthers),
                 Ok(all) if !groups => (!all.is_empty()).then_some(WritableByGroup),
                 Ok(all) => {
-                    for group in all {
-                        if let Some(why) = self.others_in(group, user)? {
-                            return Ok(Some(why));
-                        }
-                    }
-                    None
+                    let mut others = all.iter().map(|group| self.others_in(*group, user));
+                    others.find_map(Result::transpose).transpose()?
                 }
             },
-        })
+        };
+        why.map_or(Ok(()), untrusted)
     }
 }

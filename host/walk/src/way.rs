@@ -1,7 +1,7 @@
 //! The state of a walk: the names that are left, and the directories that it passed,
 //! all of them open and trusted.
 
-use crate::{Distrust, FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker};
+use crate::{FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker};
 use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt as _,
@@ -46,16 +46,15 @@ pub(crate) struct PathStack<'a, F: FileSystem> {
 impl<'a, F: FileSystem> PathStack<'a, F> {
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
+        // The mount of `/` is trusted: whoever made it owns the system.
+        walker.check(&handle, &stat, None, policy.groups, || "/".into())?;
         let name = OsString::from("/");
-        let way = Self {
+        Ok(Self {
             walker,
             policy,
             above: Vec::new(),
             here: Step { handle, stat, name },
-        };
-        // The mount of `/` is trusted: whoever made it owns the system.
-        way.check(&way.here, None)?;
-        Ok(way)
+        })
     }
 
     /// Enters an open directory of this one, if it is trusted.
@@ -88,17 +87,10 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
 
     /// Checks that an open object of this directory is trusted.
     pub(crate) fn check_child(&self, child: &Step<F::Handle>) -> Result<(), WalkError> {
-        self.check(child, Some(&self.here.stat))
-    }
-
-    fn check(&self, step: &Step<F::Handle>, around: Option<&Stat>) -> Result<(), WalkError> {
-        let Step { handle, stat, name } = step;
-        let groups = self.policy.groups;
-        let Some(why) = self.walker.distrust(handle, stat, around, groups)? else {
-            return Ok(());
-        };
-        let path = self.path().join(name);
-        Err(Distrust { path, why }.into())
+        let Step { handle, stat, name } = child;
+        let (around, groups) = (Some(&self.here.stat), self.policy.groups);
+        let path = || self.path().join(name);
+        self.walker.check(handle, stat, around, groups, path)
     }
 
     /// The real path of where the walk is.

@@ -37,7 +37,10 @@ pub fn restrict_process<R: AsFd, T>(
     data: Option<File>,
     look: impl FnOnce() -> (Option<Vec<R>>, T),
 ) -> Result<(WallStatus, T), WallError> {
-    let is_alone = threads().is_none_or(|count| count == 1);
+    // None if `/proc` is missing.
+    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
+    let threads = fs::read_dir("/proc/self/task").ok();
+    let is_alone = threads.is_none_or(|threads| threads.count() == 1);
     // Both parts set this too. We set it here in case the kernel has neither part.
     let _ = set_no_new_privs(true);
     let landlock = write_nothing(rights, data.as_ref())?;
@@ -57,13 +60,6 @@ pub fn restrict_process<R: AsFd, T>(
         return Ok((status, found));
     }
     Err(WallError::NotAlone)
-}
-
-/// How many threads the process has. None if `/proc` is missing.
-fn threads() -> Option<usize> {
-    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
-    let threads = fs::read_dir("/proc/self/task").ok()?;
-    Some(threads.count())
 }
 
 /// [`WallStatus::here`].
@@ -126,8 +122,9 @@ fn restrict<D: AsFd>(
     while let Some(error) = cause {
         let code = error.downcast_ref().and_then(io::Error::raw_os_error);
         if let Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
-            let error = io::Error::from_raw_os_error(code);
-            return Err(WallError::OutOfResources(error));
+            return Err(WallError::OutOfResources(io::Error::from_raw_os_error(
+                code,
+            )));
         }
         cause = error.source();
     }

@@ -103,7 +103,8 @@ fn decide<'a>(request: &'a HookRequest, map: &LiveMap) -> Result<&'a AgentName, 
     let agent = request.agent.as_ref().ok_or(Refusal::CallerNotVerified)?;
     if let Some(key) = request.key.as_deref()
         && let Ok(map) = map.current()
-        && !Key::try_from(key).is_ok_and(|key| map.find_for(&key, Some(agent)).is_some())
+        && let entry = Key::try_from(key).ok().and_then(|key| map.find(&key))
+        && !entry.is_some_and(|entry| entry.is_for(Some(agent)))
     {
         return Err(Refusal::UnknownKey);
     }

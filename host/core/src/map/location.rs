@@ -52,7 +52,6 @@ impl Location {
         named: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, LocationError> {
-        let home = home(&variable);
         let file = match named {
             Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
             None => configuration(&variable)
@@ -61,7 +60,7 @@ impl Location {
         };
         Ok(Self {
             file,
-            home,
+            home: home(variable),
             is_named: named.is_some(),
         })
     }
@@ -90,18 +89,14 @@ impl Location {
         self.home.as_deref()
     }
 
-    /// The directory to which paths in the map are relative: the one in which the map was named.
-    /// So a map that a dotfile manager keeps elsewhere means the same as one that is here.
-    pub fn directory(&self) -> &Path {
-        self.file.parent().unwrap_or(Path::new("/"))
-    }
-
     /// A path from the map, made absolute. None if it begins with `~/`, and there is no home.
+    /// Others are relative to the directory in which the map was named. So a map that a dotfile
+    /// manager keeps elsewhere means the same as one that is here.
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             // `~//etc` is under the home as well: `join` would leave it.
             Some(rest) => Some(self.home()?.join(rest.trim_start_matches('/'))),
-            None => Some(self.directory().join(path)),
+            None => Some(self.file.parent().unwrap_or(Path::new("/")).join(path)),
         }
     }
 }

@@ -21,7 +21,6 @@ pub use resolve::locate;
 use crate::{agent::AgentName, grant::Granted, refusal::Refusal};
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     path::PathBuf,
     sync::Arc,
     time::Instant,
@@ -40,9 +39,8 @@ pub trait Maps: Send + Sync + 'static {
     fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Granted<Self::Directory>;
 }
 
-/// A valid map, as it was at one moment. It is never changed, only replaced.
-///
-/// `Debug` shows nothing of it, not even how many keys there are.
+/// A valid map, as it was at one moment. It is never changed, only replaced. It has no `Debug`, so
+/// nothing prints it by accident.
 pub struct Map {
     location: Location,
     /// None means that files may be anywhere.
@@ -76,7 +74,7 @@ impl Entry {
     }
 
     /// Whether `agent` may have the file. None means that nobody knows who asks.
-    fn is_for(&self, agent: Option<&AgentName>) -> bool {
+    pub fn is_for(&self, agent: Option<&AgentName>) -> bool {
         self.agents.is_none() || agent.is_some_and(|agent| self.names(agent))
     }
 }
@@ -85,17 +83,6 @@ impl Map {
     /// The entry of `key`, if it has one, in a time that tells nothing of other keys: see [`Key`].
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)
-    }
-
-    /// The entry of `key`, if `agent` may use it. None means that nobody knows who asks.
-    pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
-        self.find(key).filter(|entry| entry.is_for(agent))
-    }
-
-    /// The entry of the binding `name`, if `agent` may use it, as for [`Self::find_for`].
-    pub fn find_bound(&self, name: &str, agent: Option<&AgentName>) -> Option<&Entry> {
-        let binding = self.binding(name)?;
-        Some(&binding.entry).filter(|entry| entry.is_for(agent))
     }
 
     /// The key of the entry that names `agent`. None if no entry does, or more than one, or
@@ -139,11 +126,5 @@ impl Map {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(_, entry)| entry.place);
         entries
-    }
-}
-
-impl fmt::Debug for Map {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Map").finish_non_exhaustive()
     }
 }

@@ -237,12 +237,11 @@ impl Reader<'_> {
         let DeValue::Integer(number) = value.get_ref() else {
             return Err(self.wrong_type(value, "a number: write max_bytes = 65536"));
         };
-        if let Ok(bytes @ 1..=MAX_MAX_BYTES) = u64::from_str_radix(number.as_str(), number.radix())
-        {
-            return Ok(bytes);
-        }
+        let bytes = u64::from_str_radix(number.as_str(), number.radix());
+        let is_allowed = |bytes: &u64| (1..=MAX_MAX_BYTES).contains(bytes);
         let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
-        Err(self.mistake(value.span(), message, None))
+        let bytes = bytes.ok().filter(is_allowed);
+        bytes.ok_or_else(|| self.mistake(value.span(), message, None))
     }
 
     fn string<'v>(&self, value: &'v Value<'_>) -> Read<&'v str> {

@@ -95,9 +95,8 @@ impl Sandbox {
     /// A store for one call, in which nothing is instantiated yet.
     fn store(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Store<CallState> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
-        let limits = self.limits;
         let mut table = ResourceTable::new();
-        table.set_max_capacity(limits.handles);
+        table.set_max_capacity(self.limits.handles);
         let state = CallState {
             limits: StoreLimitsBuilder::new().trap_on_grow_failure(true).build(),
             key: key.to_owned(),
@@ -109,16 +108,13 @@ impl Sandbox {
         let mut store = Store::new(self.component.engine(), state);
         // How many bytes the guest may pass to the host in one call.
         let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        store.set_hostcall_fuel(bytes.saturating_add(limits.host_call_bytes));
+        store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
         store.limiter(|state| &mut state.limits);
-        store.set_max_component_handles(limits.handles);
+        store.set_max_component_handles(self.limits.handles);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(move |_| {
-            Ok(if Instant::now() < deadline {
-                UpdateDeadline::Continue(1)
-            } else {
-                UpdateDeadline::Interrupt
-            })
+        store.epoch_deadline_callback(move |_| match Instant::now() {
+            now if now < deadline => Ok(UpdateDeadline::Continue(1)),
+            _ => Ok(UpdateDeadline::Interrupt),
         });
         store
     }

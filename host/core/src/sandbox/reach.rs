@@ -98,6 +98,7 @@ pub enum FileError {
 type Answer<T> = Result<T, FileError>;
 /// A guest's handle.
 type Held = Resource<Descriptor>;
+type Stream = Resource<DirectoryEntryStream>;
 
 /// Stubs that return `not-permitted`.
 macro_rules! refuse {
@@ -184,7 +185,7 @@ impl HostDescriptor for CallState {
         set_times(NewTimestamp, NewTimestamp) -> ();
         set_times_at(PathFlags, String, NewTimestamp, NewTimestamp) -> ();
         write(Vec<u8>, Filesize) -> Filesize;
-        read_directory() -> Resource<DirectoryEntryStream>;
+        read_directory() -> Stream;
         create_directory_at(String) -> ();
         link_at(PathFlags, String, Held, String) -> ();
         readlink_at(String) -> String;
@@ -199,14 +200,11 @@ impl HostDescriptor for CallState {
 
 /// No guest ever has such a stream.
 impl HostDirectoryEntryStream for CallState {
-    fn read_directory_entry(
-        &mut self,
-        _: Resource<DirectoryEntryStream>,
-    ) -> Answer<Option<DirectoryEntry>> {
+    fn read_directory_entry(&mut self, _: Stream) -> Answer<Option<DirectoryEntry>> {
         Err(FileError::NotGranted)
     }
 
-    fn drop(&mut self, _: Resource<DirectoryEntryStream>) -> Result<()> {
+    fn drop(&mut self, _: Stream) -> Result<()> {
         Ok(())
     }
 }

@@ -8,41 +8,26 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    fs::{DirBuilder, File, Metadata},
-    io,
-    os::unix::fs::{DirBuilderExt as _, MetadataExt},
-    path::Path,
+    fs::{File, Metadata},
+    os::unix::fs::MetadataExt,
 };
-
-impl From<Errno> for TicketError {
-    fn from(error: Errno) -> Self {
-        SystemError::from(error).into()
-    }
-}
-
-/// Creates the data folder, and those above it that are missing.
-pub(super) fn make_data_folder(data: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(data)
-}
 
 /// Opens the folder in the data folder, and creates it if it is missing.
 pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
     match rustix::fs::mkdirat(data, FOLDER, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => open(data),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(SystemError::from(error).into()),
     }
 }
 
 /// Opens the folder in the data folder, if it is this user's own.
 pub(super) fn open(data: &File) -> Result<File, TicketError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match rustix::fs::openat(data, FOLDER, flags, Mode::empty()) {
-        Ok(folder) => File::from(folder),
-        Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
-        Err(error) => return Err(error.into()),
-    };
-    let is_private = is_private(&folder.metadata()?);
-    is_private.then_some(folder).ok_or(TicketError::NotPrivate)
+    match rustix::fs::openat(data, FOLDER, flags, Mode::empty()).map(File::from) {
+        Ok(folder) if is_private(&folder.metadata()?) => Ok(folder),
+        Ok(_) | Err(Errno::LOOP | Errno::NOTDIR) => Err(TicketError::NotPrivate),
+        Err(error) => Err(SystemError::from(error).into()),
+    }
 }
 
 /// Creates a ticket, to be written.
@@ -52,7 +37,7 @@ pub(super) fn make(folder: &File, name: &str) -> Result<File, TicketError> {
     match rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, mode) {
         Ok(file) => Ok(File::from(file)),
         Err(Errno::EXIST) => Err(TicketError::Again),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(SystemError::from(error).into()),
     }
 }
 

@@ -43,7 +43,7 @@ fn a_map_may_be_as_large_as_the_limit_and_no_larger() {
     let live = live(&tree);
     assert!(has(&live, "a"));
     tree.write("map.toml", comment(most + 1));
-    let error = live.current().unwrap_err();
+    let error = live.current().err().unwrap();
     let size = MAX_MAP_BYTES + 1;
     assert!(matches!(error, MapError::TooLarge(_, told) if told == size));
 }
