@@ -33,10 +33,8 @@ impl Change {
     }
 
     pub(crate) fn shown(&self) -> String {
-        let lines = |all: &[Value]| {
-            let lines = all.iter().map(|value| format!("{value:#}\n"));
-            lines.collect::<String>()
-        };
+        let line = |value: &Value| format!("{value:#}\n");
+        let lines = |all: &[Value]| all.iter().map(line).collect::<String>();
         match &self.comes {
             Value::Array(comes) => lines_of(&self.at.join("."), &lines(&self.goes), &lines(comes)),
             _ => lines_of("", "", &self.by_hand()),
@@ -161,9 +159,8 @@ fn input(value: &Value) -> CstInputValue {
         Value::String(text) => CstInputValue::String(text.clone()),
         Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
         Value::Object(members) => {
-            let members = members.iter();
-            let members = members.map(|(name, value)| (name.clone(), input(value)));
-            CstInputValue::Object(members.collect())
+            let member = |(name, value): (&String, &Value)| (name.clone(), input(value));
+            CstInputValue::Object(members.iter().map(member).collect())
         }
         // These are written as they are.
         other => CstInputValue::Number(other.to_string()),

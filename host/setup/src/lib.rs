@@ -125,11 +125,9 @@ impl User<'_> {
 
     /// What shows that a client is here: a command, or a folder.
     pub fn sign(&self, client: &Client) -> Option<&'static str> {
-        if client.is_plugin() {
-            let settings = Settings::read(&self.home, self.variable, None);
-            if switches_plugin(&settings.value, true) {
-                return Some("~/.claude/settings.json");
-            }
+        let settings = || Settings::read(&self.home, self.variable, None);
+        if client.is_plugin() && switches_plugin(&settings().value, true) {
+            return Some("~/.claude/settings.json");
         }
         let path = (self.variable)("PATH").unwrap_or_default();
         let recipe = Recipe(self, client, (client.usual(), None));

@@ -9,7 +9,7 @@ use crate::{
 use keyhole_core::{Entry, Map};
 use serde_json::json;
 use std::path::Path;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 /// A table as setup writes it. A list of texts is the same in JSON and TOML.
 pub(crate) fn table(
@@ -100,8 +100,7 @@ pub(crate) fn add(
         put(table, &mut expected).ok_or(EditError::Unsafe)?;
     }
     let is_as_shown = parse(&new).is_ok_and(|new| new == expected);
-    let new = is_as_shown.then_some((new, shown));
-    new.ok_or(EditError::Unsafe)
+    is_as_shown.then_some((new, shown)).ok_or(EditError::Unsafe)
 }
 
 /// Where a string among the roots comes, and how. A map without roots must have no table: before
@@ -118,11 +117,8 @@ fn place_of_root(text: &str, root: &str) -> Result<(usize, String), EditError> {
         return Ok((at, line));
     };
     // An empty list is no valid map.
-    let last = match found.get_ref() {
-        DeValue::Array(list) => list.iter().last(),
-        _ => None,
-    };
-    let last = last.ok_or(EditError::Unsafe)?;
+    let list = found.get_ref().as_array().ok_or(EditError::Unsafe)?;
+    let last = list.iter().last().ok_or(EditError::Unsafe)?;
     Ok((last.span().end, format!(", {}", quoted(root))))
 }
 

@@ -29,13 +29,8 @@ impl Recipe<'_> {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter();
             values.next()?.ok()
         };
-        let starts = [
-            "\"command\": ",
-            "\n    command: ",
-            "command: ",
-            "command = ",
-        ];
-        let program = starts.into_iter().find_map(word).unwrap_or_default();
+        let mut starts = "\"command\": |\n    command: |command: |command = ".split('|');
+        let program = starts.find_map(word).unwrap_or_default();
         let tickets = word("\"--tickets\", ").unwrap_or_default();
         let filled = self.with(&program, Some(&tickets));
         Some(filled.ok()?.fill(part.text))
@@ -46,8 +41,7 @@ impl Recipe<'_> {
 pub(crate) fn own_blocks(whole: &str, end: &str) -> Vec<String> {
     let lines: Vec<_> = whole.lines().map(|line| line.to_owned() + end).collect();
     let blocks = lines.chunk_by(|_, line| line.starts_with(' '));
-    let blocks = blocks.map(|block| block.concat());
-    blocks
-        .filter(|block| block.contains("\"--bind\""))
-        .collect()
+    let starts_ours = |block: &String| block.contains("\"--bind\"");
+    let blocks = blocks.map(|lines| lines.concat());
+    blocks.filter(starts_ours).collect()
 }

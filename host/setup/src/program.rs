@@ -33,9 +33,7 @@ impl Program {
         let named = named.filter(|named| fleeting(named).is_none());
         let path = named.unwrap_or(exe);
         let text = plain(&path).filter(|text| !is_expanded(text));
-        let caution = fleeting(&path).map(|why| format!(
-            "Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."
-        ));
+        let caution = fleeting(&path).map(|why| format!("Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."));
         let text = text.ok_or("the path of this program holds a character that clients would replace or misread; install it in another place")?;
         let caution = caution.or_else(|| replaceable(&path));
         let path = text.to_owned();
@@ -58,8 +56,7 @@ fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
             && named.canonicalize().is_ok_and(|real| real == exe)
             && repository_above(named).is_none_or(|repository| exe.starts_with(repository))
     };
-    let path = path?;
-    let mut named = std::env::split_paths(&path).map(|folder| folder.join("keyhole"));
+    let mut named = std::env::split_paths(path.as_ref()?).map(|folder| folder.join("keyhole"));
     named.find(is_it)
 }
 
@@ -90,13 +87,11 @@ fn fleeting(path: &Path) -> Option<&'static str> {
 /// A warning if other users could put another program there, which would then run as
 /// the user.
 fn replaceable(path: &Path) -> Option<String> {
-    let Err(WalkError::Untrusted(distrust)) = Walker::new(System).walk(path, Policy::FILE) else {
-        return None;
+    let place = match Walker::new(System).walk(path, Policy::FILE) {
+        Err(WalkError::Untrusted(distrust)) => Some(printable(&distrust.path)),
+        _ => None,
     };
-    Some(format!(
-        "Careful: other users could replace this program, because of {}. Install it where only you can write.",
-        printable(&distrust.path)
-    ))
+    place.map(|place| format!("Careful: other users could replace this program, because of {place}. Install it where only you can write."))
 }
 
 #[cfg(test)]

@@ -129,6 +129,7 @@ impl Recipe<'_> {
         // The first match is taken. So if one text is the beginning of another, the longer one
         // comes first.
         let mut put = |text: &str, with: String| places.push((text.to_owned(), with));
+        let tickets = quoted(tickets.unwrap_or_default());
         for q in ['"', '\''] {
             let [old, new] = [BINDING, bind].map(|bind| format!("{q}--bind{q}, {q}{bind}{q}"));
             let option = format!(", {q}--agent{q}, ");
@@ -137,10 +138,7 @@ impl Recipe<'_> {
             put(&format!("{old}{option}{q}{AGENT}{q}"), with);
             let option = agent.map(|agent| option + &quoted(agent));
             put(&old, new + &option.unwrap_or_default());
-            put(
-                &format!("{q}{TICKETS}{q}"),
-                quoted(tickets.unwrap_or_default()),
-            );
+            put(&format!("{q}{TICKETS}{q}"), tickets.clone());
             put(&format!("{q}keyhole{q}"), quoted(program));
         }
         put("command: keyhole", format!("command: {}", quoted(program)));
@@ -182,9 +180,8 @@ impl Recipe<'_> {
             whole["version"] = 1.into();
         }
         whole["hooks"] = json!({ "SubagentStart": [group] });
-        let mut texts = vec![format!(
-            "Put this into {file}, beside what you have there:\n\n```json\n{whole:#}\n```"
-        )];
+        let place = format!("Put this into {file}, beside what you have there");
+        let mut texts = vec![format!("{place}:\n\n```json\n{whole:#}\n```")];
         texts.extend(OF_HOOKS.map(str::to_owned));
         let is_beside = |part: &Part| part.to.is_none();
         if client.parts.iter().any(is_beside) {

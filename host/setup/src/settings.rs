@@ -98,10 +98,9 @@ impl Settings {
             let project = file.and_then(|file| loaded(&file, &shown).ok());
             let project = project.unwrap_or_default();
             faults.extend(hooks_off(&project, &shown));
-            if switches_plugin(&project, false) {
-                let text = format!("{shown} switches the plugin off");
-                faults.push(Fault::of("plugin", text));
-            }
+            let text = format!("{shown} switches the plugin off");
+            let is_off = switches_plugin(&project, false);
+            faults.extend(is_off.then(|| Fault::of("plugin", text)));
             projects.extend(here.map(|here| (shown, here.to_owned(), project)));
         }
         Self {
@@ -155,11 +154,9 @@ impl Settings {
                 "hooks" if values.first().is_some_and(|all| **all == true) => true,
                 one => listed.any(|it| it == one),
             };
-            if counts {
-                let key = pointer.rsplit('/').next().unwrap_or_default();
-                let text = format!("an administrator set {key}: {}", cell());
-                faults.push(Fault::of(ways, text));
-            }
+            let key = pointer.rsplit('/').next().unwrap_or_default();
+            let text = format!("an administrator set {key}: {}", cell());
+            faults.extend(counts.then(|| Fault::of(ways, text)));
         }
         let unread = Fault::of("-", UNREAD.to_owned());
         faults.extend((!self.managed.is_empty()).then_some(unread));
