@@ -161,7 +161,6 @@ impl InjectHook {
         groups.filter_map(Self::of).collect()
     }
 
-    /// That of a group of hooks.
     pub(crate) fn of(group: &Value) -> Option<Self> {
         let agent = group["matcher"].as_str()?.strip_prefix('^')?;
         let agent = agent.strip_suffix('$')?;

@@ -184,7 +184,6 @@ fn why_not(real: &Path, found: &Metadata) -> Option<&'static str> {
     })
 }
 
-/// Whether a file is mounted by itself.
 #[cfg(target_os = "linux")]
 fn is_mount(file: &Path) -> bool {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};

@@ -13,10 +13,8 @@ pub(crate) enum EditError {
     Half,
     #[error("\"{0}\" stands there twice; remove one")]
     Twice(&'static str),
-    /// Something else stands where ours would be.
     #[error("{0} is there, and is something else than Claude Code takes; fix that first")]
     Differs(&'static str),
-    /// The result would change something else.
     #[error("it cannot be changed there without changing more. Do it yourself")]
     Unsafe,
 }

@@ -313,7 +313,6 @@ impl Plan {
     }
 }
 
-/// The lines that only `one` has.
 fn only(one: &str, other: &str) -> String {
     let lines = one.lines();
     let lines = lines.filter(|line| !other.lines().any(|other| other == *line));

@@ -41,7 +41,6 @@ impl Recipe<'_> {
 pub(crate) fn own_blocks(whole: &str, end: &str) -> Vec<String> {
     let lines: Vec<_> = whole.lines().map(|line| line.to_owned() + end).collect();
     let blocks = lines.chunk_by(|_, line| line.starts_with(' '));
-    let starts_ours = |block: &String| block.contains("\"--bind\"");
-    let blocks = blocks.map(|lines| lines.concat());
-    blocks.filter(starts_ours).collect()
+    let is_ours = |block: &String| block.contains("\"--bind\"");
+    blocks.map(|lines| lines.concat()).filter(is_ours).collect()
 }
