@@ -29,8 +29,13 @@ impl Recipe<'_> {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter();
             values.next()?.ok()
         };
-        let mut starts = "\"command\": |\n    command: |command: |command = ".split('|');
-        let program = starts.find_map(word).unwrap_or_default();
+        let starts = [
+            "\"command\": ",
+            "\n    command: ",
+            "command: ",
+            "command = ",
+        ];
+        let program = starts.into_iter().find_map(word).unwrap_or_default();
         let tickets = word("\"--tickets\", ").unwrap_or_default();
         let filled = self.with(&program, Some(&tickets));
         Some(filled.ok()?.fill(part.text))
