@@ -51,15 +51,6 @@ impl Server {
 /// The client's name for a copy of the main conversation, which has the parent's whole context.
 const FORK: &str = "fork";
 
-pub(super) struct HookRequest {
-    /// The client's id of the call, which the server gets as well.
-    pub(super) id: String,
-    /// The subagent that is about to make it, as [`subagent`] says.
-    pub(super) agent: Option<AgentName>,
-    /// None if the server has a key of its own.
-    pub(super) key: Option<String>,
-}
-
 /// Why a hook gives no answer. A model may get the message, so it repeats nothing of the input.
 pub(crate) type HookError = Box<dyn Error>;
 
@@ -171,7 +162,11 @@ pub(crate) fn subagent(
     }
 }
 
-pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
+/// The question before a call: the client's id of the call, which the server gets as well; the
+/// subagent that is about to make it, as [`subagent`] says; its key, if the server has none itself.
+pub(super) fn read(
+    ours: &[Server],
+) -> Result<(String, Option<AgentName>, Option<String>), HookError> {
     let (input, server) = input(ours, "PreToolUse")?;
     let takes_key = server.agent.is_none();
     let source = if takes_key { "plugin" } else { "agent" };
@@ -199,6 +194,5 @@ pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
         given.filter(Map::is_empty).ok_or(takes_none)?;
         None
     };
-    let id = input.tool_use_id;
-    Ok(HookRequest { id, agent, key })
+    Ok((input.tool_use_id, agent, key))
 }
