@@ -169,18 +169,6 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
         }
         _ => error.to_string(),
     };
-    let help = match error {
-        MapError::Parse(_, mistake) => mistake.help.clone(),
-        MapError::Missing(_) if !is_private => {
-            Some(format!("in a terminal of your own, run: {}", door(make)))
-        }
-        _ if !is_private => None,
-        MapError::Missing(_) if at.is_named => dangling(at),
-        MapError::Missing(_) => dangling(at).or_else(|| Some(making(at, make))),
-        MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
-        MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
-        _ => None,
-    };
     Unusable {
         code: error.code().as_str(),
         message,
@@ -188,7 +176,18 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
             MapError::Parse(_, mistake) => Some(mistake.line),
             _ => None,
         },
-        help,
+        help: match error {
+            MapError::Parse(_, mistake) => mistake.help.clone(),
+            MapError::Missing(_) if !is_private => {
+                Some(format!("in a terminal of your own, run: {}", door(make)))
+            }
+            _ if !is_private => None,
+            MapError::Missing(_) if at.is_named => dangling(at),
+            MapError::Missing(_) => dangling(at).or_else(|| Some(making(at, make))),
+            MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
+            MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
+            _ => None,
+        },
     }
 }
 

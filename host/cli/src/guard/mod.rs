@@ -12,10 +12,10 @@
 
 mod hook;
 
-use hook::Server;
 pub(crate) use hook::{
     HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer,
 };
+use hook::{PLUGINS, Server};
 
 use crate::arguments::{Guard as Arguments, tickets};
 use keyhole_core::{
@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
         let ours = match (&arguments.bind, &arguments.agent) {
             // That of the user's own agent. The client calls it as the binding, and did so
             // before it stated sources.
-            (Some(bind), Some(agent)) => vec![Server::of(bind, Some(agent), true)],
-            _ => Server::plugins(),
+            (Some(bind), Some(agent)) => vec![(&**bind, Some(&**agent), true)],
+            _ => PLUGINS.to_vec(),
         };
         let tickets = tickets(arguments.tickets.as_deref());
         if arguments.after {
@@ -63,8 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| process::exit(2))
 }
 
-/// Answers the client's question before a call. On an error, the call must be denied.
-fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
+fn guard(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
     let (id, agent, key) = hook::read(ours)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
     let (decision, reason) = match decide(agent, key.as_deref(), map) {
@@ -83,7 +82,7 @@ fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookEr
 }
 
 /// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
-fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookError> {
+fn guard_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), HookError> {
     if let (Ok((input, _)), Some(tickets)) = (hook::input(ours, "PostToolUse"), tickets)
         && tickets.was_redeemed(&input.tool_use_id)
     {

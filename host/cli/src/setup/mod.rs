@@ -262,9 +262,9 @@ fn fresh() -> Result<String> {
 
 /// Whether none of these texts, or names that they hold, reveals a key of the map.
 fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
-    let tell = |of: Secrets<'_>| texts.iter().flatten().any(|text| of.are_told_by(text));
+    let has_key = |of: Secrets<'_>| texts.iter().flatten().any(|text| of.are_told_by(text));
     match user.map_now()? {
-        Some(map) if tell(Secrets::of(&map)) => {
+        Some(map) if has_key(Secrets::of(&map)) => {
             said("the output would show a text that holds a key of your map; choose another name")
         }
         // What is no map has no keys.
