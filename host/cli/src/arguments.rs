@@ -261,15 +261,6 @@ impl MapArg {
         let found = Location::find(self.file.as_deref(), |name| std::env::var_os(name));
         found.map(LiveMap::new).map_err(|error| error.to_string())
     }
-
-    /// The same for a server. If nothing says where the map is, there is none: clients show
-    /// nothing of a server that does not start, but each call is refused.
-    pub(crate) fn live_or_nowhere(&self) -> Result<LiveMap, String> {
-        self.live().or_else(|why| {
-            let nowhere = || LiveMap::new(Location::nowhere());
-            self.file.is_none().then(nowhere).ok_or(why)
-        })
-    }
 }
 
 /// Parses a folder that two processes have in common, wherever they are started.

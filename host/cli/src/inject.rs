@@ -7,6 +7,7 @@
 
 use crate::{
     guard::{HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer},
+    resources::Runtime,
     start::{lacks, start},
     streams::say,
 };
@@ -16,8 +17,7 @@ use keyhole_core::{
 use keyhole_walk::printable::is_blank;
 use serde::Deserialize;
 use serde_json::json;
-use std::{mem::ManuallyDrop, sync::Arc};
-use tokio::runtime::Runtime;
+use std::sync::Arc;
 
 /// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, which keeps
 /// a longer one in a file that others may read; in bytes in Codex, which cuts it, and Copilot.
@@ -39,7 +39,7 @@ struct Input {
 pub(crate) struct Loading {
     pub(crate) map: Arc<LiveMap>,
     loader: Loader<LiveMap, Sandbox>,
-    runtime: ManuallyDrop<Runtime>,
+    runtime: Runtime,
 }
 
 impl Loading {
@@ -56,15 +56,15 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
     let map = Arc::new(map.map_err(|_| Refusal::MapMissing)?);
     let started = start(&map, None, || ((), 1));
     let started = started.inspect_err(|why| say(&why.to_string()));
-    let (started, ()) = started.map_err(|why| why.0)?;
+    let ((read, status, sandbox, runtime), ()) = started.map_err(|why| why.0)?;
     // Of a map that cannot be used the agent reads.
-    if let (Ok(_), Some(lacks)) = (&started.map, lacks(started.status, &map, &started.map)) {
+    if let (Ok(_), Some(lacks)) = (&read, lacks(status, &map, &read)) {
         say(&lacks);
     }
     Ok(Loading {
-        loader: Loader::new(Arc::clone(&map), started.sandbox, Limits::default()),
+        loader: Loader::new(Arc::clone(&map), sandbox, Limits::default()),
         map,
-        runtime: started.runtime,
+        runtime,
     })
 }
 

@@ -43,12 +43,11 @@ impl<E: Display> From<E> for Failure {
 fn main() -> ExitCode {
     let given_up = give_up();
     hide_panics();
-    let done = match Cli::try_parse() {
+    let done = match (Cli::try_parse(), given_up) {
+        (Err(error), _) => mistake::explain(&error),
         // The guard denies its call with this exit code.
-        Ok(cli) => given_up
-            .map_err(|error| Failure(2, format!("cannot start: {error}")))
-            .and_then(|()| run(cli.command)),
-        Err(error) => mistake::explain(&error),
+        (_, Err(error)) => Err(Failure(2, format!("cannot start: {error}"))),
+        (Ok(cli), Ok(())) => run(cli.command),
     };
     ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
         say(&why);

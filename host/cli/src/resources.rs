@@ -10,17 +10,17 @@ use std::{
     sync::{Arc, Mutex, mpsc::channel},
     time::Duration,
 };
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{self, Builder};
 
 /// The threads on which tokio reads and writes standard streams that are not both pipes.
 pub(crate) const STREAM_THREADS: usize = 2;
 
+/// It is never dropped: that would wait for a read that hangs in the kernel.
+pub(crate) type Runtime = ManuallyDrop<runtime::Runtime>;
+
 /// Makes the runtime, which has one thread for the protocol, and as many for calls as may run; each
-/// of these does `begin` first. It creates no thread yet. It is never dropped: that would wait for
-/// a read that hangs in the kernel.
-pub(crate) fn runtime(
-    begin: impl Fn() + Send + Sync + 'static,
-) -> io::Result<ManuallyDrop<Runtime>> {
+/// of these does `begin` first. It creates no thread yet.
+pub(crate) fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> {
     // tokio panics if the system refuses it a descriptor for signals.
     unless_panicking(|| {
         Builder::new_current_thread()
@@ -74,7 +74,6 @@ pub(crate) fn calls_at_once() -> usize {
     }
 }
 
-/// Fails if there is no room for a call now.
 pub(crate) fn room_for_a_call() -> io::Result<()> {
     let mut room = Vec::<u8>::new();
     let reserved = black_box(&mut room).try_reserve_exact(OF_A_CALL);

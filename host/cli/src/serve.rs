@@ -6,7 +6,9 @@ use crate::{
     start::{StartError, lacks, start},
     streams::{OnThread, say},
 };
-use keyhole_core::{BindingName, Caller, Loader, Map, MapError, Refusal, limits::Limits};
+use keyhole_core::{
+    BindingName, Caller, LiveMap, Loader, Location, Map, MapError, Refusal, limits::Limits,
+};
 use keyhole_mcp::{Surface, run_session};
 #[cfg(target_os = "linux")]
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
@@ -32,7 +34,12 @@ const IS_TYPED: &str = "waiting for an MCP client on standard input; a client st
 /// it at any time. Until then each call is refused with the code, which a model can pass on.
 pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     let callers = arguments.callers()?;
-    let live = Arc::new(arguments.map.live_or_nowhere()?);
+    let live = Arc::new(match arguments.map.live() {
+        // Nothing says where the map is. Clients show nothing of a server that does not start, so
+        // it starts, and each call is refused.
+        Err(_) if arguments.map.file.is_none() => LiveMap::new(Location::nowhere()),
+        live => live?,
+    });
     let key = arguments.key()?;
     if let (Some(name), Some(key)) = (&arguments.bind, &key)
         && name.contains(key.expose())
@@ -46,14 +53,13 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
     let on_thread = Box::<OnThread>::default;
-    let (started, (stdin, stdout)) = start(&live, tickets, || match pipes() {
+    let ((map, status, sandbox, runtime), streams) = start(&live, tickets, || match pipes() {
         Some(pipes) => (pipes, 1),
         None => ((on_thread(), on_thread()), 1 + STREAM_THREADS),
     })?;
     room_for_a_call().map_err(StartError::from)?;
-    let (map, status) = (started.map, started.status);
     // Not before: a start that hangs must end as any program does.
-    let _entered = started.runtime.enter();
+    let _entered = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let stop = async move {
@@ -91,9 +97,9 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         running: calls_at_once(),
         ..Limits::default()
     };
-    let loader = Arc::new(Loader::new(live, started.sandbox, limits));
-    let session = run_session(loader, callers, surface, stdin, stdout, stop);
-    Ok(started.runtime.block_on(session)?)
+    let loader = Arc::new(Loader::new(live, sandbox, limits));
+    let session = run_session(loader, callers, surface, streams.0, streams.1, stop);
+    Ok(runtime.block_on(session)?)
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;

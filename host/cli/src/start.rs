@@ -9,7 +9,7 @@
 //!
 //! A map or a root on a file system that hangs delays the start until it answers.
 
-use crate::resources::{make_threads, runtime};
+use crate::resources::{Runtime, make_threads, runtime};
 use keyhole_core::{
     LiveMap, Location, LocationError, Map, MapError, Refusal,
     limits::Limits,
@@ -24,10 +24,8 @@ use std::{
     fmt::Display,
     fs::File,
     io::{self, ErrorKind},
-    mem::ManuallyDrop,
     sync::{Arc, OnceLock, mpsc::channel},
 };
-use tokio::runtime::Runtime;
 
 /// Why a process that serves files could not start: what a caller learns, and the words.
 #[derive(Debug, thiserror::Error)]
@@ -80,13 +78,8 @@ impl From<WallError> for StartError {
 pub(crate) type Outcome = Result<Arc<Map>, MapError>;
 type Reach = Result<Option<Vec<File>>, StartError>;
 
-pub(crate) struct Started {
-    /// The map as it was at the start, or why it cannot be used.
-    pub(crate) map: Outcome,
-    pub(crate) status: WallStatus,
-    pub(crate) sandbox: Sandbox,
-    pub(crate) runtime: ManuallyDrop<Runtime>,
-}
+/// First the map as it was at the start, or why it cannot be used.
+pub(crate) type Started = (Outcome, WallStatus, Sandbox, Runtime);
 
 /// Loads, and restricts the process, which may take these tickets. `open` opens what the caller
 /// needs besides, and says how many threads there must be from the start. An unusable map is no
@@ -113,13 +106,7 @@ pub(crate) fn start<S>(
     })?;
     let map = read?;
     make_threads(&runtime, threads)?;
-    let started = Started {
-        map,
-        status,
-        sandbox,
-        runtime,
-    };
-    Ok((started, opened))
+    Ok(((map, status, sandbox, runtime), opened))
 }
 
 /// The same for `check`, which reads other files, too: it restricts only the threads that load.
@@ -140,12 +127,7 @@ pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     // Once the first thread does this, it has restricted itself.
     let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
     status.roots = told.try_recv() == Ok(true);
-    Ok(Started {
-        map,
-        status,
-        sandbox,
-        runtime,
-    })
+    Ok((map, status, sandbox, runtime))
 }
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, and

@@ -21,7 +21,6 @@ use tokio::{
 /// A standard stream that waits, whether it blocks or not.
 pub(crate) struct Waiting<S>(pub(crate) S);
 
-/// Writes all of this to standard output.
 pub(crate) fn put(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = Waiting(io::stdout());
     stdout.write_all(bytes)?;

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
 use super::{EntryReport, Report, Secrets, entry::is_the_plugins, step::door};
-use crate::inject::MAX_DOCUMENT;
+use crate::{arguments::tickets, inject::MAX_DOCUMENT};
 use keyhole_core::{
     AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, ticket::Tickets,
 };
@@ -176,9 +176,8 @@ impl<'a> Client<'a> {
             report.faults = self.faults(map, entries);
         }
         // The client tells its shells where the plugin's folder is.
-        let data = env::var_os("CLAUDE_PLUGIN_DATA").map(PathBuf::from);
-        let data = data.filter(|data| is_plugin && data.is_absolute());
-        let refused = data.and_then(|data| Tickets::under(&data).could_be_made().err());
+        let tickets = tickets(None).ok().filter(|_| is_plugin);
+        let refused = tickets.and_then(|tickets| tickets.could_be_made().err());
         let refused = refused.map(|why| format!("the plugin starts {REFUSES}: {why}"));
         report.faults.extend(refused);
         let servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
@@ -202,13 +201,11 @@ impl<'a> Client<'a> {
         let off = places.filter(|_| is_off);
         let off = off.map(|places| format!("{}/settings.json {IS_OFF}", places.shown));
         report.notes.extend(off);
-        report
-            .closing
-            .extend(self.of_older().filter(|_| needs_rules));
+        let older = self.of_older().filter(|_| needs_rules);
+        report.closing.extend(older);
     }
 }
 
-/// Why the hook for this agent hands over no file.
 fn why_not_handed_over(map: &Map, entries: &[EntryReport], agent: &AgentName) -> Option<String> {
     let named = map.entries_of(agent);
     let lines: Vec<_> = named.iter().map(|(_, entry)| entry.line).collect();

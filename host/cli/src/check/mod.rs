@@ -76,19 +76,19 @@ pub(crate) fn report(
     is_private: bool,
 ) -> Result<Report, StartError> {
     use MapError::{Missing, Unreadable};
-    let started = start_loading(live)?;
-    let (location, read) = (&live.location, started.map.as_deref().ok());
-    let client = Client::here(location).filter(|_| plugin.is_some() || read.is_some());
-    let mut notes = step::surroundings(location, read);
-    let (outcome, agent) = match &started.map {
+    let (read, wall, sandbox, runtime) = start_loading(live)?;
+    let (location, valid) = (&live.location, read.as_deref().ok());
+    let client = Client::here(location).filter(|_| plugin.is_some() || valid.is_some());
+    let mut notes = step::surroundings(location, valid);
+    let (outcome, agent) = match &read {
         Ok(map) => {
             let secrets = Secrets::of(map);
             let maps = ReadMap(Arc::clone(map)).into();
-            let loader = Loader::new(maps, started.sandbox, Limits::default());
+            let loader = Loader::new(maps, sandbox, Limits::default());
             let entries = all_of(map).map(|one| {
                 let is_claudes = client.as_ref().is_some_and(|client| client.takes(one.0));
                 let judged = entry_report(map, one, is_claudes, &secrets, location, &loader);
-                let mut judged = started.runtime.block_on(judged);
+                let mut judged = runtime.block_on(judged);
                 if !is_private {
                     (judged.name, judged.path, judged.detail) = (None, None, None);
                 }
@@ -117,7 +117,7 @@ pub(crate) fn report(
             (Err(why), agent)
         }
     };
-    let is_gone = matches!(started.map, Err(Missing(_) | Unreadable(..)));
+    let is_gone = matches!(read, Err(Missing(_) | Unreadable(..)));
     let is_shown = is_private && !(is_gone && location.is_named);
     let mut report = Report {
         map: is_shown.then(|| location.file.to_owned()),
@@ -126,10 +126,10 @@ pub(crate) fn report(
         notes,
         closing: Vec::new(),
         agent: plugin.map(|_| agent),
-        wall: started.status,
+        wall,
     };
     if let Some(client) = client {
-        client.judge(&mut report, read, is_private);
+        client.judge(&mut report, valid, is_private);
     }
     if let (Some(command), Some((_, agent))) = (plugin, &report.agent) {
         let command = step::plugins(command, "check");

@@ -97,43 +97,27 @@ impl Report {
         Some("wall: none on this system; only the sandbox holds a call".to_owned())
     }
 
-    /// The report as JSON, with escapes for what a terminal would not show as itself.
+    /// The report as JSON, with escapes for what a terminal would not show as itself. Its shape is
+    /// stable: fields may be added, but no field is renamed, removed or given another meaning.
+    /// Every field is always there, and `null` if it does not apply, or its text may be a key.
+    /// Each `line` is one of the map, from 1; each `message` and `help` is for people, and may be
+    /// reworded.
     pub(crate) fn to_json(&self) -> String {
-        let mut text = String::new();
-        for c in format!("{:#}\n", self.to_value()).chars() {
-            if c == '\n' || is_visible(c) {
-                text.push(c);
-            } else {
-                let units = c.encode_utf16(&mut [0; 2]).to_vec();
-                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-            }
-        }
-        text
-    }
-
-    /// The report as JSON. Its shape is stable: fields may be added, but no field is renamed,
-    /// removed or given another meaning. Every field is always there, and `null` if it does not
-    /// apply, or its text may be a key. Each `line` is one of the map, from 1; each `message` and
-    /// `help` is for people, and may be reworded.
-    fn to_value(&self) -> Value {
         // In the order of the map; `null` if the map itself is invalid.
         let all = self.outcome.as_ref().ok();
         let of = |is_binding| {
             let all = all?.iter().filter(|one| one.is_binding == is_binding);
             Some(all.map(of_one).collect::<Value>())
         };
-        let told = |line: Option<u32>, said: &str| json!({ "line": line, "message": said });
         // Each fault is told once: an entry's is its code, so it is not among the warnings.
-        let warnings = all.map(|all| {
-            let of_one = all.iter().flat_map(|one| {
-                let warnings = one.warnings.iter();
-                warnings.map(move |said| told(Some(one.line), said))
-            });
-            let others = self.faults.iter().chain(&self.notes);
-            let others = others.map(|said| told(None, said));
-            of_one.chain(others).collect::<Value>()
-        });
-        json!({
+        let told = |line: Option<u32>, said: &str| json!({ "line": line, "message": said });
+        let mut warnings = Vec::new();
+        for one in all.into_iter().flatten() {
+            warnings.extend(one.warnings.iter().map(|said| told(Some(one.line), said)));
+        }
+        let others = self.faults.iter().chain(&self.notes);
+        warnings.extend(others.map(|said| told(None, said)));
+        let report = json!({
             // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
             "map": self.map.as_ref().and_then(|map| map.to_str()),
             // As exit code 0 says.
@@ -144,7 +128,7 @@ impl Report {
             "agents": self.agent.iter().map(|(ok, said)| json!({
                 "name": PLUGIN.0, "ok": ok, "message": said,
             })).collect::<Value>(),
-            "warnings": warnings,
+            "warnings": all.map(|_| warnings),
             // What is wrong with the map itself.
             "error": self.outcome.as_ref().err(),
             // What a server with this map gives up on this system.
@@ -153,7 +137,17 @@ impl Report {
                 "system_calls": self.wall.system_calls,
                 "roots": self.wall.roots,
             },
-        })
+        });
+        let mut text = String::new();
+        for c in format!("{report:#}\n").chars() {
+            if c == '\n' || is_visible(c) {
+                text.push(c);
+            } else {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+        text
     }
 }
 
@@ -200,7 +194,6 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     said.push(String::new());
 }
 
-/// The lines of those that are so. None if there is none.
 fn lines(all: &[&EntryReport], is: impl Fn(&EntryReport) -> bool) -> Option<String> {
     let these = all.iter().filter(|one| is(one));
     let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();

@@ -67,12 +67,11 @@ const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500
 
 /// What to do about this one file, if the code does not say it all.
 pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -> Option<Advice> {
-    // What hung would hang once more.
-    if code == Refusal::TimedOut {
-        return None;
-    }
-    if code == Refusal::Untrusted {
-        return distrust(file).map(|distrust| cure(&distrust, file));
+    match code {
+        // What hung would hang once more.
+        Refusal::TimedOut => return None,
+        Refusal::Untrusted => return distrust(file).map(|distrust| cure(&distrust, file)),
+        _ => {}
     }
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
@@ -98,12 +97,11 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         Refusal::TooLarge => {
             let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes);
             // Another limit is a client's, above which it keeps the file where others can read it.
-            let how = if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
-                format!(". Shorten it; or set max_bytes = {size} {RAISE}")
+            if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
+                format!("it has {size} bytes. Shorten it; or set max_bytes = {size} {RAISE}")
             } else {
-                format!(": shorten it to at most {limit}")
-            };
-            format!("it has {size} bytes{how}")
+                format!("it has {size} bytes: shorten it to at most {limit}")
+            }
         }
         _ => return None,
     };
@@ -171,35 +169,29 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
         }
         _ => error.to_string(),
     };
-    let help = match error {
-        MapError::Parse(_, mistake) => mistake.help.clone(),
-        MapError::Missing(_) if !is_private => {
-            Some(format!("in a terminal of your own, run: {}", door(make)))
-        }
-        _ if !is_private => None,
-        MapError::Missing(_) if at.is_named => dangling(at),
-        MapError::Missing(_) => dangling(at).or_else(|| Some(making(at, make))),
-        MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
-        MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
-        _ => None,
-    };
-    let line = match error {
-        MapError::Parse(_, mistake) => Some(mistake.line),
-        _ => None,
-    };
     Unusable {
         code: error.code().as_str(),
         message,
-        line,
-        help,
+        line: match error {
+            MapError::Parse(_, mistake) => Some(mistake.line),
+            _ => None,
+        },
+        help: match error {
+            MapError::Parse(_, mistake) => mistake.help.clone(),
+            MapError::Missing(_) if !is_private => {
+                Some(format!("in a terminal of your own, run: {}", door(make)))
+            }
+            _ if !is_private => None,
+            MapError::Missing(_) if at.is_named => dangling(at),
+            MapError::Missing(_) => dangling(at).or_else(|| Some(making(at, make))),
+            MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
+            MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
+            _ => None,
+        },
     }
 }
 
 const MAKE: &str = "to make one, run this in a terminal; it shows what it writes, and asks:";
-const SUDO: &str =
-    "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo";
-const ELSEWHERE: &str =
-    "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME";
 
 fn dangling(location: &Location) -> Option<String> {
     let to = fs::read_link(&location.file).ok()?;
@@ -212,9 +204,9 @@ fn making(location: &Location, arguments: &str) -> String {
     let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
     // HOME may be root's then: no client of the user looks for a map there.
     if is_under_sudo(|name| env::var_os(name)) {
-        SUDO.to_owned()
+        "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned()
     } else if location.home().map(usual).is_some_and(|map| map.is_file()) {
-        ELSEWHERE.to_owned()
+        "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
     } else {
         format!("{MAKE} {}", door(arguments))
     }

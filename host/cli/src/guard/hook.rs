@@ -2,6 +2,7 @@
 
 use crate::streams::{Waiting, put};
 use keyhole_core::AgentName;
+use keyhole_setup::PLUGIN;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use std::{
@@ -16,49 +17,21 @@ use std::{
 /// The most input that a hook reads, in bytes: about a kilobyte, and after a call the answer.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
-/// A server of ours whose calls the guard judges: its tool as the client names it, and which calls
-/// of that tool are meant for it. Any other server of the name is not ours.
-pub(super) struct Server {
-    tool: String,
-    /// The one agent that has this server. None if all share the plugin's, whose tool takes a key.
-    agent: Option<String>,
-    /// Whether there is a client that has such servers and states no source.
-    may_lack_source: bool,
-}
+/// A server of ours whose calls the guard judges: its name, which its tool's name holds; the one
+/// agent that has it, or none if all share the plugin's, whose tool takes a key; and whether there
+/// is a client that has such servers and states no source. Any other server of the name is not ours.
+pub(super) type Server<'a> = (&'a str, Option<&'a str>, bool);
 
-impl Server {
-    /// The plugin's two: the server that all agents share, and that of the bundled agent, which
-    /// the plugin's module makes the client start for this agent alone. Only newer clients, which
-    /// state sources, have the second.
-    pub(super) fn plugins() -> Vec<Self> {
-        let own = Some("keyhole:privacy-scanner");
-        vec![
-            Self::of("plugin_keyhole_context", None, true),
-            Self::of("keyhole_privacy_scanner", own, false),
-        ]
-    }
-
-    /// The server of this name, for this agent alone if there is one.
-    pub(super) fn of(name: &str, agent: Option<&str>, may_lack_source: bool) -> Self {
-        Self {
-            tool: format!("mcp__{name}__load_context"),
-            agent: agent.map(str::to_owned),
-            may_lack_source,
-        }
-    }
-}
+/// The plugin's two: the server that all agents share, and that of the bundled agent, which the
+/// plugin's module makes the client start for this agent alone. Only newer clients, which state
+/// sources, have the second.
+pub(super) const PLUGINS: [Server<'_>; 2] = [
+    ("plugin_keyhole_context", None, true),
+    ("keyhole_privacy_scanner", Some(PLUGIN.0), false),
+];
 
 /// The client's name for a copy of the main conversation, which has the parent's whole context.
 const FORK: &str = "fork";
-
-pub(super) struct HookRequest {
-    /// The client's id of the call, which the server gets as well.
-    pub(super) id: String,
-    /// The subagent that is about to make it, as [`subagent`] says.
-    pub(super) agent: Option<AgentName>,
-    /// None if the server has a key of its own.
-    pub(super) key: Option<String>,
-}
 
 /// Why a hook gives no answer. A model may get the message, so it repeats nothing of the input.
 pub(crate) type HookError = Box<dyn Error>;
@@ -146,10 +119,11 @@ fn has_record(transcript: &Path, id: &str) -> bool {
 }
 
 /// Reads what is said about a call of one of our tools, at this event, and of which.
-pub(super) fn input<'o>(ours: &'o [Server], event: &str) -> Result<(Input, &'o Server), HookError> {
+pub(super) fn input<'o>(of: &[Server<'o>], event: &str) -> Result<(Input, Server<'o>), HookError> {
     let input: Input = read_input()?;
-    let is_asked = |of: &&Server| of.tool == input.tool_name && input.hook_event_name == event;
-    let server = ours.iter().find(is_asked).ok_or(NOT_OURS)?;
+    let is_its = |name: &str| input.tool_name == format!("mcp__{name}__load_context");
+    let is_asked = |of: &&Server<'_>| is_its(of.0) && input.hook_event_name == event;
+    let server = *of.iter().find(is_asked).ok_or(NOT_OURS)?;
     if input.tool_use_id.is_empty() {
         return Err(NOT_UNDERSTOOD.into());
     }
@@ -171,15 +145,19 @@ pub(crate) fn subagent(
     }
 }
 
-pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
-    let (input, server) = input(ours, "PreToolUse")?;
-    let takes_key = server.agent.is_none();
+/// The question before a call: the client's id of the call, which the server gets as well; the
+/// subagent that is about to make it, as [`subagent`] says; its key, if the server has none itself.
+pub(super) fn read(
+    ours: &[Server<'_>],
+) -> Result<(String, Option<AgentName>, Option<String>), HookError> {
+    let (input, (_, own, may_lack_source)) = input(ours, "PreToolUse")?;
+    let takes_key = own.is_none();
     let source = if takes_key { "plugin" } else { "agent" };
     let is_its_source = match &input.mcp_server {
-        None => server.may_lack_source,
+        None => may_lack_source,
         Some(stated) => parse::<Source>(stated.get().as_bytes())?.source == source,
     };
-    if !is_its_source || server.agent.is_some() && server.agent != input.agent_type {
+    if !is_its_source || own.is_some() && own != input.agent_type.as_deref() {
         return Err(NOT_OURS.into());
     }
     if input.agent_id.as_deref() == Some("") || input.agent_type.as_deref() == Some("") {
@@ -199,6 +177,5 @@ pub(super) fn read(ours: &[Server]) -> Result<HookRequest, HookError> {
         given.filter(Map::is_empty).ok_or(takes_none)?;
         None
     };
-    let id = input.tool_use_id;
-    Ok(HookRequest { id, agent, key })
+    Ok((input.tool_use_id, agent, key))
 }

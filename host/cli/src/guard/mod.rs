@@ -15,7 +15,7 @@ mod hook;
 pub(crate) use hook::{
     HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer,
 };
-use hook::{HookRequest, Server};
+use hook::{PLUGINS, Server};
 
 use crate::arguments::{Guard as Arguments, tickets};
 use keyhole_core::{
@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
         let ours = match (&arguments.bind, &arguments.agent) {
             // That of the user's own agent. The client calls it as the binding, and did so
             // before it stated sources.
-            (Some(bind), Some(agent)) => vec![Server::of(bind, Some(agent), true)],
-            _ => Server::plugins(),
+            (Some(bind), Some(agent)) => vec![(&**bind, Some(&**agent), true)],
+            _ => PLUGINS.to_vec(),
         };
         let tickets = tickets(arguments.tickets.as_deref());
         if arguments.after {
@@ -63,16 +63,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| process::exit(2))
 }
 
-/// Answers the client's question before a call. On an error, the call must be denied.
-fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
-    let request = hook::read(ours)?;
+fn guard(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
+    let (id, agent, key) = hook::read(ours)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
-    let (decision, reason) = match decide(&request, map) {
-        Ok(agent) => {
-            let agent = agent.clone();
-            let key = request.key.as_deref().and_then(|key| key.try_into().ok());
-            let ticket = Ticket { agent, key };
-            tickets.leave(&request.id, &ticket)?;
+    let (decision, reason) = match decide(agent, key.as_deref(), map) {
+        Ok(ticket) => {
+            tickets.leave(&id, &ticket)?;
             if ticket.key.is_some() {
                 output["updatedInput"] = json!({ "key": KEY_IN_TICKET });
             }
@@ -86,7 +82,7 @@ fn guard(ours: &[Server], map: &LiveMap, tickets: &Tickets) -> Result<(), HookEr
 }
 
 /// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
-fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookError> {
+fn guard_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), HookError> {
     if let (Ok((input, _)), Some(tickets)) = (hook::input(ours, "PostToolUse"), tickets)
         && tickets.was_redeemed(&input.tool_use_id)
     {
@@ -96,23 +92,24 @@ fn guard_after(ours: &[Server], tickets: Option<&Tickets>) -> Result<(), HookErr
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
-/// The agent that may make the call, or the refusal: the same for a key of other agents and for a
-/// missing one. If the map cannot be used, or the server has its own key, the server decides.
-fn decide<'a>(request: &'a HookRequest, map: &LiveMap) -> Result<&'a AgentName, Refusal> {
+/// The ticket for the call, or the refusal: the same for a key of other agents and for a missing
+/// one. If the map cannot be used, or the server has its own key, the server decides.
+fn decide(agent: Option<AgentName>, key: Option<&str>, map: &LiveMap) -> Result<Ticket, Refusal> {
     // First: a caller that is no subagent learns nothing about the map.
-    let agent = request.agent.as_ref().ok_or(Refusal::CallerNotVerified)?;
-    if let Some(key) = request.key.as_deref()
+    let agent = agent.ok_or(Refusal::CallerNotVerified)?;
+    let parsed = key.and_then(|key| Key::try_from(key).ok());
+    if key.is_some()
         && let Ok(map) = map.current()
-        && let entry = Key::try_from(key).ok().and_then(|key| map.find(&key))
-        && !entry.is_some_and(|entry| entry.is_for(Some(agent)))
+        && let entry = parsed.as_ref().and_then(|key| map.find(key))
+        && !entry.is_some_and(|entry| entry.is_for(Some(&agent)))
     {
         return Err(Refusal::UnknownKey);
     }
-    Ok(agent)
+    Ok(Ticket { agent, key: parsed })
 }
 
-/// The agents that the map names, one a line, and `*` if any agent may use some
-/// key. The plugin's module shows the tool to no others. A missing map names nobody.
+/// The names, one a line. The plugin's module shows the tool to no others. A missing map names
+/// nobody.
 pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
     let line = |name: &str| format!("{name}\n");
     match map.current() {

@@ -4,7 +4,7 @@ use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::{check, streams::note};
 use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
-    PLUGIN, Plan, Request, Result, SetupError, User, Walls,
+    PLUGIN, Plan, Request, Result, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
@@ -53,7 +53,6 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     Ok((screen, lock))
 }
 
-/// Asks for the last time, and writes.
 fn write(user: &User<'_>, plan: &Plan, question: &str, screen: &mut Screen) -> Result<()> {
     if plan.is_empty() || !screen.agrees(question)? {
         return said("nothing is changed");
@@ -102,10 +101,8 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     }
     let made = tickets.map_or(Ok(()), |tickets| tickets.make());
     let plugin = request.client.is_plugin().then_some(Path::new("keyhole"));
-    let checked = check::report(&user.map, plugin, true).map_err(|why| {
-        let then = "run `keyhole check`";
-        SetupError::Said(format!("the result cannot be checked: {why}; {then}"))
-    })?;
+    let failed = |why| format!("the result cannot be checked: {why}; run `keyhole check`");
+    let checked = check::report(&user.map, plugin, true).or_else(|why| said(failed(why)))?;
     let mut text = screen.shown + &checked.to_text(false);
     let texts = plan.print.iter().chain(&plan.for_the_machine);
     text.extend(texts.map(|text| format!("\n{text}\n")));
@@ -121,8 +118,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
 fn ending(plan: &Plan) -> String {
     let todo = plan.todo.iter().map(|todo| format!("- {todo}\n"));
     let todo = todo.collect::<String>();
-    let head = "\nStill to do:\n";
-    let head = if todo.is_empty() { "" } else { head };
+    let head = ["\nStill to do:\n", ""][usize::from(todo.is_empty())];
     format!("{head}{todo}\n{}\n", plan.last)
 }
 

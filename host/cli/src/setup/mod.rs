@@ -101,8 +101,7 @@ struct Wanted {
 
 fn client(name: &str) -> Result<Box<Client>, String> {
     let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
-    let client = clients::all().find(|client| client.name == name);
-    let client = client.map(Box::new);
+    let client = clients::all().map(Box::new).find(|it| it.name == name);
     client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
 }
 
@@ -207,11 +206,10 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
     let word = agent.map(|agent| bare(agent).unwrap_or("NAME"));
     let count = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
     let most = client.max_bytes.map(|most| format!(" --max-bytes {most}"));
+    let (of, most) = (client.name, most.unwrap_or_default());
     let mut said: Vec<_> = user.program.caution.iter().cloned().collect();
     said.push(format!(
-        "To have it written, add --file, in a terminal: keyhole setup {} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{}",
-        client.name,
-        most.unwrap_or_default()
+        "To have it written, add --file, in a terminal: keyhole setup {of} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{most}"
     ));
     let recipe = Recipe(user, client, (name, agent));
     let who = if is_hook {
@@ -221,11 +219,8 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
         hook.who
     } else {
         let filled = recipe.filled(None)?;
-        if is_usual {
-            said.push(format!(
-                "The name {name} is an example; --bind takes another."
-            ));
-        }
+        let example = || format!("The name {name} is an example; --bind takes another.");
+        said.extend(is_usual.then(example));
         said.extend(filled.blocks(client, |_| true));
         let notes = client.notes.iter().chain(&client.by_hand);
         said.extend(notes.map(|note| filled.fill(note)));
@@ -267,14 +262,12 @@ fn fresh() -> Result<String> {
 
 /// Whether none of these texts, or names that they hold, reveals a key of the map.
 fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
-    // What is no map has no keys.
-    let Some(map) = user.map_now()? else {
-        return Ok(());
-    };
-    let secrets = Secrets::of(&map);
-    let mut texts = texts.iter().flatten();
-    if !texts.any(|text| secrets.are_told_by(text)) {
-        return Ok(());
+    let has_key = |of: Secrets<'_>| texts.iter().flatten().any(|text| of.are_told_by(text));
+    match user.map_now()? {
+        Some(map) if has_key(Secrets::of(&map)) => {
+            said("the output would show a text that holds a key of your map; choose another name")
+        }
+        // What is no map has no keys.
+        _ => Ok(()),
     }
-    said("the output would show a text that holds a key of your map; choose another name")
 }
