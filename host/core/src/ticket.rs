@@ -94,9 +94,7 @@ pub enum Unverified {
     Folder(#[from] TicketError),
     /// There is one that this process may not open: the data folder was made again since it
     /// restricted itself.
-    #[error(
-        "no ticket: the folder that Keyhole keeps them in was made again since this server started"
-    )]
+    #[error("no ticket: the folder for them was made again since this server started")]
     MadeAgain,
     /// The ticket is another agent's.
     #[error("the ticket is for another agent than the one that --agent names")]
@@ -115,7 +113,7 @@ impl Tickets {
         for place in self.0.ancestors() {
             match Self::walk_to(place) {
                 Err(TicketError::System(SystemError::Missing)) => {
-                    if Walker::new(System).walk(place, Policy::NAME).is_ok() {
+                    if Walker::new(System).walk(place, Policy::Name).is_ok() {
                         return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                     }
                 }
@@ -240,7 +238,7 @@ impl Tickets {
     }
 
     fn walk_to(folder: &Path) -> Result<Walked<Handle>, TicketError> {
-        let walked = Walker::new(System).walk(folder, Policy::DIRECTORY);
+        let walked = Walker::new(System).walk(folder, Policy::Directory);
         walked.map_err(|error| match error {
             WalkError::Untrusted(_) => TicketError::NotTrusted,
             WalkError::System(error) => error.into(),

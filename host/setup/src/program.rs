@@ -90,7 +90,7 @@ fn fleeting(path: &Path) -> Option<&'static str> {
 /// A warning if other users could put another program there, which would then run as
 /// the user.
 fn replaceable(path: &Path) -> Option<String> {
-    let Err(WalkError::Untrusted(distrust)) = Walker::new(System).walk(path, Policy::FILE) else {
+    let Err(WalkError::Untrusted(distrust)) = Walker::new(System).walk(path, Policy::File) else {
         return None;
     };
     Some(format!(

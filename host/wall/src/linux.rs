@@ -62,7 +62,6 @@ pub fn restrict_process<R: AsFd, T>(
     Err(WallError::NotAlone)
 }
 
-/// [`WallStatus::here`].
 pub(crate) fn status() -> WallStatus {
     let behind_it = || WallStatus {
         landlock: write_nothing(Rights::Read, None).ok().flatten(),
@@ -122,9 +121,8 @@ fn restrict<D: AsFd>(
     while let Some(error) = cause {
         let code = error.downcast_ref().and_then(io::Error::raw_os_error);
         if let Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
-            return Err(WallError::OutOfResources(io::Error::from_raw_os_error(
-                code,
-            )));
+            let lacking = io::Error::from_raw_os_error(code);
+            return Err(WallError::OutOfResources(lacking));
         }
         cause = error.source();
     }
