@@ -26,7 +26,6 @@ const FOLDER: &str = "tickets";
 /// How long a ticket is valid. Until the call, the client only runs other hooks.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// How old a receipt may be.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
 
 /// The most files that one clean-up looks at, so that a folder that someone filled delays no call.
@@ -43,7 +42,7 @@ pub struct Ticket {
 
 /// The folder of tickets, by its data folder: the plugin's, or one that holds nothing else.
 #[derive(Debug)]
-pub struct Tickets(PathBuf);
+pub struct Tickets(pub PathBuf);
 
 /// Why a ticket cannot be used. It names no path: a client may show it to a model.
 #[derive(Debug, thiserror::Error)]
@@ -102,11 +101,6 @@ pub enum Unverified {
 }
 
 impl Tickets {
-    /// The tickets in this data folder. This opens nothing yet.
-    pub fn under(data: &Path) -> Self {
-        Self(data.to_owned())
-    }
-
     /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
     /// is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {

@@ -85,14 +85,12 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         self.back();
     }
 
-    /// Checks that an open object of this directory is trusted.
     pub(crate) fn check_child(&self, child: &Step<F::Handle>) -> Result<(), WalkError> {
         let Step { handle, stat, name } = child;
         let (around, path) = (Some(&self.here.stat), || self.path().join(name));
         self.walker.check(handle, stat, around, self.policy, path)
     }
 
-    /// The real path of where the walk is.
     fn path(&self) -> PathBuf {
         let passed = self.above.iter().chain([&self.here]);
         passed.map(|step| &step.name).collect()

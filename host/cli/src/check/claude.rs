@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
                 Some(gone) => format!("{}, {GONE}", printable(gone)),
                 None if is_bound && agent.is_guarded => {
                     let folder = agent.tickets.as_deref()?;
-                    let why = Tickets::under(folder).could_be_made().err()?;
+                    let why = Tickets(folder.to_owned()).could_be_made().err()?;
                     format!("{REFUSES}: {why} ({})", printable(folder))
                 }
                 None if is_bound => UNGUARDED.to_owned(),
@@ -178,7 +178,7 @@ impl<'a> Client<'a> {
         // The client tells its shells where the plugin's folder is.
         let data = env::var_os("CLAUDE_PLUGIN_DATA").map(PathBuf::from);
         let data = data.filter(|data| is_plugin && data.is_absolute());
-        let refused = data.and_then(|data| Tickets::under(&data).could_be_made().err());
+        let refused = data.and_then(|data| Tickets(data).could_be_made().err());
         let refused = refused.map(|why| format!("the plugin starts {REFUSES}: {why}"));
         report.faults.extend(refused);
         let servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();

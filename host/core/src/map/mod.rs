@@ -65,8 +65,7 @@ pub struct Entry {
 impl Entry {
     /// Whether it is bound to agents, and `agent` is one of them.
     fn names(&self, agent: &AgentName) -> bool {
-        let mut agents = self.agents.iter().flatten();
-        agents.any(|name| name.means(agent))
+        self.agents.iter().flatten().any(|name| name.means(agent))
     }
 
     /// Whether `agent` may have the file. None means that nobody knows who asks.
