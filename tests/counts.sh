@@ -29,7 +29,7 @@ counts() {
     crates=$(cargo tree --locked -p keyhole -e normal,no-proc-macro --prefix none --format '{p}' |
         sed 's/ (.*//' | sort -u | grep -vc '^keyhole')
     # A higher ceiling needs a commit that names the user who asked for what is in it.
-    at_most 13600 "$program" "lines of Rust in the program, with comments"
+    at_most 13400 "$program" "lines of Rust in the program, with comments"
     at_most 22500 $((all - program)) "lines of Rust outside it"
     at_most 460 "$(cat plugin/hooks/register.ts plugin/start.sh plugin/bin/keyhole | wc -l)" \
         "lines of register.ts, start.sh and bin/keyhole"

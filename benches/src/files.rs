@@ -84,7 +84,7 @@ impl Files {
 
 /// The right to read one file of a folder.
 pub fn grant(folder: &Path, name: &str) -> Result<Grant, WalkError> {
-    let folder = Walker::new(System).walk(folder, Policy::DIRECTORY)?;
+    let folder = Walker::new(System).walk(folder, Policy::Directory)?;
     Ok(Grant {
         directory: folder.handle,
         name: name.to_owned(),

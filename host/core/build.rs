@@ -15,13 +15,13 @@ fn run() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(env::var("OUT_DIR")?);
     for input in [
-        "../../guest/src",
-        "../../guest/Cargo.toml",
-        "../../wit",
-        "../../Cargo.lock",
-        "../../Cargo.toml",
+        "guest/src",
+        "guest/Cargo.toml",
+        "wit",
+        "Cargo.lock",
+        "Cargo.toml",
     ] {
-        println!("cargo::rerun-if-changed={input}");
+        println!("cargo::rerun-if-changed=../../{input}");
     }
 
     let manifest = here.join("../../guest/Cargo.toml").canonicalize()?;

@@ -73,7 +73,7 @@ fn a_host_that_forgets_to_check_the_roots_reads_nothing_outside_them() {
         let places = directories_of(&world.map_path())
             .into_iter()
             .chain(map.roots());
-        let open = |place: PathBuf| Walker::new(System).walk(&place, Policy::DIRECTORY).unwrap();
+        let open = |place: PathBuf| Walker::new(System).walk(&place, Policy::Directory).unwrap();
         let reach: Vec<File> = places.map(|place| open(place).handle.into()).collect();
         assert!(read_beneath(&reach));
         assert_eq!(load("k-in").unwrap(), "in a root");

@@ -34,7 +34,7 @@ pub struct NativeFile<F: FileSystem = System> {
 impl NativeDirectory {
     /// Opens the directory at `path`, as the host's preopen for the component.
     pub fn open(path: &Path) -> Result<Self, WalkError> {
-        let directory = Walker::new(System).walk(path, Policy::DIRECTORY)?;
+        let directory = Walker::new(System).walk(path, Policy::Directory)?;
         Ok(directory.handle.into())
     }
 }

@@ -245,7 +245,7 @@ pub(crate) fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
     let plugins = || std::env::var_os("CLAUDE_PLUGIN_DATA").map(PathBuf::from);
     let data = folder.map(Path::to_owned).or_else(plugins);
     let data = data.filter(|data| data.is_absolute()).ok_or(NO_DATA)?;
-    Ok(Tickets::under(&data))
+    Ok(Tickets(data))
 }
 
 #[derive(Debug, Args)]

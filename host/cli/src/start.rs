@@ -147,7 +147,7 @@ fn directories(live: &LiveMap, map: &Outcome, own: Option<File>) -> Reach {
     let maps = directories_of(&live.location.file);
     for place in maps.into_iter().chain(map.roots()) {
         // Nobody can read by such a handle. An automount is not triggered.
-        match Walker::new(System).walk(&place, Policy::DIRECTORY) {
+        match Walker::new(System).walk(&place, Policy::Directory) {
             Err(error @ WalkError::System(SystemError::OutOfResources)) => return Err(error.into()),
             // One that is not there, or that others could choose, needs a restart later.
             walked => found.extend(walked.map(|walked| File::from(walked.handle))),

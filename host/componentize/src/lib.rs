@@ -12,7 +12,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -30,6 +30,7 @@ pub type Result<T> = std::result::Result<T, String>;
 /// directory for cargo's files that no other cargo is using. The bytes depend on the
 /// sources and the toolchain, not on their place.
 pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
+    let tool = |name: &str, own: &str| env::var_os(name).unwrap_or_else(|| own.into());
     let (cargo, rustc) = (tool("CARGO", "cargo"), tool("RUSTC", "rustc"));
     let libraries = Command::new(&rustc)
         .args(["--print", "target-libdir", "--target", WASM_TARGET])
@@ -40,9 +41,9 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
             "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
         ));
     }
-    let mut command = Command::new(&cargo);
-    clear_cargo_environment(&mut command);
-    let status = command
+    let status = Command::new(&cargo)
+        .env_clear()
+        .envs(env::vars_os().filter(|(name, _)| !is_outer_cargos(name)))
         .env("RUSTC", &rustc)
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(manifest))
         .args(["rustc", "--lib", "--crate-type", "cdylib"])
@@ -52,8 +53,9 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
         .status()
         .map_err(|error| format!("cannot run {}: {error}", cargo.display()))?;
     if !status.success() {
-        let why = "does not compile; cargo says why above";
-        return Err(format!("the guest {name} {why}"));
+        return Err(format!(
+            "the guest {name} does not compile; cargo says why above"
+        ));
     }
     let module = out.join(format!("{WASM_TARGET}/guest/{name}.wasm"));
     std::fs::read(&module).map_err(|error| format!("cannot read {}: {error}", module.display()))
@@ -93,22 +95,13 @@ pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>> {
         .map_err(|error| format!("cannot precompile the component: {error:#}"))
 }
 
-fn tool(variable: &str, default: &str) -> PathBuf {
-    env::var_os(variable).map_or_else(|| PathBuf::from(default), PathBuf::from)
-}
-
-/// Removes the outer cargo's settings: they are for the host, not for the guest.
-fn clear_cargo_environment(command: &mut Command) {
-    let ours = |name: &str| {
-        (name.starts_with("CARGO") && name != "CARGO_HOME" && !name.starts_with("CARGO_NET"))
-            || name.starts_with("RUSTC")
-            || name == "RUSTFLAGS"
-            || name.starts_with("CLIPPY")
-    };
-    let names = env::vars_os().map(|(name, _)| name);
-    for name in names.filter(|name| name.to_str().is_some_and(ours)) {
-        command.env_remove(name);
-    }
+/// Whether a variable is a setting of the outer cargo: those are for the host, not for the guest.
+fn is_outer_cargos(variable: &OsStr) -> bool {
+    let name = variable.to_str().unwrap_or_default();
+    (name.starts_with("CARGO") && name != "CARGO_HOME" && !name.starts_with("CARGO_NET"))
+        || name.starts_with("RUSTC")
+        || name == "RUSTFLAGS"
+        || name.starts_with("CLIPPY")
 }
 
 /// Flags for the guest: the size of its memory, and no paths of this machine in its bytes.

@@ -26,7 +26,6 @@ const FOLDER: &str = "tickets";
 /// How long a ticket is valid. Until the call, the client only runs other hooks.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// How old a receipt may be.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
 
 /// The most files that one clean-up looks at, so that a folder that someone filled delays no call.
@@ -43,7 +42,7 @@ pub struct Ticket {
 
 /// The folder of tickets, by its data folder: the plugin's, or one that holds nothing else.
 #[derive(Debug)]
-pub struct Tickets(PathBuf);
+pub struct Tickets(pub PathBuf);
 
 /// Why a ticket cannot be used. It names no path: a client may show it to a model.
 #[derive(Debug, thiserror::Error)]
@@ -94,9 +93,7 @@ pub enum Unverified {
     Folder(#[from] TicketError),
     /// There is one that this process may not open: the data folder was made again since it
     /// restricted itself.
-    #[error(
-        "no ticket: the folder that Keyhole keeps them in was made again since this server started"
-    )]
+    #[error("no ticket: the folder for them was made again since this server started")]
     MadeAgain,
     /// The ticket is another agent's.
     #[error("the ticket is for another agent than the one that --agent names")]
@@ -104,18 +101,13 @@ pub enum Unverified {
 }
 
 impl Tickets {
-    /// The tickets in this data folder. This opens nothing yet.
-    pub fn under(data: &Path) -> Self {
-        Self(data.to_owned())
-    }
-
     /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
     /// is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
         for place in self.0.ancestors() {
             match Self::walk_to(place) {
                 Err(TicketError::System(SystemError::Missing)) => {
-                    if Walker::new(System).walk(place, Policy::NAME).is_ok() {
+                    if Walker::new(System).walk(place, Policy::Name).is_ok() {
                         return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                     }
                 }
@@ -240,7 +232,7 @@ impl Tickets {
     }
 
     fn walk_to(folder: &Path) -> Result<Walked<Handle>, TicketError> {
-        let walked = Walker::new(System).walk(folder, Policy::DIRECTORY);
+        let walked = Walker::new(System).walk(folder, Policy::Directory);
         walked.map_err(|error| match error {
             WalkError::Untrusted(_) => TicketError::NotTrusted,
             WalkError::System(error) => error.into(),

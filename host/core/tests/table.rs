@@ -36,7 +36,7 @@ fn grant(case: &Case, directory: Option<&Path>) -> Option<Grant> {
     let granted = case.grant_for(case.key())?;
     let open = |path| {
         Walker::new(System)
-            .walk(path, Policy::DIRECTORY)
+            .walk(path, Policy::Directory)
             .unwrap()
             .handle
     };

@@ -34,6 +34,21 @@ const WASM_STACK: usize = 256 << 10;
 
 /// The settings under which a component is precompiled, loaded and run.
 pub fn config() -> Config {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(SLOTS)
+        .total_core_instances(SLOTS * 4)
+        .total_memories(SLOTS)
+        .total_tables(SLOTS * 4)
+        .max_core_instances_per_component(16)
+        .max_memories_per_component(1)
+        .max_tables_per_component(TABLES.0)
+        .table_elements(TABLES.1)
+        .max_memory_size(MAX_MEMORY)
+        .linear_memory_keep_resident(KEPT_MEMORY)
+        .table_keep_resident(16 << 10)
+        .max_unused_warm_slots(SLOTS)
+        // It could tell which pages a call has touched, to root alone.
+        .pagemap_scan(Enabled::No);
     let mut config = Config::new();
     config
         // What the guest may consist of: a component, with only the features that it needs.
@@ -58,7 +73,7 @@ pub fn config() -> Config {
         // again. A memory's first content is copied, not mapped, so that wiping needs
         // no help from the operating system.
         .memory_init_cow(false)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
         // A trap is only reported as `internal`, so its frames are not kept.
         .wasm_backtrace_max_frames(None)
         .native_unwind_info(false)
@@ -67,23 +82,4 @@ pub fn config() -> Config {
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .generate_address_map(false);
     config
-}
-
-fn pool() -> PoolingAllocationConfig {
-    let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(SLOTS)
-        .total_core_instances(SLOTS * 4)
-        .total_memories(SLOTS)
-        .total_tables(SLOTS * 4)
-        .max_core_instances_per_component(16)
-        .max_memories_per_component(1)
-        .max_tables_per_component(TABLES.0)
-        .table_elements(TABLES.1)
-        .max_memory_size(MAX_MEMORY)
-        .linear_memory_keep_resident(KEPT_MEMORY)
-        .table_keep_resident(16 << 10)
-        .max_unused_warm_slots(SLOTS)
-        // It could tell which pages a call has touched, to root alone.
-        .pagemap_scan(Enabled::No);
-    pool
 }

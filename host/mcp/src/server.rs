@@ -71,11 +71,9 @@ impl<L: Load> Server<L> {
 /// Who answers. Protocol 2026-07-28 wants it in every result.
 fn server_info(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     let version = context.protocol_version()?;
-    (!version.has_initialize()).then(|| {
-        MetaObject(object(json!({
-            "io.modelcontextprotocol/serverInfo": { "name": NAME, "version": VERSION },
-        })))
-    })
+    let info = json!({ "name": NAME, "version": VERSION });
+    let info = json!({ "io.modelcontextprotocol/serverInfo": info });
+    (!version.has_initialize()).then(|| MetaObject(object(info)))
 }
 
 impl<L: Load> ServerHandler for Server<L> {

@@ -29,7 +29,6 @@ Pass it on to no person, agent, tool or file.";
 
 const END: &str = "Do not go on without the document.";
 
-/// What a model does on a refusal. Each description holds it.
 fn what_to_do() -> String {
     let passing = Refusal::ALL.iter().filter(|code| code.is_passing());
     let names: Vec<_> = passing.map(|code| format!("`{}`", code.as_str())).collect();
@@ -113,22 +112,18 @@ struct OneKey {
 fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
     let title = binding.and_then(|binding| binding.title.as_deref());
     let description = binding.and_then(|binding| binding.description.as_deref());
-    let title = match (title, name) {
-        (Some(title), _) => title.to_owned(),
-        (None, Some(name)) => format!("Load context: {name}"),
-        (None, None) => "Load context".to_owned(),
-    };
-    let what = match (name, description) {
-        (Some(name), Some(description)) => format!(", \"{name}\":\n{description}"),
-        (Some(name), None) => format!(", \"{name}\"."),
-        (None, _) => ".".to_owned(),
-    };
+    let (own, named) = name.map_or_else(Default::default, |name| {
+        (format!(": {name}"), format!(", \"{name}\""))
+    });
+    let title = title.map_or_else(|| format!("Load context{own}"), str::to_owned);
+    let what = description.map_or_else(|| format!("{named}."), |it| format!("{named}:\n{it}"));
     let description = format!("{BOUND}{what}{BOUND_END}\n\n{}. {END}", what_to_do());
     let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     tool(&title, description, schema)
 }
 
 fn tool(title: &str, description: String, schema: Value) -> Tool {
+    let meta = json!({ "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS });
     Tool::new(NAME, description, rmcp::model::object(schema))
         .with_title(title)
         .with_annotations(
@@ -138,9 +133,7 @@ fn tool(title: &str, description: String, schema: Value) -> Tool {
                 .idempotent(true)
                 .open_world(false),
         )
-        .with_meta(MetaObject(rmcp::model::object(json!({
-            "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS,
-        }))))
+        .with_meta(MetaObject(rmcp::model::object(meta)))
 }
 
 /// Whether Claude Code would write this text to a file that the parent can read, instead of giving

@@ -50,7 +50,7 @@ pub type Named<'a> = (&'static str, &'a str);
 pub fn all_of(map: &Map) -> impl Iterator<Item = (Named<'_>, &Entry)> {
     let keys = map.entries().into_iter();
     let keys = keys.map(|(key, entry)| (("keys", key.expose()), entry));
-    let bindings = map.bindings().into_iter();
+    let bindings = map.bindings().iter();
     keys.chain(bindings.map(|(name, found)| (("bindings", &**name), &found.entry)))
 }
 

@@ -32,7 +32,7 @@ pub fn word(path: &Path) -> Option<&str> {
     let is_own = found.uid() == rustix::process::geteuid().as_raw();
     let is_itself = there.canonicalize().is_ok_and(|real| real == there);
     let folder = if there == path { places.next()? } else { there };
-    let is_shut = Walker::new(System).walk(folder, Policy::DIRECTORY).is_ok();
+    let is_shut = Walker::new(System).walk(folder, Policy::Directory).is_ok();
     (is_own && is_itself && is_shut).then_some(text)
 }
 

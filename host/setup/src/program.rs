@@ -87,7 +87,7 @@ fn fleeting(path: &Path) -> Option<&'static str> {
 /// A warning if other users could put another program there, which would then run as
 /// the user.
 fn replaceable(path: &Path) -> Option<String> {
-    let place = match Walker::new(System).walk(path, Policy::FILE) {
+    let place = match Walker::new(System).walk(path, Policy::File) {
         Err(WalkError::Untrusted(distrust)) => Some(printable(&distrust.path)),
         _ => None,
     };

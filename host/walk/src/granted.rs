@@ -15,7 +15,7 @@
 //! which settles when it is opened ([`GrantedFile::open`]). The model plays this file as it is.
 
 use crate::{
-    Kind, SystemError, WalkError, Walked, Walker, plain_name,
+    Kind, Policy, SystemError, WalkError, Walked, Walker, plain_name,
     system::{FileSystem, Stat, System},
 };
 use std::{
@@ -62,8 +62,8 @@ impl<F: FileSystem> Walker<F> {
                 0 => APART_IN_SECONDS,
                 _ => APART,
             };
-            let left = |until: Instant| until.saturating_duration_since(Instant::now());
-            if waited >= PATIENCE || self.until.is_some_and(|until| left(until) < apart) {
+            let ends_before = |until| until < Instant::now() + apart;
+            if waited >= PATIENCE || self.until.is_some_and(ends_before) {
                 return Err(SystemError::Busy);
             }
             self.files.pause(apart);
@@ -138,12 +138,12 @@ impl<F: FileSystem> GrantedFile<F> {
         let name = plain_name(name).ok_or(SystemError::Missing)?;
         let around = walker.files.stat(directory)?;
         // The walk that led here has judged the mount of the directory.
-        walker.check(directory, &around, None, true, PathBuf::new)?;
+        walker.check(directory, &around, None, Policy::Name, PathBuf::new)?;
         let (handle, stat) = walker.files.open(directory, name)?;
         if stat.kind != Kind::File {
             return Err(SystemError::NotAFile.into());
         }
-        walker.check(&handle, &stat, Some(&around), true, PathBuf::new)?;
+        walker.check(&handle, &stat, Some(&around), Policy::Name, PathBuf::new)?;
         Ok(Self {
             first: Some(walker.settle(&handle, stat)?),
             handle,

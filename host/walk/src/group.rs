@@ -39,7 +39,7 @@ impl<F: FileSystem> Walker<F> {
             return Ok(known);
         }
         let read = |path| -> Result<Result<Vec<u8>, &'static str>, WalkError> {
-            let walked = self.walk(Path::new(path), Policy::GROUP_FILE);
+            let walked = self.walk(Path::new(path), Policy::GroupFile);
             match walked.and_then(|file| self.read(&file.handle, file.stat.size, MOST)) {
                 Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
                     Err(error)

@@ -13,9 +13,9 @@
 //!
 //! | policy | used for | the end |
 //! |---|---|---|
-//! | [`Policy::FILE`] | the map | a trusted file, open for reading |
-//! | [`Policy::DIRECTORY`] | a root, the folder of tickets | a trusted directory |
-//! | [`Policy::NAME`] | a mapped file | a name in a trusted directory; [`GrantedFile`] opens and judges the file later |
+//! | [`Policy::File`] | the map | a trusted file, open for reading |
+//! | [`Policy::Directory`] | a root, the folder of tickets | a trusted directory |
+//! | [`Policy::Name`] | a mapped file | a name in a trusted directory; [`GrantedFile`] opens and judges the file later |
 //!
 //! Kernel file systems, such as procfs, are not allowed for any of these: nobody wrote
 //! their files, and they belong to root whatever they say.
@@ -49,7 +49,6 @@ pub use policy::Policy;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
 
-use policy::End;
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -71,12 +70,12 @@ const MAX_STEPS: usize = 1024;
 /// The end of a walk.
 #[derive(Debug)]
 pub struct Walked<H> {
-    /// The file, open for reading; or the directory. For [`Policy::NAME`], the
+    /// The file, open for reading; or the directory. For [`Policy::Name`], the
     /// directory that `name` is in.
     pub handle: H,
     /// What `handle` reported when it was judged.
     pub stat: Stat,
-    /// For [`Policy::NAME`], the name; it is not a link, as far as one look tells. Otherwise empty.
+    /// For [`Policy::Name`], the name; it is not a link, as far as one look tells. Otherwise empty.
     pub name: OsString,
     /// The real path of `handle`, as it was then.
     pub path: PathBuf,
@@ -146,8 +145,9 @@ impl<F: FileSystem> Walker<F> {
             }
             let here = &way.here.handle;
             // What the last name must be.
-            let end = names.is_empty().then_some(policy.end);
-            if end == Some(End::File) {
+            let end = names.is_empty().then_some(policy);
+            let is_file = matches!(end, Some(Policy::File | Policy::GroupFile));
+            if is_file {
                 match self.files.open(here, &name) {
                     Ok((_, stat)) if stat.kind != Kind::File => {
                         return Err(SystemError::NotAFile.into());
@@ -163,7 +163,7 @@ impl<F: FileSystem> Walker<F> {
                     Err(error) => return Err(error.into()),
                 }
             }
-            if end == Some(End::Name) && self.files.kind(here, &name)? != Kind::Link {
+            if end == Some(Policy::Name) && self.files.kind(here, &name)? != Kind::Link {
                 return Ok(way.end(name));
             }
             let (handle, stat) = self.files.hold(here, &name)?;
@@ -185,20 +185,20 @@ impl<F: FileSystem> Walker<F> {
                     push_names(&mut names, &target);
                 }
                 // It was a link just now, and is none any more.
-                _ if end == Some(End::Name) => return Ok(way.end(next.name)),
+                _ if end == Some(Policy::Name) => return Ok(way.end(next.name)),
                 Kind::Directory => way.enter(next)?,
-                _ if end == Some(End::File) && attempts < ATTEMPTS => {
+                _ if is_file && attempts < ATTEMPTS => {
                     attempts += 1;
                     names.push(next.name);
                 }
-                _ if end == Some(End::File) => return Err(SystemError::Busy.into()),
+                _ if is_file => return Err(SystemError::Busy.into()),
                 _ => return Err(SystemError::Missing.into()),
             }
         }
-        if policy.end == End::Directory {
-            return Ok(way.end(OsString::new()));
+        match policy {
+            Policy::Directory => Ok(way.end(OsString::new())),
+            _ => Err(SystemError::NotAFile.into()),
         }
-        Err(SystemError::NotAFile.into())
     }
 
     /// Reads all of `file` if it has at most `most` bytes. None means that it has more.

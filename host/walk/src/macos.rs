@@ -59,7 +59,6 @@ const HOLD: OFlags = EVENTS_ONLY
     .union(OFlags::SYMLINK)
     .union(OPEN.difference(OFlags::NOFOLLOW));
 
-/// The flags to open a directory that may be searched but not read.
 const HOLD_TO_SEARCH: OFlags = SEARCH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)

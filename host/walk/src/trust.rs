@@ -15,7 +15,7 @@
 //! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
 
-use crate::{FileSystem, Kind, Stat, WalkError, Walker, printable::printable};
+use crate::{FileSystem, Kind, Policy, Stat, WalkError, Walker, printable::printable};
 use std::path::PathBuf;
 
 const OTHERS_WRITE: u32 = 0o002;
@@ -132,14 +132,14 @@ impl Stat {
 impl<F: FileSystem> Walker<F> {
     /// Checks that an open object is trusted, which was found at `path`, in a directory that
     /// reports `around`. That directory is trusted, and so is its mount: one of another file system
-    /// always has another device number. `groups` says whether a group whose only member is the
-    /// user counts as the user.
+    /// always has another device number. Only under [`Policy::GroupFile`], a group whose only member
+    /// is the user does not count as the user.
     pub(crate) fn check(
         &self,
         handle: &F::Handle,
         stat: &Stat,
         around: Option<&Stat>,
-        groups: bool,
+        policy: Policy,
         path: impl FnOnce() -> PathBuf,
     ) -> Result<(), WalkError> {
         let mount = match around {
@@ -167,7 +167,7 @@ impl<F: FileSystem> Walker<F> {
                 Err(why) => Some(why),
                 Ok(_) if stat.is_sticky_directory() => None,
                 Ok(_) if stat.mode & OTHERS_WRITE != 0 => Some(WritableByOthers),
-                Ok(all) if !groups => (!all.is_empty()).then_some(WritableByGroup),
+                Ok(all) if policy == Policy::GroupFile && !all.is_empty() => Some(WritableByGroup),
                 Ok(all) => {
                     let mut others = all.iter().map(|group| self.others_in(*group, user));
                     others.find_map(Result::transpose).transpose()?

@@ -47,7 +47,7 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
         // The mount of `/` is trusted: whoever made it owns the system.
-        walker.check(&handle, &stat, None, policy.groups, || "/".into())?;
+        walker.check(&handle, &stat, None, policy, || "/".into())?;
         let name = OsString::from("/");
         Ok(Self {
             walker,
@@ -85,15 +85,12 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         self.back();
     }
 
-    /// Checks that an open object of this directory is trusted.
     pub(crate) fn check_child(&self, child: &Step<F::Handle>) -> Result<(), WalkError> {
         let Step { handle, stat, name } = child;
-        let (around, groups) = (Some(&self.here.stat), self.policy.groups);
-        let path = || self.path().join(name);
-        self.walker.check(handle, stat, around, groups, path)
+        let (around, path) = (Some(&self.here.stat), || self.path().join(name));
+        self.walker.check(handle, stat, around, self.policy, path)
     }
 
-    /// The real path of where the walk is.
     fn path(&self) -> PathBuf {
         let passed = self.above.iter().chain([&self.here]);
         passed.map(|step| &step.name).collect()

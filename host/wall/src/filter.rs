@@ -10,14 +10,12 @@ use seccompiler::{
 };
 use std::{collections::BTreeMap, env::consts::ARCH, process};
 
-type Result<T> = std::result::Result<T, seccompiler::Error>;
-
 /// The filter. A call by another architecture's convention, such as `int 0x80`, ends the process.
 /// None if there can be no filter for this machine.
 pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
     let mut allowed = BTreeMap::new();
     for call in CALLS.iter().filter(|call| call.within.contains(&rights)) {
-        allowed.insert(call.number, rules(call).ok()?);
+        allowed.insert(call.number, rules(call)?);
     }
     let refused = SeccompAction::Errno(libc::ENOSYS as u32);
     let here = ARCH.try_into().ok()?;
@@ -26,15 +24,15 @@ pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
 }
 
 /// No rules: any arguments. Otherwise all tests of one of the rules must hold.
-fn rules(call: &Call) -> Result<Vec<SeccompRule>> {
+fn rules(call: &Call) -> Option<Vec<SeccompRule>> {
     let rule = |tests: &&[Test]| {
-        let conditions: Result<_> = tests.iter().map(condition).collect();
-        Ok(SeccompRule::new(conditions?)?)
+        let conditions: Option<_> = tests.iter().map(condition).collect();
+        SeccompRule::new(conditions?).ok()
     };
     call.tests.iter().map(rule).collect()
 }
 
-fn condition(test: &Test) -> Result<SeccompCondition> {
+fn condition(test: &Test) -> Option<SeccompCondition> {
     use {SeccompCmpArgLen as Len, SeccompCmpOp as Op};
     let (argument, length, operator, number) = match *test {
         Test::Is(at, number) => (at, Len::Dword, Op::Eq, number.into()),
@@ -43,5 +41,5 @@ fn condition(test: &Test) -> Result<SeccompCondition> {
         Test::Without(at, bits) => (at, Len::Dword, Op::MaskedEq(bits.into()), 0),
         Test::Own(at) => (at, Len::Dword, Op::Eq, process::id().into()),
     };
-    Ok(SeccompCondition::new(argument, length, operator, number)?)
+    SeccompCondition::new(argument, length, operator, number).ok()
 }

@@ -62,7 +62,6 @@ pub fn restrict_process<R: AsFd, T>(
     Err(WallError::NotAlone)
 }
 
-/// [`WallStatus::here`].
 pub(crate) fn status() -> WallStatus {
     let behind_it = || WallStatus {
         landlock: write_nothing(Rights::Read, None).ok().flatten(),
@@ -91,17 +90,14 @@ fn reading<D: AsFd>(directories: impl IntoIterator<Item = D>) -> Result<bool, Wa
 /// with [`Rights::Tickets`]; no TCP, no signal to another process. Returns the version of
 /// Landlock that is now in force, if there is one.
 fn write_nothing(rights: Rights, data: Option<&File>) -> Result<Option<u32>, WallError> {
-    let granted = match rights {
-        Rights::Tickets => BitFlags::from(AccessFs::RemoveFile),
-        Rights::Read => BitFlags::EMPTY,
-    };
     // Uses as much as the kernel has.
     let rules = Ruleset::default()
         .handle_access(AccessFs::from_write(NEWEST) | AccessFs::Execute)
         .and_then(|rules| rules.handle_access(AccessNet::from_all(NEWEST)))
         .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
         .and_then(Ruleset::create);
-    restrict(rules, granted, data.filter(|_| !granted.is_empty()))
+    let data = data.filter(|_| rights == Rights::Tickets);
+    restrict(rules, AccessFs::RemoveFile.into(), data)
 }
 
 /// Restricts this thread by these rules. Only beneath `directories` it keeps what is `granted`.
@@ -113,18 +109,16 @@ fn restrict<D: AsFd>(
     granted: BitFlags<AccessFs>,
     directories: impl IntoIterator<Item = D>,
 ) -> Result<Option<u32>, WallError> {
-    let beneath = directories
-        .into_iter()
-        .map(|directory| Ok::<_, RulesetError>(PathBeneath::new(directory, granted)));
+    let rule = |directory| Ok::<_, RulesetError>(PathBeneath::new(directory, granted));
+    let beneath = directories.into_iter().map(rule);
     let rules = rules.and_then(|rules| rules.add_rules(beneath));
     let restricted = rules.and_then(RulesetCreated::restrict_self);
     let mut cause = restricted.as_ref().err().map(|error| error as &dyn Error);
     while let Some(error) = cause {
         let code = error.downcast_ref().and_then(io::Error::raw_os_error);
         if let Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
-            return Err(WallError::OutOfResources(io::Error::from_raw_os_error(
-                code,
-            )));
+            let lacking = io::Error::from_raw_os_error(code);
+            return Err(WallError::OutOfResources(lacking));
         }
         cause = error.source();
     }

@@ -129,8 +129,10 @@ impl Document {
             // Also with the `O'` before it.
             let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
             for first in first..=index {
-                let words = words.get(first..=index).unwrap_or_default();
-                add(&mut self.values, words);
+                add(
+                    &mut self.values,
+                    words.get(first..=index).unwrap_or_default(),
+                );
             }
             self.names.insert(hash(0, &word.letters));
         }

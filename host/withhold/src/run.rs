@@ -40,10 +40,8 @@ pub(crate) struct Value {
     is_special: bool,
 }
 
-/// Words that follow one another.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// Where it stands in the text.
     pub(crate) at: Range<usize>,
     hash: u64,
     size: usize,

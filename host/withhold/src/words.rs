@@ -26,7 +26,6 @@ pub(crate) struct Word {
     pub(crate) size: usize,
     pub(crate) digits: usize,
     pub(crate) is_number: bool,
-    /// Whether it begins with a capital letter.
     pub(crate) is_capital: bool,
     /// Whether it is one letter of a script that puts no blanks between words.
     pub(crate) is_alone: bool,
@@ -84,7 +83,6 @@ fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)>
     })
 }
 
-/// The words of a text, one after the other.
 pub(crate) fn words(text: &str, decode: bool) -> Vec<Word> {
     let mut words = Vec::<Word>::new();
     // What stands before the next word.

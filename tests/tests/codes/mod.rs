@@ -55,9 +55,7 @@ impl Surface {
                     agent: MARKER.try_into().unwrap(),
                     key: Some(KEY.try_into().unwrap()),
                 };
-                Tickets::under(&world.path("data"))
-                    .leave(CALL, &ticket)
-                    .unwrap();
+                Tickets(world.path("data")).leave(CALL, &ticket).unwrap();
                 world
                     .arguments(["--bind", "document", "--key-env", "CATALOG_KEY"])
                     .arguments(["--agent", MARKER, "--require-ticket"])

@@ -128,7 +128,7 @@ pub(crate) fn leave(data: &Path, id: &str, agent: &str) {
         agent: agent.try_into().unwrap(),
         key: None,
     };
-    Tickets::under(data).leave(id, &ticket).unwrap();
+    Tickets(data.to_owned()).leave(id, &ticket).unwrap();
 }
 
 /// A call with these arguments under the client's id.

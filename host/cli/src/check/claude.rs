@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
                 Some(gone) => format!("{}, {GONE}", printable(gone)),
                 None if is_bound && agent.is_guarded => {
                     let folder = agent.tickets.as_deref()?;
-                    let why = Tickets::under(folder).could_be_made().err()?;
+                    let why = Tickets(folder.to_owned()).could_be_made().err()?;
                     format!("{REFUSES}: {why} ({})", printable(folder))
                 }
                 None if is_bound => UNGUARDED.to_owned(),

@@ -95,12 +95,12 @@ pub(crate) fn report(
                 judged
             });
             let entries: Vec<_> = entries.collect();
-            let bindings = map.bindings().into_iter();
+            let bindings = map.bindings().iter();
             let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
             let long = long.map(|(_, binding)| binding.entry.line);
             notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
             for root in map.roots() {
-                let walked = Walker::new(System).walk(&root, Policy::DIRECTORY);
+                let walked = Walker::new(System).walk(&root, Policy::Directory);
                 if let Err(WalkError::Untrusted(it)) = walked {
                     let said = is_private.then(|| secrets.hidden_in(step::cure(&it, &root)));
                     let said = said.as_deref().unwrap_or("others could replace one");

@@ -46,7 +46,7 @@ fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
 /// What others could change: this file, or a folder or link on its path.
 fn distrust(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
-    let walked = match walker.walk(file, Policy::NAME) {
+    let walked = match walker.walk(file, Policy::Name) {
         Err(WalkError::Untrusted(distrust)) => return Some(distrust),
         walked => walked.ok()?,
     };

@@ -70,7 +70,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     let (agent, file) = (request.agent.as_deref(), &*request.file.written);
     conceals(user, &[Some(&request.name), agent, Some(file)])?;
     let has_tickets = request.client.name == "claude-code" && !request.is_hook;
-    let tickets = has_tickets.then(|| Tickets::under(&user.tickets()));
+    let tickets = has_tickets.then(|| Tickets(user.tickets()));
     if let Some(Err(why)) = tickets.as_ref().map(Tickets::could_be_made) {
         return refused(format!("{why} ({})", printable(&user.tickets())));
     }

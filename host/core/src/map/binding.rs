@@ -2,10 +2,10 @@
 
 use super::{Entry, Key, Map};
 use crate::agent::Malformed;
-use std::{borrow::Borrow, ops::Deref, str::FromStr, sync::Arc};
+use std::{ops::Deref, str::FromStr, sync::Arc};
 
 /// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingName(Arc<str>);
 
 impl BindingName {
@@ -30,12 +30,6 @@ impl Deref for BindingName {
 
     fn deref(&self) -> &str {
         &self.0
-    }
-}
-
-impl Borrow<str> for BindingName {
-    fn borrow(&self) -> &str {
-        self
     }
 }
 

@@ -78,7 +78,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     fn read(&self, walker: &Walker<F>, known: Option<&Stat>) -> Result<(Vec<u8>, Stat), MapError> {
         let path = || self.location.file.to_owned();
         let read = || {
-            let file = walker.walk(&self.location.file, Policy::FILE)?;
+            let file = walker.walk(&self.location.file, Policy::File)?;
             let bytes = walker.read_at_rest(&file, MAX_MAP_BYTES, known)?;
             Ok((bytes, file.stat))
         };
@@ -98,11 +98,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     }
 }
 
-impl<F> Maps for LiveMap<F>
-where
-    F: FileSystem + Clone + Send + Sync + 'static,
-    F::Handle: Send,
-{
+impl<F: FileSystem<Handle: Send> + Clone + Send + Sync + 'static> Maps for LiveMap<F> {
     type Directory = F::Handle;
 
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal> {

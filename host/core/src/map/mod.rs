@@ -19,12 +19,7 @@ pub use location::{Location, LocationError, configuration, home};
 pub use resolve::locate;
 
 use crate::{agent::AgentName, grant::Granted, refusal::Refusal};
-use std::{
-    collections::{BTreeMap, HashMap},
-    path::PathBuf,
-    sync::Arc,
-    time::Instant,
-};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Instant};
 
 /// Where a call gets its map from, and how its entries are resolved: a [`LiveMap`], or what
 /// takes its place in a test. After `deadline`, nobody waits for the answer any more.
@@ -47,7 +42,8 @@ pub struct Map {
     roots: Option<Box<[PathBuf]>>,
     /// The hash (SipHash) has a random seed, and keys are compared in constant time: see [`Key`].
     entries: HashMap<Key, Entry>,
-    bindings: BTreeMap<BindingName, Binding>,
+    /// In the order of the text.
+    bindings: Vec<(BindingName, Binding)>,
 }
 
 /// What the map says of one key, or of one binding.
@@ -69,8 +65,7 @@ pub struct Entry {
 impl Entry {
     /// Whether it is bound to agents, and `agent` is one of them.
     fn names(&self, agent: &AgentName) -> bool {
-        let mut agents = self.agents.iter().flatten();
-        agents.any(|name| name.means(agent))
+        self.agents.iter().flatten().any(|name| name.means(agent))
     }
 
     /// Whether `agent` may have the file. None means that nobody knows who asks.
@@ -111,14 +106,13 @@ impl Map {
 
     /// The binding of this name, if there is one.
     pub fn binding(&self, name: &str) -> Option<&Binding> {
-        self.bindings.get(name)
+        let mut bindings = self.bindings.iter();
+        bindings.find_map(|(own, binding)| (**own == *name).then_some(binding))
     }
 
     /// All bindings with their names, in the order of the text. Only for the user's own `check`.
-    pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
-        let mut bindings: Vec<_> = self.bindings.iter().collect();
-        bindings.sort_unstable_by_key(|(_, binding)| binding.entry.place);
-        bindings
+    pub fn bindings(&self) -> &[(BindingName, Binding)] {
+        &self.bindings
     }
 
     /// All keys with their entries, in the order of the text. A call must not learn of others.

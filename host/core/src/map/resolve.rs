@@ -25,7 +25,7 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
     }
     let path = map.location.expand(&entry.path);
     let path = path.ok_or(Refusal::MapInvalid)?;
-    let file = walker.walk(&path, Policy::NAME)?;
+    let file = walker.walk(&path, Policy::Name)?;
     // A link that is called `a.md` must not open `/etc` to the guest, which checks this again.
     if !is_markdown(file.name.as_encoded_bytes()) {
         return Err(Refusal::NotMarkdown);
@@ -58,7 +58,7 @@ fn is_in<F: FileSystem>(
         std::cmp::Reverse(is_named.then(|| root.components().count()))
     });
     for root in roots {
-        match walker.walk(&root, Policy::DIRECTORY) {
+        match walker.walk(&root, Policy::Directory) {
             Ok(root) if file.is_beneath(&root) => return Ok(true),
             Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
                 return Err(error.into());

@@ -76,11 +76,9 @@ impl grants::Host for CallState {
 pub enum Descriptor {
     /// The preopened directory, in which there is one name.
     Preopen,
-    /// The granted file.
     File(GrantedFile),
 }
 
-/// Why a file call fails.
 #[allow(unreachable_pub, reason = "the generated bindings name it")]
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -163,8 +161,7 @@ impl HostDescriptor for CallState {
     }
 
     fn drop(&mut self, handle: Held) -> Result<()> {
-        self.table.delete(handle)?;
-        Ok(())
+        Ok(self.table.delete(handle).map(drop)?)
     }
 
     /// The call cannot return an error, so it always says no.

@@ -30,7 +30,6 @@ pub(super) fn open(data: &File) -> Result<File, TicketError> {
     }
 }
 
-/// Creates a ticket, to be written.
 pub(super) fn make(folder: &File, name: &str) -> Result<File, TicketError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -41,7 +40,6 @@ pub(super) fn make(folder: &File, name: &str) -> Result<File, TicketError> {
     }
 }
 
-/// Removes what could not be written.
 pub(super) fn remove(folder: &File, name: &str) {
     let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
 }
@@ -62,7 +60,6 @@ pub(super) fn is_private(metadata: &Metadata) -> bool {
     is_private_to(user, metadata.uid(), metadata.mode())
 }
 
-/// Whether `owner` is `user` and nobody else has any permission.
 pub(super) fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
     owner == user && mode & 0o077 == 0
 }

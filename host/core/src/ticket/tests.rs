@@ -31,7 +31,7 @@ impl Data {
     }
 
     fn tickets(&self) -> Tickets {
-        Tickets::under(self.0.directory())
+        Tickets(self.0.directory().to_owned())
     }
 
     /// Writes a ticket that the guard would not write.

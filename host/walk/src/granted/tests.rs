@@ -45,7 +45,7 @@ const NONE: Duration = Duration::ZERO;
 fn a_file_is_old_if_it_was_not_changed_in_the_last_seconds() {
     let tree = Tree::with("");
     let walker = Walker::new(System);
-    let mut stat = walker.walk(&tree.map(), Policy::FILE).unwrap().stat;
+    let mut stat = walker.walk(&tree.map(), Policy::File).unwrap().stat;
     let nanosecond = Duration::from_nanos(1);
     let now = UNIX_EPOCH + Duration::new(1_000_000, 5);
     for (changed, is_old) in [
@@ -72,7 +72,7 @@ fn read(
     known: Option<fn(&mut Stat)>,
 ) -> (Result<Option<String>, WalkError>, usize, Vec<Duration>) {
     let walker = Walker::new(told);
-    let file = walker.walk(&tree.map(), Policy::FILE).unwrap();
+    let file = walker.walk(&tree.map(), Policy::File).unwrap();
     let known = known.map(|differs| {
         let mut stat = file.stat;
         differs(&mut stat);
@@ -126,7 +126,7 @@ fn a_map_that_changes_each_time_it_is_read_is_refused() {
 
 fn directory(tree: &Tree, name: &str) -> Handle {
     Walker::new(System)
-        .walk(&tree.path(name), Policy::DIRECTORY)
+        .walk(&tree.path(name), Policy::Directory)
         .unwrap()
         .handle
 }
@@ -212,7 +212,7 @@ fn a_directory_that_others_may_write_by_now_is_refused() {
 fn what_cannot_be_read_is_not_tried_for_ever() {
     let tree = Tree::empty();
     let walker = Walker::new(System);
-    let walked = walker.walk(&tree.path(""), Policy::DIRECTORY).unwrap();
+    let walked = walker.walk(&tree.path(""), Policy::Directory).unwrap();
     assert!(walker.read_at_rest(&walked, 100, None).is_err());
 }
 

@@ -63,9 +63,9 @@ fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
     let tree = Tree::of(&["a/b/c/a.md"]);
     let way = ["a", "a/b", "a/b/c", "a/b/c/a.md"];
     for (end, policy, judged) in [
-        ("a/b/c/a.md", Policy::FILE, &way[..]),
-        ("a/b/c", Policy::DIRECTORY, &way[..3]),
-        ("a/b/c/a.md", Policy::NAME, &way[..3]),
+        ("a/b/c/a.md", Policy::File, &way[..]),
+        ("a/b/c", Policy::Directory, &way[..3]),
+        ("a/b/c/a.md", Policy::Name, &way[..3]),
     ] {
         is_trusted(&tree, end, policy);
         for name in judged {
@@ -87,7 +87,7 @@ fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
     // Of a file, the sticky bit says nothing.
     tree.mode("a/b/c/a.md", 0o1666);
     let file = "a/b/c/a.md";
-    is_blamed(&tree, file, Policy::FILE, file, WritableByOthers);
+    is_blamed(&tree, file, Policy::File, file, WritableByOthers);
 }
 
 /// Of a mapped file only the name is walked. [`crate::GrantedFile`] judges the file.
@@ -95,11 +95,11 @@ fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
 fn a_name_leads_no_further_than_its_directory() {
     let tree = Tree::of(&["d/a.md"]);
     tree.mode("d/a.md", 0o666);
-    let walked = walk(&tree, "d/a.md", Policy::NAME).unwrap();
+    let walked = walk(&tree, "d/a.md", Policy::Name).unwrap();
     assert_eq!(walked.name, "a.md");
-    let directory = walk(&tree, "d", Policy::DIRECTORY).unwrap();
+    let directory = walk(&tree, "d", Policy::Directory).unwrap();
     assert_eq!(walked.stat.id(), directory.stat.id());
-    let gone = walk(&tree, "d/gone.md", Policy::NAME).unwrap_err();
+    let gone = walk(&tree, "d/gone.md", Policy::Name).unwrap_err();
     assert_eq!(gone, SystemError::Missing.into());
 }
 
@@ -108,9 +108,9 @@ fn a_name_leads_no_further_than_its_directory() {
 fn the_user_who_stands_for_every_unknown_owner_trusts_nothing() {
     let tree = Tree::of(&["d/a.md"]);
     for (name, policy) in [
-        ("d/a.md", Policy::FILE),
-        ("d", Policy::DIRECTORY),
-        ("d/a.md", Policy::NAME),
+        ("d/a.md", Policy::File),
+        ("d", Policy::Directory),
+        ("d/a.md", Policy::Name),
     ] {
         let told = Told {
             user: None,
@@ -162,7 +162,7 @@ fn a_group_of_the_user_alone_is_the_user() {
         (ME, b"\xff:x:7:j\xfc\nme:x:54321:\n", here),
     ] {
         let told = in_a_group(&tree, SHARED, users, groups);
-        let found = distrust_in(told, &tree.path("d/map.toml"), Policy::FILE);
+        let found = distrust_in(told, &tree.path("d/map.toml"), Policy::File);
         assert_eq!(found.is_none(), trusted);
     }
 }
@@ -173,7 +173,7 @@ fn who_is_in_a_group_is_read_once() {
     let tree = Tree::of(&["d/map.toml"]);
     let walker = Walker::new(in_a_group(&tree, SHARED, ME, ALONE));
     let reads = || {
-        walker.walk(&tree.path("d/map.toml"), Policy::FILE).unwrap();
+        walker.walk(&tree.path("d/map.toml"), Policy::File).unwrap();
         walker.files.reads.borrow().len()
     };
     let once = reads();
@@ -189,7 +189,7 @@ fn the_group_that_stands_for_every_unknown_group_is_nobodys_own() {
     let shared = |stat: &mut Stat| (stat.group, stat.mode) = (65_534, 0o775);
     let (me, alone) = (b"me:x:54321:65534::/:\n", b"me:x:65534:\n");
     let told = in_a_group(&tree, shared, me, alone);
-    let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE).unwrap();
+    let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::File).unwrap();
     assert_eq!(found.why, DistrustReason::WritableByGroup);
 }
 
@@ -203,7 +203,7 @@ fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it
         ..Told::default()
     };
     let (path, why) = ("/".into(), DistrustReason::UnknownGroup("/etc/passwd"));
-    let found = distrust_in(told, Path::new("/etc/hosts"), Policy::FILE);
+    let found = distrust_in(told, Path::new("/etc/hosts"), Policy::File);
     assert_eq!(found, Some(Distrust { path, why }));
 }
 
@@ -211,12 +211,12 @@ fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it
 #[test]
 fn file_systems_of_the_kernel_are_no_place_for_anything() {
     for (path, policy) in [
-        ("/proc/self/status", Policy::FILE),
-        ("/proc/self/comm", Policy::NAME),
-        ("/sys/kernel/notes", Policy::NAME),
-        ("/proc", Policy::DIRECTORY),
+        ("/proc/self/status", Policy::File),
+        ("/proc/self/comm", Policy::Name),
+        ("/sys/kernel/notes", Policy::Name),
+        ("/proc", Policy::Directory),
         // It is in no other of these.
-        ("/dev/pts", Policy::DIRECTORY),
+        ("/dev/pts", Policy::Directory),
     ] {
         let found = distrust_in(System, Path::new(path), policy).unwrap();
         assert_eq!(found.why, DistrustReason::KernelFileSystem, "{path}");
@@ -275,7 +275,7 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
             b"me:x:54321:jane\n"
         };
         let told = in_a_group(&tree, |stat| stat.group = STRANGER, ME, members);
-        let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE);
+        let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::File);
         let why = found.map(|found| found.why);
         assert_eq!(why.is_none(), trusted, "{name} {mode:o} {named}: {why:?}");
         tree.mode(name, 0o700);

@@ -19,7 +19,7 @@ fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
         })
     };
     for (links, found) in [(0, true), (1, true), (3, true), (4, false)] {
-        let ended = saying_link(links).walk(&path, Policy::FILE).map(|_| ());
+        let ended = saying_link(links).walk(&path, Policy::File).map(|_| ());
         let expected = found
             .then_some(())
             .ok_or(WalkError::from(SystemError::Busy));
@@ -27,7 +27,7 @@ fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
     }
     // The walk does not open a mapped file, so it ends with the name that was asked
     // for.
-    let walked = saying_link(1).walk(&path, Policy::NAME).unwrap();
+    let walked = saying_link(1).walk(&path, Policy::Name).unwrap();
     assert_eq!(walked.name, "map.toml");
 }
 
@@ -37,7 +37,7 @@ fn as_many_links_as_the_kernel_follows_are_followed_and_no_more() {
     for link in 1..=41 {
         tree.link(&link.to_string(), (link - 1).to_string());
     }
-    for policy in [Policy::FILE, Policy::NAME] {
+    for policy in [Policy::File, Policy::Name] {
         let walk = |name: &str| Walker::new(System).walk(&tree.path(name), policy);
         assert!(walk("40").is_ok());
         assert_eq!(walk("41").unwrap_err(), SystemError::Missing.into());
@@ -53,7 +53,7 @@ fn as_many_directories_as_may_be_held_are_walked_and_no_more() {
     fs::create_dir_all(deepest.join("d")).unwrap();
     let walk = |path| {
         Walker::new(System)
-            .walk(path, Policy::DIRECTORY)
+            .walk(path, Policy::Directory)
             .map(|_| ())
     };
     assert_eq!(walk(&deepest), Ok(()));
@@ -66,7 +66,7 @@ fn a_walk_takes_a_bounded_number_of_steps_whatever_its_links_say() {
     let tree = Tree::of(&["d/a.md"]);
     tree.link("again", format!("{}again", "d/../".repeat(400)));
     let walker = Walker::new(Told::default());
-    for policy in [Policy::FILE, Policy::NAME, Policy::DIRECTORY] {
+    for policy in [Policy::File, Policy::Name, Policy::Directory] {
         let ended = walker.walk(&tree.path("again"), policy).map(|_| ());
         assert_eq!(ended, Err(SystemError::Missing.into()));
         assert!(walker.files.held.take() <= 1024);
@@ -77,10 +77,10 @@ fn a_walk_takes_a_bounded_number_of_steps_whatever_its_links_say() {
 fn after_its_deadline_a_walk_takes_no_further_step_and_nothing_is_read() {
     let tree = Tree::of(&["d/a.md"]);
     let walker = || Walker::new(System);
-    let walked = walker().walk(&tree.path("d"), Policy::DIRECTORY).unwrap();
-    let file = walker().walk(&tree.path("d/a.md"), Policy::FILE).unwrap();
+    let walked = walker().walk(&tree.path("d"), Policy::Directory).unwrap();
+    let file = walker().walk(&tree.path("d/a.md"), Policy::File).unwrap();
     let late = walker().until(Instant::now());
-    let ended = late.walk(&tree.path("d/a.md"), Policy::NAME).map(|_| ());
+    let ended = late.walk(&tree.path("d/a.md"), Policy::Name).map(|_| ());
     assert_eq!(ended, Err(SystemError::Late.into()));
     let read = late.read_at_rest(&file, 100, None);
     assert_eq!(read, Err(SystemError::Late.into()));
@@ -92,7 +92,7 @@ fn after_its_deadline_a_walk_takes_no_further_step_and_nothing_is_read() {
 fn read(content: &[u8], says: u64, most: u64, told: Told) -> (Option<Vec<u8>>, Vec<(usize, u64)>) {
     let tree = Tree::with(content);
     let walker = Walker::new(told);
-    let walked = walker.walk(&tree.map(), Policy::FILE).unwrap();
+    let walked = walker.walk(&tree.map(), Policy::File).unwrap();
     let bytes = walker.read(&walked.handle, says, most).unwrap();
     (bytes, walker.files.reads.take())
 }
