@@ -104,19 +104,17 @@ impl Tickets {
     /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
     /// is to be made.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
+        match self.data().and_then(|data| folder::open(&data)) {
+            Err(TicketError::System(SystemError::Missing)) => {}
+            opened => return opened.map(drop),
+        }
+        let is_there = |place| Walker::new(System).walk(place, Policy::Name).is_ok();
         for place in self.0.ancestors() {
             match Self::walk_to(place) {
-                Err(TicketError::System(SystemError::Missing)) => {
-                    if Walker::new(System).walk(place, Policy::Name).is_ok() {
-                        return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
-                    }
+                Err(TicketError::System(SystemError::Missing)) if is_there(place) => {
+                    return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                 }
-                Ok(_) if place == self.0 => {
-                    return match folder::open(&self.data()?) {
-                        Err(TicketError::System(SystemError::Missing)) => Ok(()),
-                        opened => opened.map(drop),
-                    };
-                }
+                Err(TicketError::System(SystemError::Missing)) => {}
                 walked => return walked.map(drop),
             }
         }
@@ -127,6 +125,9 @@ impl Tickets {
     /// there.
     #[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
     pub fn make(&self) -> Result<(), TicketError> {
+        if self.data_folder().is_ok() {
+            return Ok(());
+        }
         self.could_be_made()?;
         let data = &self.0;
         DirBuilder::new().recursive(true).mode(0o700).create(data)?;

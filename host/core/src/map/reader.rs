@@ -170,11 +170,12 @@ impl Reader<'_> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
         let roots = self.list(value, "a list: write roots = [\"FOLDER\"]", empty)?;
         let absolute = |root: &Value<'_>| {
-            let text = self.string(root)?;
-            let is_absolute = text.starts_with('/') || text.starts_with("~/");
             let mistake = || self.mistake(root.span(), "a root must begin with / or ~/", None);
-            let path = is_absolute.then(|| self.path(root)).ok_or_else(mistake)??;
-            self.location.expand(&path).ok_or_else(mistake)
+            let text = self.string(root)?;
+            if !text.starts_with('/') && !text.starts_with("~/") {
+                return Err(mistake());
+            }
+            self.location.expand(&self.path(root)?).ok_or_else(mistake)
         };
         roots.iter().map(absolute).collect()
     }

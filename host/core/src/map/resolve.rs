@@ -31,7 +31,7 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
         return Err(Refusal::NotMarkdown);
     }
     if let Some(roots) = &map.roots
-        && !is_in(walker, roots.to_vec(), &path, &file)?
+        && !is_in(walker, roots, &path, &file)?
     {
         return Err(Refusal::OutsideRoot);
     }
@@ -48,17 +48,18 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
 /// is: so a root that hangs delays only its own files, and those whose root is named by a link.
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
-    mut roots: Vec<PathBuf>,
+    roots: &[PathBuf],
     path: &Path,
     file: &Walked<F::Handle>,
 ) -> Result<bool, Refusal> {
+    let mut roots: Vec<_> = roots.iter().collect();
     roots.sort_by_key(|root| {
         // By whole names: `/notes` is not above `/notes-private/a.md`.
         let is_named = path.starts_with(root) || file.path.starts_with(root);
         std::cmp::Reverse(is_named.then(|| root.components().count()))
     });
     for root in roots {
-        match walker.walk(&root, Policy::Directory) {
+        match walker.walk(root, Policy::Directory) {
             Ok(root) if file.is_beneath(&root) => return Ok(true),
             Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
                 return Err(error.into());
