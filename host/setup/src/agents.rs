@@ -4,6 +4,7 @@ use keyhole_walk::printable::printable;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashSet},
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
@@ -14,7 +15,7 @@ const MAX_FOUND: usize = 4096;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// An agent's file that starts `keyhole serve --bind NAME`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnAgent {
     /// The file, for people.
     pub file: String,
@@ -42,8 +43,20 @@ pub fn own_agents(folder: &Path, shown: &str) -> Vec<OwnAgent> {
     agents.collect()
 }
 
+/// The agents of this name in this folder: the names of their files, without the ending.
+pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
+    let is_named = |text: &str| {
+        let mut names = text.lines().filter_map(|line| line.strip_prefix("name:"));
+        names.any(|found| found.trim().trim_matches(['"', '\'']) == name)
+    };
+    let files = files(&folder.join("agents")).into_iter();
+    let files = files.filter(|(_, text)| is_named(text));
+    let stems = files.filter_map(|(file, _)| Some(file.file_stem()?.to_owned()));
+    stems.collect()
+}
+
 /// The agents' files in this folder and in the folders in it, with their texts.
-pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
+fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = vec![folder.to_owned()];
     let (mut files, mut seen) = (BTreeMap::new(), HashSet::new());
     while let Some(path) = found.pop().filter(|_| seen.len() < MAX_FOUND) {
@@ -156,12 +169,10 @@ pub struct InjectHook {
 impl InjectHook {
     /// Those in these settings that setup could have written.
     pub fn all(settings: &Value) -> Vec<Self> {
-        let groups = settings["hooks"]["SubagentStart"].as_array();
-        let groups = groups.into_iter().flatten();
-        groups.filter_map(Self::of).collect()
+        groups(settings).filter_map(Self::of).collect()
     }
 
-    pub(crate) fn of(group: &Value) -> Option<Self> {
+    fn of(group: &Value) -> Option<Self> {
         let agent = group["matcher"].as_str()?.strip_prefix('^')?;
         let agent = agent.strip_suffix('$')?;
         let mut hooks = group["hooks"].as_array()?.iter();
@@ -174,6 +185,23 @@ impl InjectHook {
             })
         })
     }
+}
+
+/// What these settings have for the start of an agent.
+pub(crate) fn groups(settings: &Value) -> impl Iterator<Item = &Value> {
+    let groups = settings["hooks"]["SubagentStart"].as_array();
+    groups.into_iter().flatten()
+}
+
+/// The hooks in these settings that setup has written for the agent, by whatever path they name
+/// the program.
+pub(crate) fn own_hooks(settings: &Value, agent: &str) -> Vec<Value> {
+    let is_own = |group: &&Value| {
+        let hook = InjectHook::of(group).filter(|hook| hook.agent == agent);
+        let is_ours = hook.is_some_and(|it| it.program.to_string_lossy().ends_with("keyhole"));
+        is_ours && group["hooks"].get(1).is_none()
+    };
+    groups(settings).filter(is_own).cloned().collect()
 }
 
 /// The text of one word of sh, as [`crate::paste::quoted_for_sh`] writes it.

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// One row. `clients.toml` says what each field is.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Client {
     /// The name that the user types.
     pub name: &'static str,
@@ -17,20 +17,25 @@ pub struct Client {
     /// The same, in a sentence.
     pub who: &'static str,
     /// Its folders, as the texts name them, each with the variable that moves it.
+    #[serde(default)]
     pub folders: Vec<(&'static str, &'static str)>,
     /// The names of its own agents.
+    #[serde(default)]
     pub agents: Vec<&'static str>,
     /// Variables that it sets for its agents' commands.
+    #[serde(default)]
     pub shell: Vec<&'static str>,
     /// The texts that it needs.
     pub parts: Vec<Part>,
     /// The longest file that arrives whole.
     pub max_bytes: Option<u64>,
     /// The last step, in the client's words.
+    #[serde(default)]
     pub say: &'static str,
     /// What else to know.
     pub notes: Vec<&'static str>,
     /// What else to know if the user pastes all of it.
+    #[serde(default)]
     pub by_hand: Vec<&'static str>,
     /// The file of its settings that has hooks for agents, and the last step then.
     pub hook: Option<(&'static str, &'static str)>,
@@ -39,7 +44,7 @@ pub struct Client {
 }
 
 /// Who gets the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Audience {
     /// The plugin's agent.
@@ -51,7 +56,6 @@ pub enum Audience {
     /// One session.
     Session,
     /// The whole client.
-    #[default]
     Client,
 }
 

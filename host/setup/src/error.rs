@@ -71,10 +71,10 @@ pub fn said<T>(why: impl Into<String>) -> Result<T> {
 }
 
 /// That a file cannot be edited, with the lines that it needs.
-pub(crate) fn by_hand(file: &Path, why: EditError, lines: &str) -> SetupError {
+pub(crate) fn by_hand(file: &Path, why: EditError, lines: &str) -> Unfit {
     let why = Unfit::file(file, why);
     if lines.is_empty() {
-        return why.into();
+        return why;
     }
-    SetupError::Refused(format!("{why}. It needs these lines:\n\n{lines}"))
+    Unfit(format!("{why}. It needs these lines:\n\n{lines}"))
 }

@@ -129,7 +129,8 @@ pub fn short(path: &Path, home: &Path) -> Option<String> {
 }
 
 pub(crate) fn shown(path: &Path, home: &Path) -> String {
-    short(path, home).unwrap_or_else(|| printable(path))
+    let short = short(path, home).map(PathBuf::from);
+    printable(short.as_deref().unwrap_or(path))
 }
 
 /// The git repository that the path, as it is written, leads through.

@@ -1,14 +1,20 @@
-//! Edits of the map: one table at its end, and one string among its roots.
+//! What a file needs in the map: one table at its end, and one string among its roots.
 
 use crate::{
-    EditError, PLUGIN,
+    EditError, PLUGIN, Plan, Request, Result,
+    disk::Found,
+    error::{by_hand, refused},
     file::{File, root_of},
     paste::quoted,
     plan::lines_of,
+    rules::without_links,
 };
-use keyhole_core::{Entry, Map};
+use keyhole_core::{AgentName, Entry, Map};
 use serde_json::json;
-use std::path::Path;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use toml::de::DeTable;
 
 /// A table as setup writes it. A list of texts is the same in JSON and TOML.
@@ -52,6 +58,112 @@ pub fn all_of(map: &Map) -> impl Iterator<Item = (Named<'_>, &Entry)> {
     let keys = keys.map(|(key, entry)| (("keys", key.expose()), entry));
     let bindings = map.bindings().iter();
     keys.chain(bindings.map(|(name, found)| (("bindings", &**name), &found.entry)))
+}
+
+impl Plan {
+    /// The table that the map needs. None if it is there.
+    fn table(&mut self, map: &Map, request: &Request<'_>, key: &str) -> Result<Option<String>> {
+        let (name, file, most) = (&*request.name, &request.file, request.client.max_bytes);
+        let (location, is_plugin) = (&request.user.map.location, request.client.is_plugin());
+        let (kind, named, agent) = if request.is_hook {
+            let agent = AgentName::in_map(name).ok();
+            let keys = agent.map_or_else(Vec::new, |agent| map.entries_of(&agent));
+            if let [(_, one), (_, other), ..] = keys[..] {
+                let (one, other) = (one.line, other.line);
+                return refused(format!(
+                    "the lines {one} and {other} of the map name this agent, and only one entry may. Take it out of the others"
+                ));
+            }
+            let named = keys.first().map_or(key, |(key, _)| key.expose());
+            ("keys", named, Some(name))
+        } else if is_plugin {
+            ("keys", PLUGIN.1, Some(PLUGIN.0))
+        } else {
+            ("bindings", name, request.agent.as_deref())
+        };
+        self.table = (kind, named.to_owned());
+        if let Some((_, entry)) = all_of(map).find(|(it, _)| *it == (kind, named)) {
+            let (line, path) = (entry.line, location.expand(&entry.path));
+            if !path.is_some_and(|path| file.is_at(&path)) {
+                return refused(format!(
+                    "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
+                ));
+            }
+            return suits(entry, agent, most).map(|()| None);
+        }
+        let mut paths = all_of(map).filter_map(|it| location.expand(&it.1.path));
+        if paths.any(|path| file.is_at(&path)) {
+            let name = agent.unwrap_or(name);
+            self.notes.push(format!(
+                "The map has this file already. Now somebody else gets it, too: {name}."
+            ));
+        }
+        let (path, agents) = (&file.written, agent.as_slice());
+        Ok(Some(table((kind, named), path, agents, most, is_plugin)))
+    }
+
+    /// The table, and what `roots` need for the file.
+    pub(crate) fn add_to_map(&mut self, request: &Request<'_>, key: &str) -> Result<()> {
+        let (user, file) = (request.user, &request.file);
+        let place = &user.map.location.file;
+        let found = Found::at(place);
+        self.map = match &found {
+            Ok(found) => found.text()?.to_owned(),
+            // Perhaps nothing is to be written there.
+            Err(_) => fs::read_to_string(place).unwrap_or_default(),
+        };
+        let map = user.map.parse(self.map.as_bytes())?;
+        let table = self.table(&map, request, key)?;
+        let roots = map.roots();
+        let holds_it = |root: &PathBuf| file.real.starts_with(without_links(root));
+        let is_held = roots.iter().any(holds_it);
+        let is_blank = all_of(&map).next().is_none();
+        let mut root = root_of(&file.real, &user.home).filter(|_| !is_held);
+        if roots.is_empty() && !is_blank {
+            self.notes.push("The map has no roots, so a server may read whatever you may. Name the folders of its files at its top, as in roots = [\"~/private\"].".to_owned());
+            root = None;
+        } else if roots.is_empty() && root.is_none() {
+            self.notes.push("The file is directly in your home or above it, so no root is written for it, and a server may read whatever you may. Better move it to ~/private.".to_owned());
+        } else if !is_held && root.is_none() {
+            return refused(
+                "the file is in none of the map's roots. It is directly in your home or above it, and your home must not become a root. Move it to ~/private, and run setup again with the new path",
+            );
+        }
+        if table.is_none() && root.is_none() {
+            return Ok(());
+        }
+        let found = found?;
+        let added = add(&self.map, table.as_deref(), root.as_deref());
+        let (new, shown) = added.map_err(|why| {
+            let of_root = |root| format!("among its roots: {}\n", json!(root));
+            let lines = root.map(of_root).unwrap_or_default();
+            // Who only looks may be an agent, so a fresh key is not shown.
+            let table = table.filter(|table| !table.contains(key));
+            let name = &request.name;
+            let how = || format!("what this prints: keyhole setup key FILE --agent {name}\n");
+            by_hand(place, why, &(lines + &table.unwrap_or_else(how)))
+        })?;
+        self.map.clone_from(&new);
+        self.edit(found, Some(new), shown)
+    }
+}
+
+/// Whether an entry for this file will do for this agent and this limit of the client.
+fn suits(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Result<()> {
+    let agents = entry.agents.as_deref().unwrap_or_default();
+    let name = agent.and_then(|agent| AgentName::in_map(agent).ok());
+    let is_named = name.is_some_and(|name| agents.iter().any(|one| one.means(&name)));
+    let lacks = match (agent, most) {
+        (Some(agent), _) if !is_named => format!("Add this there: agents = [{}]", json!(agent)),
+        (None, _) if !agents.is_empty() => {
+            "It is for its agents only: name one of them with --agent".to_owned()
+        }
+        (_, Some(most)) if entry.max_bytes > most => format!("Add this there: max_bytes = {most}"),
+        _ => return Ok(()),
+    };
+    let line = entry.line;
+    let why = format!("line {line} of the map has this name already. {lacks}");
+    refused(why)
 }
 
 fn parse(text: &str) -> Result<toml::Table, EditError> {

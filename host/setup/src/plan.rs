@@ -92,7 +92,7 @@ impl Plan {
     pub fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
         for edit in &self.edits {
-            let file = printable_text(&shown(&edit.found.named, home));
+            let file = shown(&edit.found.named, home);
             let what = match (edit.found.is_there(), &edit.new) {
                 (false, _) => " (new)",
                 (_, None) => " (removed)",

@@ -2,7 +2,6 @@
 
 use crate::{
     Unfit, User,
-    agents::InjectHook,
     clients::{Audience, Client, Part},
     file::{File, root_of},
     paste::{is_expanded, plain, quoted, quoted_for_sh},
@@ -250,17 +249,4 @@ pub struct Hook {
     pub texts: Vec<String>,
     /// The last step, in the client's words.
     pub last: String,
-}
-
-/// The hooks in these settings that setup has written for the agent, by whatever path they name
-/// the program.
-pub(crate) fn own_hooks(settings: &Value, agent: &str) -> Vec<Value> {
-    let groups = settings["hooks"]["SubagentStart"].as_array();
-    let is_own = |group: &&Value| {
-        let hook = InjectHook::of(group).filter(|hook| hook.agent == agent);
-        let is_ours = hook.is_some_and(|it| it.program.to_string_lossy().ends_with("keyhole"));
-        is_ours && group["hooks"].get(1).is_none()
-    };
-    let groups = groups.into_iter().flatten();
-    groups.filter(is_own).cloned().collect()
 }

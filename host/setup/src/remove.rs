@@ -1,7 +1,8 @@
 //! What setup takes away: what it would write for this name, wherever that stands.
 
 use crate::{
-    EditError, PLUGIN, Plan, Result, Unfit, User,
+    EditError, PLUGIN, Plan, Result, SetupError, Unfit, User,
+    agents::{groups, own_hooks},
     clients::{Part, all},
     disk::Found,
     error::refused,
@@ -10,7 +11,7 @@ use crate::{
     map::{self, Named, all_of, line_end},
     own::own_blocks,
     plan::lines_of,
-    recipe::{Recipe, own_hooks},
+    recipe::Recipe,
     rules::{Denied, Places},
     settings,
 };
@@ -75,11 +76,12 @@ impl Plan {
                 plan.take_part(Recipe(user, &client, (name, agent)), part)?;
             }
         }
-        if let Err(why) = plan.take_from_settings(user, name, &entries, with_rules) {
-            let why = why.to_string();
-            let why = why.trim_start_matches("nothing is changed: ");
-            plan.todo
-                .push(format!("Claude Code's settings stay as they are: {why}"));
+        match plan.take_from_settings(user, name, &entries, with_rules) {
+            Err(SetupError::Unfit(why)) => {
+                let stays = format!("Claude Code's settings stay as they are: {why}");
+                plan.todo.push(stays);
+            }
+            taken => taken?,
         }
         if plan.is_empty() && plan.todo.is_empty() && plan.rules.is_empty() {
             return refused(
@@ -197,13 +199,12 @@ impl Plan {
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));
         }
         let old = own_hooks(&value, name);
-        let hooks = value["hooks"]["SubagentStart"].as_array();
         let is_odd = |hook: &Value| {
             let matcher = hook["matcher"].as_str().unwrap_or_default();
             let is_ours = hook["hooks"].to_string().contains(" inject --map ");
             matcher.trim_matches(['^', '$']) == name && is_ours && !old.contains(hook)
         };
-        if hooks.into_iter().flatten().any(is_odd) {
+        if groups(&value).any(is_odd) {
             self.todo.push(format!("A hook for {name} in hooks.SubagentStart of {} is not as setup writes it. Take it away yourself.", printable(&file)));
         }
         let none = Denied::default();

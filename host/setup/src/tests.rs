@@ -35,6 +35,7 @@ who = 'All of it.'
 folders = [['~/.new', 'NEW_HOME']]
 max_bytes = 4096
 hook = ['~/.new/hooks.json', 'Start it anew.']
+notes = []
 here = ['new', '~/.new']
 parts = [{ example = 'new.json', place = 'Put this into ~/.new/scanner-catalog.json', to = '~/.new/scanner-catalog.json' }]
 ";
@@ -74,5 +75,15 @@ fn a_wrong_line_of_a_row_is_named() {
             why.contains(wrong) || why.contains("gone.json"),
             "{wrong}: {why}"
         );
+    }
+}
+
+#[test]
+fn a_row_without_what_each_must_have_is_refused() {
+    for field in ["name", "title", "audience", "who", "parts", "notes", "here"] {
+        let rest = ROW.lines().filter(|line| !line.starts_with(field));
+        let text = rest.collect::<Vec<_>>().join("\n");
+        let why = rows(text.leak(), &[EXAMPLE]).unwrap_err();
+        assert!(why.contains(&format!("missing field `{field}`")), "{why}");
     }
 }
