@@ -13,7 +13,7 @@ use std::{
 /// Prints help or the version if the user asked for it, else what is wrong. It never repeats an
 /// argument: a key in the wrong place must not end up in a log. With 2, the guard denies its call.
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
-    use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, PriorArg, ValidValue};
+    use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, PriorArg};
     let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let usual = error.kind().as_str().unwrap_or("a command is missing");
     let is_removal = ["remove", "uninstall"].contains(&&*of(InvalidSubcommand));
@@ -33,7 +33,7 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
         Kind::ArgumentConflict if of(InvalidArg) == of(PriorArg) => {
             ("an option is there twice", &[InvalidArg])
         }
-        _ => (usual, &[InvalidArg, PriorArg, ValidValue]),
+        _ => (usual, &[InvalidArg, PriorArg]),
     };
     let mut said = vec![what.to_owned()];
     said.extend(told.iter().map(|kind| of(*kind)));

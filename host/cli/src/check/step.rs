@@ -183,7 +183,7 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
             }
             _ if !is_private => None,
             MapError::Missing(_) if at.is_named => dangling(at),
-            MapError::Missing(_) => dangling(at).or_else(|| Some(making(at, make))),
+            MapError::Missing(_) => dangling(at).or_else(|| Some(making(make))),
             MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
             MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
             _ => None,
@@ -200,12 +200,12 @@ fn dangling(location: &Location) -> Option<String> {
 }
 
 /// What makes a map that is not there: the command with these arguments.
-fn making(location: &Location, arguments: &str) -> String {
-    let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
+fn making(arguments: &str) -> String {
+    let usual = Location::find(None, |name| env::var_os(name).filter(|_| name == "HOME"));
     // HOME may be root's then: no client of the user looks for a map there.
     if is_under_sudo(|name| env::var_os(name)) {
         "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned()
-    } else if location.home().map(usual).is_some_and(|map| map.is_file()) {
+    } else if usual.is_ok_and(|usual| usual.file.is_file()) {
         "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
     } else {
         format!("{MAKE} {}", door(arguments))
