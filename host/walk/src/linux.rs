@@ -199,8 +199,7 @@ impl FileSystem for System {
         let asked = match stat.kind {
             // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
             Kind::Directory => {
-                let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
-                let opened = rustix::fs::openat(&handle.0, ".", flags, Mode::empty());
+                let opened = handle.open(OsStr::new("."), OPEN | OFlags::DIRECTORY);
                 opened.and_then(|opened| acl(opened, stat, self.user()))
             }
             _ => acl(&handle.0, stat, self.user()),

@@ -1,6 +1,8 @@
 //! The real file system, except for what it is told to report.
 
-use crate::{DistrustReason, FileSystem, GroupFiles, Handle, Kind, Stat, System, SystemError};
+use crate::{
+    DistrustReason, FileSystem, GroupFiles, Handle, Kind, Stat, System, SystemError, Writers,
+};
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
@@ -140,11 +142,7 @@ impl FileSystem for Told {
         System.mount(handle, stat)
     }
 
-    fn writing_groups(
-        &self,
-        handle: &Handle,
-        stat: &Stat,
-    ) -> Result<Result<Vec<u32>, DistrustReason>, SystemError> {
+    fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers, SystemError> {
         System.writing_groups(handle, stat)
     }
 
