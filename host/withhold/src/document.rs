@@ -189,9 +189,10 @@ impl Document {
         // A phone number without the country's code, or the zero that stands for it.
         let country = usize::from(words.first().is_some_and(|word| word.size < 4));
         for first in 0..=country {
-            let mut rest = words.get(first..).unwrap_or_default().to_vec();
-            if digits(&rest) >= PHONE && rest.iter().all(|word| word.is_number) {
-                for word in rest.iter_mut().take(1) {
+            let rest = words.get(first..).unwrap_or_default();
+            if digits(rest) >= PHONE && rest.iter().all(|word| word.is_number) {
+                let mut rest = rest.to_vec();
+                if let Some(word) = rest.first_mut() {
                     word.letters = word.letters.trim_start_matches('0').to_owned();
                 }
                 add(&mut self.values, &rest);
