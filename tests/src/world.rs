@@ -1,20 +1,17 @@
 //! A home of its own for the program: files, a map, an environment.
 
-use crate::{Answer, MARKER, PATIENCE, Protocol, Ran, Session, binary, copy_program};
+use crate::{Answer, MARKER, Protocol, Ran, Session, binary, copy_program};
 use keyhole_tree::{Tree, private_directory};
 use rustix::process::geteuid;
 use std::{
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
-    fs,
-    io::{Read as _, Write as _},
-    iter,
+    fs, iter,
     os::unix::{fs::symlink, process::CommandExt as _},
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, mpsc},
-    thread,
+    sync::Arc,
 };
 
 /// The number of a user and of a group that have no name and own nothing. It is not the
@@ -276,85 +273,6 @@ impl World {
         Ran::with_input(&mut self.command(arguments), input, self.home_in_utf8())
     }
 
-    /// Runs the program on a terminal of its own, and gives each answer when its question is
-    /// there. Returns what the terminal showed, and the exit status.
-    #[cfg(target_os = "linux")]
-    pub fn asked<A: AsRef<OsStr>>(
-        &self,
-        arguments: impl IntoIterator<Item = A>,
-        answers: &[(&str, &str)],
-    ) -> (String, Option<i32>) {
-        let mut left = answers.iter().peekable();
-        let ended = self.on_terminal(arguments, |shown| {
-            let next = left.next_if(|(question, _)| shown.contains(question));
-            next.map(|(_, answer)| *answer)
-        });
-        assert_eq!(left.next(), None, "not asked: {}", ended.0);
-        ended
-    }
-
-    /// The same, with a yes to each question that takes one.
-    #[cfg(target_os = "linux")]
-    pub fn agreed<A: AsRef<OsStr>>(
-        &self,
-        arguments: impl IntoIterator<Item = A>,
-    ) -> (String, Option<i32>) {
-        self.on_terminal(arguments, |shown| shown.contains("[y/N] ").then_some("y"))
-    }
-
-    /// The same; `answer` gets what the terminal has shown since the last answer. One that ends
-    /// with Ctrl-C or Ctrl-D gets no line end, and `ÿ` is a byte that is no text.
-    #[cfg(target_os = "linux")]
-    pub fn on_terminal<'a, A: AsRef<OsStr>>(
-        &self,
-        arguments: impl IntoIterator<Item = A>,
-        mut answer: impl FnMut(&str) -> Option<&'a str>,
-    ) -> (String, Option<i32>) {
-        let (mut screen, terminal) = crate::terminal::open();
-        let mut command = self.command(arguments);
-        crate::terminal::control(&mut command, &terminal);
-        let mut run = command.spawn().expect("it starts");
-        // Its end of the terminal.
-        drop((command, terminal));
-        let mut keyboard = screen.try_clone().expect("a descriptor");
-        let (to, parts) = mpsc::channel();
-        thread::spawn(move || {
-            let mut part = [0; 4096];
-            // When nobody has the other end any more, a read fails.
-            while let Ok(length @ 1..) = screen.read(&mut part) {
-                let _ = to.send(part[..length].to_vec());
-            }
-        });
-        let (mut shown, mut seen) = (Vec::new(), 0);
-        let text = |shown: &[u8]| String::from_utf8_lossy(shown).into_owned();
-        loop {
-            if let Some(answer) = answer(&text(&shown[seen..])) {
-                seen = shown.len();
-                if answer.contains('\n') {
-                    crate::terminal::give_all(&keyboard);
-                }
-                let is_whole = answer.ends_with(['\x03', '\x04']);
-                let end = if is_whole { "" } else { "\n" };
-                let typed = format!("{answer}{end}");
-                let typed: Vec<_> = typed.split('ÿ').map(str::as_bytes).collect();
-                let typed = keyboard.write_all(&typed.join(&0xff));
-                typed.expect("a terminal");
-                continue;
-            }
-            match parts.recv_timeout(PATIENCE) {
-                Ok(part) => shown.extend(part),
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    let _ = (run.kill(), run.wait());
-                    panic!("neither asked nor ended: {}", text(&shown));
-                }
-            }
-        }
-        let status = run.wait().expect("it ends");
-        let shown = text(&shown).replace("\r\n", "\n");
-        (shown.replace(self.home_in_utf8(), "HOME"), status.code())
-    }
-
     /// Types a text into a shell in which `keyhole` is a command. As in what the program
     /// prints to a test, `HOME` in it is the home.
     #[track_caller]
@@ -375,7 +293,7 @@ impl World {
         Ran::with_input(&mut shell, b"", self.home_in_utf8())
     }
 
-    fn home_in_utf8(&self) -> &str {
+    pub(crate) fn home_in_utf8(&self) -> &str {
         self.home.to_str().expect("a home in UTF-8")
     }
 

@@ -42,7 +42,7 @@ impl Guest for Hostile {
     fn load(key: String) -> Result<Vec<u8>, LoadError> {
         // What the tests do after each attack: an honest call.
         let answer = match key.as_str() {
-            "honest" => Ok(report::granted_file()),
+            "honest" => report::granted_file(),
             attack => dispatch(attack),
         };
         answer.map(String::into_bytes)

@@ -47,21 +47,27 @@ pub(crate) fn start_of(file: &Descriptor) -> Result<String, ErrorCode> {
 
 /// The granted file, open, and ready to be read.
 pub(crate) fn granted() -> Result<Descriptor, LoadError> {
-    let file = open(&directory()?, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
-    file.stat().map_err(|_| LoadError::Internal)?;
+    let file = open(&directory()?, no_follow(), "granted.md").map_err(refused)?;
+    file.stat().map_err(refused)?;
     Ok(file)
 }
 
-pub(crate) fn granted_file() -> String {
-    granted()
-        .ok()
-        .and_then(|file| start_of(&file).ok())
-        .unwrap_or_default()
+/// What an honest guest answers where a file call fails: that the file has not settled, or more.
+fn refused(code: ErrorCode) -> LoadError {
+    match code {
+        ErrorCode::WouldBlock => LoadError::Changed,
+        _ => LoadError::Internal,
+    }
+}
+
+pub(crate) fn granted_file() -> Answer {
+    start_of(&granted()?).map_err(refused)
 }
 
 /// The absolute path of the directory around everything: see the crate.
 pub(crate) fn surroundings() -> String {
     granted_file()
+        .unwrap_or_default()
         .lines()
         .nth(1)
         .unwrap_or_default()

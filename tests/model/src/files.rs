@@ -7,7 +7,7 @@ use crate::{
     play::Program,
     world::World,
 };
-use keyhole_walk::{DistrustReason, FileSystem, GroupFiles, Kind, Stat, SystemError};
+use keyhole_walk::{DistrustReason, FileSystem, GroupFiles, Kind, Stat, SystemError, Writers};
 use std::{
     ffi::{OsStr, OsString},
     hash::{Hash, Hasher},
@@ -172,11 +172,7 @@ impl FileSystem for Files {
         })
     }
 
-    fn writing_groups(
-        &self,
-        handle: &Handle,
-        stat: &Stat,
-    ) -> Result<Result<Vec<u32>, DistrustReason>, SystemError> {
+    fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers, SystemError> {
         let has_list = self.world().disk.nodes[handle.id].acl.is_some();
         let is_sticky = stat.kind == Kind::Directory && stat.mode & STICKY != 0;
         let is_open = has_list && stat.mode & 0o020 != 0 && !is_sticky;

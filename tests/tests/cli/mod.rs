@@ -4,6 +4,8 @@
 mod cases;
 pub(crate) mod check;
 mod contract;
+#[cfg(target_os = "linux")]
+mod homes;
 mod inject;
 mod setup_example;
 #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! `keyhole setup` and its `remove` in a terminal, killed before each system call by which they
 //! change files. A file beside the one that a killed run wrote may stay.
 
-use super::cases::Files;
+use super::homes::{self, Files};
 use keyhole_tests::{World, skipped};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn home() -> World {
 
 /// Each file's mode and text.
 fn files(world: &World) -> Files {
-    let mut all = super::cases::files(world);
+    let mut all = homes::files(world);
     all.retain(|name, _| !name.ends_with('/'));
     all
 }

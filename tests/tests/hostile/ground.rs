@@ -172,17 +172,15 @@ impl Ground {
     }
 
     /// An honest call is served. On a busy machine, it may take longer than the deadline of
-    /// an attack; if too little time is left to read, that guest answers an empty text. Between
-    /// two tries the runtime runs, for it counts the threads that ended.
+    /// an attack, or have too little time left for the file to settle. Between two tries the
+    /// runtime runs, for it counts the threads that ended.
     #[track_caller]
     pub(super) fn is_served(&self, loader: &Ready, key: &str) {
         let began = Instant::now();
         let mut got = self.load(loader, key);
-        let is_late = |got: &Result<String, Refusal>| match got {
-            Ok(text) => text.is_empty(),
-            Err(code) => matches!(code, Refusal::TimedOut | Refusal::Busy),
-        };
-        while is_late(&got) && began.elapsed() < PATIENCE {
+        let is_late =
+            |code: &Refusal| matches!(code, Refusal::TimedOut | Refusal::Busy | Refusal::Changed);
+        while got.as_ref().is_err_and(is_late) && began.elapsed() < PATIENCE {
             self.run(async { sleep(Duration::from_millis(10)).await });
             got = self.load(loader, key);
         }
