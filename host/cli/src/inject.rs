@@ -54,7 +54,7 @@ impl Loading {
 pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
     let map = map.inspect_err(|why| say(why));
     let map = Arc::new(map.map_err(|_| Refusal::MapMissing)?);
-    let started = start(&map, None, || ((), 1));
+    let started = start(&map, None, || Ok(((), 1)));
     let started = started.inspect_err(|why| say(&why.to_string()));
     let ((read, status, sandbox, runtime), ()) = started.map_err(|why| why.0)?;
     // Of a map that cannot be used the agent reads.

@@ -4,7 +4,7 @@ use crate::{
     arguments::Serve,
     resources::{STREAM_THREADS, calls_at_once, room_for_a_call},
     start::{StartError, lacks, start},
-    streams::{OnThread, say},
+    streams::{OnThread, Waiting, say},
 };
 use keyhole_core::{
     BindingName, Caller, LiveMap, Loader, Location, Map, MapError, Refusal, limits::Limits,
@@ -14,11 +14,12 @@ use keyhole_mcp::{Surface, run_session};
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::{
     error::Error,
-    io::{self, IsTerminal as _},
+    io::{self, IsTerminal as _, PipeWriter},
     sync::Arc,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
+    net::unix::pipe::{OpenOptions, Receiver},
     signal::unix::{SignalKind, signal},
 };
 
@@ -52,11 +53,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     };
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
-    let on_thread = Box::<OnThread>::default;
-    let ((map, status, sandbox, runtime), streams) = start(&live, tickets, || match pipes() {
-        Some(pipes) => (pipes, 1),
-        None => ((on_thread(), on_thread()), 1 + STREAM_THREADS),
-    })?;
+    let ((map, status, sandbox, runtime), (from, to, copied)) = start(&live, tickets, streams)?;
     room_for_a_call().map_err(StartError::from)?;
     // Not before: a start that hangs must end as any program does.
     let _entered = runtime.enter();
@@ -68,6 +65,9 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
             _ = terminate.recv() => {}
         }
     };
+    if let Some(mut copied) = copied {
+        runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut copied));
+    }
     let lacks = lacks(status, &live, &map);
     if arguments.require_wall && !(status.is_whole() && status.roots) {
         let lacks = lacks.as_deref().unwrap_or("this system has none");
@@ -98,12 +98,25 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         ..Limits::default()
     };
     let loader = Arc::new(Loader::new(live, sandbox, limits));
-    let session = run_session(loader, callers, surface, streams.0, streams.1, stop);
+    let session = run_session(loader, callers, surface, from, to, stop);
     Ok(runtime.block_on(session)?)
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+type Streams = (Reader, Writer, Option<PipeWriter>);
+
+/// The session's streams, the end to which a thread copies standard input if they are not pipes,
+/// and how many threads are needed.
+fn streams() -> io::Result<(Streams, usize)> {
+    if let Some((from, to)) = pipes() {
+        return Ok(((from, to, None), 1));
+    }
+    let (from, copied) = io::pipe()?;
+    let from = Receiver::from_owned_fd(from.into())?;
+    let to = Box::<OnThread>::default();
+    Ok(((Box::new(from), to, Some(copied)), 1 + STREAM_THREADS))
+}
 
 /// The streams of the session if both are pipes, on Linux. They are opened again, so that no thread
 /// is needed for them, and the client's own are left as they are. The one to the client becomes
@@ -111,7 +124,7 @@ type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 /// all pipes of a user may hold (64 MiB by default), new pipes of any program would be tiny.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
 fn pipes() -> Option<(Reader, Writer)> {
-    let options = tokio::net::unix::pipe::OpenOptions::new();
+    let options = OpenOptions::new();
     let from = options.open_receiver("/proc/self/fd/0").ok()?;
     let to = options.open_sender("/proc/self/fd/1").ok()?;
     #[cfg(target_os = "linux")]

@@ -87,11 +87,11 @@ pub(crate) type Started = (Outcome, WallStatus, Sandbox, Runtime);
 pub(crate) fn start<S>(
     live: &LiveMap,
     tickets: Option<&Tickets>,
-    open: impl FnOnce() -> (S, usize),
+    open: impl FnOnce() -> io::Result<(S, usize)>,
 ) -> Result<(Started, S), StartError> {
     let sandbox = Sandbox::embedded(Limits::default())?;
     let runtime = runtime(|| {})?;
-    let (opened, threads) = runtime.block_on(async { open() });
+    let (opened, threads) = runtime.block_on(async { open() })?;
     // If there is none, each call is refused, and says so.
     let data = tickets.and_then(|tickets| tickets.data_folder().ok());
     let rights = tickets.map_or(Rights::Read, |_| Rights::Tickets);

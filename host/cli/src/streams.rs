@@ -6,7 +6,7 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
-    io::{self, BufRead as _, Cursor, Read, Write},
+    io::{self, Read, Write},
     os::fd::AsFd,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::AsyncWrite,
     task::{JoinHandle, spawn_blocking},
 };
 
@@ -88,47 +88,9 @@ impl<S: Write + AsFd> Write for Waiting<S> {
     }
 }
 
-/// Standard input or output, which a thread of the runtime reads or writes. tokio's own ends at
-/// "not now".
+/// Standard output, which a thread of the runtime writes. tokio's own ends at "not now".
 #[derive(Default)]
-pub(crate) struct OnThread {
-    busy: Option<JoinHandle<io::Result<Vec<u8>>>>,
-    /// What was read, and nobody has taken yet.
-    read: Cursor<Vec<u8>>,
-}
-
-impl OnThread {
-    /// What the thread read. Nothing, if none is at work.
-    fn done(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
-        let Some(busy) = &mut self.busy else {
-            return Poll::Ready(Ok(Vec::new()));
-        };
-        let ended = ready!(Pin::new(busy).poll(cx));
-        self.busy = None;
-        Poll::Ready(ended?)
-    }
-}
-
-impl AsyncRead for OnThread {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        to: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.read.fill_buf()?.is_empty() {
-            let most = to.remaining();
-            let read = move || {
-                let mut bytes = vec![0; most];
-                let got = Waiting(io::stdin()).read(&mut bytes)?;
-                bytes.truncate(got);
-                Ok(bytes)
-            };
-            self.busy.get_or_insert_with(|| spawn_blocking(read));
-            self.read = Cursor::new(ready!(self.done(cx))?);
-        }
-        Pin::new(&mut self.read).poll_read(cx, to)
-    }
-}
+pub(crate) struct OnThread(Option<JoinHandle<io::Result<()>>>);
 
 impl AsyncWrite for OnThread {
     fn poll_write(
@@ -136,14 +98,19 @@ impl AsyncWrite for OnThread {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.done(cx))?;
+        ready!(self.as_mut().poll_flush(cx))?;
         let (bytes, taken) = (bytes.to_vec(), bytes.len());
-        self.busy = Some(spawn_blocking(move || put(&bytes).map(|()| Vec::new())));
+        self.0 = Some(spawn_blocking(move || put(&bytes)));
         Poll::Ready(Ok(taken))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.done(cx).map_ok(drop)
+        if let Some(busy) = &mut self.0 {
+            let ended = ready!(Pin::new(busy).poll(cx));
+            self.0 = None;
+            ended??;
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
