@@ -43,6 +43,29 @@ fn what_is_no_request_is_ignored_and_survived_also_before_the_handshake() {
     }
 }
 
+/// A client would wait for its answer.
+#[test]
+fn a_request_that_is_not_clear_is_refused_under_its_id() {
+    let requests: [&[u8]; 3] = [
+        br#""params":{},"params":{}"#,
+        b"\"params\":{\"x\":\"\xff\"}",
+        b"\"\xff\":1",
+    ];
+    for (_, mut client) in World::in_each_protocol(world) {
+        for unclear in requests {
+            let parts = [
+                br#"{"jsonrpc":"2.0","id":9,"method":"ping","#,
+                unclear,
+                b"}",
+            ];
+            client.send_line(&parts.concat());
+            let answer = client.answer(9).message().to_string();
+            assert!(answer.contains("\"error\""), "{answer}");
+        }
+        client.end();
+    }
+}
+
 #[test]
 fn a_request_of_the_longest_line_is_served_and_a_longer_one_is_ignored() {
     for (world, mut client) in World::in_each_protocol(world) {
