@@ -91,7 +91,8 @@ fn hide_panics() {
             let file = location.file().rsplit('/').next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
-        let then = "if memory and limits are not short, please report it";
-        say(&format!("internal error{place}; {then}"));
+        say(&format!(
+            "internal error{place}; raise the limits (ulimit -d, -u, -v), or, without any, report it"
+        ));
     }));
 }

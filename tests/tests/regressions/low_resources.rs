@@ -204,5 +204,13 @@ fn without_the_memory_that_the_engine_needs_each_command_names_the_limit() {
         let input = br#"{"hook_event_name":"SubagentStart","agent_id":"a3f29c07b1d4e8560","agent_type":"a"}"#;
         let ran = world.run_with(["inject"], input).exits(0);
         assert!(ran.stdout.contains("out-of-resources: "), "{ran:?}");
+        let named = limit.trim_start_matches("raise the limit (ulimit ");
+        assert!(ran.stdout.contains(named.trim_end_matches(')')), "{ran:?}");
+    }
+    // Somewhere in these, a call gets no memory: in a build for release it is elsewhere.
+    for kibibytes in (2_000..16_000).step_by(200) {
+        let world = world().after(&format!("ulimit -d {kibibytes}"));
+        let ran = world.run(["check"]);
+        assert!(!ran.stdout.contains("internal"), "{kibibytes}: {ran:?}");
     }
 }

@@ -131,11 +131,10 @@ impl Executor for Sandbox {
         let mut store = self.store(key, grant, deadline);
 
         let is_late = || Instant::now() >= deadline;
-        let failed = |error: wasmtime::Error| match error.downcast_ref() {
+        // A guest that wants more memory than its limit has another error.
+        let failed = |error| match SandboxError(error).code() {
             _ if is_late() => Refusal::TimedOut,
-            // A guest that wants more memory than its limit has another error.
-            Some(&rustix::io::Errno::NOMEM) => Refusal::OutOfResources,
-            _ => Refusal::Internal,
+            code => code,
         };
         // The deadline and its interrupt may have passed, and no other may follow.
         if is_late() {
