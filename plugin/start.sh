@@ -92,7 +92,7 @@ macOS, run \`xattr -dr com.apple.quarantine FOLDER\` on the folder that you adde
     copy=$CLAUDE_PLUGIN_DATA/manifest.$$.tmp
     { cp "$root/manifest.sha256" "$copy" && mv -f "$copy" "$CLAUDE_PLUGIN_DATA/manifest.sha256"; } 2>/dev/null || {
         rm -f "$copy" 2>/dev/null
-        fail "the plugin's data folder cannot be written to; is the disk full, the folder read-only, or cp or mv missing?"
+        fail "the plugin's data folder cannot be written to; is the disk full, the folder read-only, a limit set (ulimit -f), or cp or mv missing?"
     }
 }
 

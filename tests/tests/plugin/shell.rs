@@ -50,8 +50,13 @@ fn without_a_map_a_session_is_told_the_command_that_makes_one_by_its_full_path()
     );
     let link = world.outside("keyhole");
     std::os::unix::fs::symlink(plain.join("bin/keyhole"), &link).unwrap();
-    let ran = Ran::of(in_home(Command::new(link).arg("contract"), &world), b"").exits(0);
+    let ran = Ran::of(in_home(Command::new(&link).arg("contract"), &world), b"").exits(0);
     assert!(ran.stdout.contains("sha256:"), "{ran:?}");
+    for (command, missing) in [(&link, "readlink"), (&plain.join("bin/keyhole"), "uname")] {
+        let mut command = Command::new(command);
+        let without = in_home(command.arg("contract"), &world).env("PATH", "/");
+        let _ = Ran::of(without, b"").exits(2).only_complains(missing);
+    }
     #[cfg(target_os = "linux")]
     {
         let typed = format!("{typed} --file ~/private/identifiers.md --dry-run");
