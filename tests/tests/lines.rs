@@ -45,23 +45,15 @@ fn what_is_no_request_is_ignored_and_survived_also_before_the_handshake() {
 
 /// A client would wait for its answer.
 #[test]
-fn a_request_that_is_not_clear_is_refused_under_its_id() {
-    let requests: [&[u8]; 3] = [
-        br#""params":{},"params":{}"#,
-        b"\"params\":{\"x\":\"\xff\"}",
-        b"\"\xff\":1",
-    ];
-    for (_, mut client) in World::in_each_protocol(world) {
-        for unclear in requests {
-            let parts = [
-                br#"{"jsonrpc":"2.0","id":9,"method":"ping","#,
-                unclear,
-                b"}",
-            ];
-            client.send_line(&parts.concat());
-            let answer = client.answer(9).message().to_string();
-            assert!(answer.contains("\"error\""), "{answer}");
-        }
+fn a_request_in_which_a_byte_is_no_text_is_answered() {
+    for (world, mut client) in World::in_each_protocol(world) {
+        let call = world.protocol().call(9, "k-1").to_string();
+        let (begin, end) = call.split_at(call.find("k-1").unwrap());
+        client.send_line(&[begin.as_bytes(), b"\xff", end.as_bytes()].concat());
+        client.answer(9).refused("unknown-key");
+        client.send_line(b"{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"\xff\"}");
+        let answer = client.answer(10).message().to_string();
+        assert!(answer.contains("\"error\""), "{answer}");
         client.end();
     }
 }

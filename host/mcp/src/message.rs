@@ -32,15 +32,6 @@ struct Fields<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// The same of a request in which `params` stands twice, or a byte is no text: it gets an error.
-#[derive(Deserialize)]
-struct Unclear<'a> {
-    #[serde(borrow)]
-    id: &'a RawValue,
-    #[expect(dead_code, reason = "a response has none")]
-    method: IgnoredAny,
-}
-
 /// What the methods that we serve use of their params.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -67,12 +58,9 @@ struct Meta<'a> {
 
 /// Parses `line`. None means that it needs no answer, or has no id to answer to.
 pub(super) fn read(line: &[u8]) -> Option<Message> {
-    let Some(line) = str::from_utf8(line).ok().and_then(object::<Fields<'_>>) else {
-        let text = String::from_utf8_lossy(line);
-        let unclear: Unclear<'_> = object(&text)?;
-        let unknown = request("", Params::default());
-        return Some(Message::Request(id(unclear.id)?, unknown));
-    };
+    // Nothing that we know has the character that stands for a byte which is no text.
+    let text = String::from_utf8_lossy(line);
+    let line: Fields<'_> = object(text.trim_ascii())?;
     // As in rmcp, params of another form count as none.
     let params = line.params.and_then(|params| object(params.get()));
     let params: Params<'_> = params.unwrap_or_default();
@@ -88,15 +76,14 @@ pub(super) fn read(line: &[u8]) -> Option<Message> {
 
 /// Parses an object. serde would take an array for one, too.
 pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    let is_object = text.trim_ascii().starts_with('{');
-    is_object.then(|| serde_json::from_str(text).ok()).flatten()
+    let object = Some(text).filter(|text| text.starts_with('{'))?;
+    serde_json::from_str(object).ok()
 }
 
 fn id(own: &RawValue) -> Option<RequestId> {
     // rmcp makes a tree of whatever it is.
-    let is_tree = own.get().starts_with(['{', '[']);
-    let id = (!is_tree).then(|| serde_json::from_str(own.get()))?;
-    id.ok()
+    let id = Some(own.get()).filter(|id| !id.starts_with(['{', '[']))?;
+    serde_json::from_str(id).ok()
 }
 
 /// The request for `method`. These are all methods that we serve. The arguments of a call travel
