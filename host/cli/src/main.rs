@@ -19,7 +19,9 @@ use keyhole_core::{
     hex,
     sandbox::{COMPONENT, COMPONENT_WIT},
 };
+use resources::{OF_A_MAP, room};
 use sha2::{Digest as _, Sha256};
+use start::StartError;
 use std::{fmt::Display, io, process::ExitCode};
 use streams::{print, say};
 
@@ -43,11 +45,9 @@ impl<E: Display> From<E> for Failure {
 fn main() -> ExitCode {
     let given_up = give_up();
     hide_panics();
-    let done = match (Cli::try_parse(), given_up) {
-        (Err(error), _) => mistake::explain(&error),
-        // The guard denies its call with this exit code.
-        (_, Err(error)) => Err(Failure(2, format!("cannot start: {error}"))),
-        (Ok(cli), Ok(())) => run(cli.command),
+    let done = match Cli::try_parse() {
+        Err(error) => mistake::explain(&error),
+        Ok(cli) => run(cli.command, given_up),
     };
     ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
         say(&why);
@@ -55,7 +55,10 @@ fn main() -> ExitCode {
     }))
 }
 
-fn run(command: Command) -> Result<u8, Failure> {
+fn run(command: Command, given_up: io::Result<()>) -> Result<u8, Failure> {
+    // The guard denies its call with 2.
+    let failed = 1 + u8::from(matches!(command, Command::Guard(_)));
+    given_up.map_err(|error| Failure(failed, StartError::from(error).to_string()))?;
     match command {
         Command::Serve(arguments) => serve::serve(arguments)?,
         Command::Guard(call) => guard::run(&call).map_err(|why| Failure(2, why.to_string()))?,
@@ -77,11 +80,13 @@ fn contract() -> String {
     format!("// The component in this program: {size} bytes\n// sha256:{sum}\n\n{COMPONENT_WIT}")
 }
 
-/// Closes what a client left open, leaves no core file, and lets signals end this process.
+/// Closes what a client left open, leaves no core file, and lets signals end this process, which
+/// must have room to read a map.
 fn give_up() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;
-    keyhole_wall::set_signals()
+    keyhole_wall::set_signals()?;
+    room(OF_A_MAP)
 }
 
 /// Reports only where a panic was: its message may contain a key or a file's content.
@@ -92,7 +97,7 @@ fn hide_panics() {
             format!(" at {file}:{}", location.line())
         });
         say(&format!(
-            "internal error{place}; raise the limits (ulimit -d, -u, -v), or, without any, report it"
+            "internal error{place}; raise ulimit -d and -v, or report it"
         ));
     }));
 }

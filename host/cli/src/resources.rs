@@ -1,7 +1,7 @@
 //! With few file descriptors or threads, a server fails at its start, and does not panic later.
 
 use keyhole_core::limits::Limits;
-use rustix::process::{Resource, Rlimit, getrlimit};
+use rustix::process::{Resource, getrlimit};
 use std::{
     hint::black_box,
     io,
@@ -60,24 +60,36 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
 /// So much memory, in bytes, all calls may take at once, with what the C library sets apart for
 /// each thread (64 MiB in glibc).
 const OF_ALL: u64 = 2 << 30;
-/// And so much one: the largest file, the answer, and what that takes while it grows.
-const OF_A_CALL: usize = 32 << 20;
+/// So much address space the engine and one call take: the largest file, the answer, and what that
+/// takes while it grows. With the program itself, it is less than 512 MiB.
+pub(crate) const OF_A_CALL: usize = 432 << 20;
+/// So much memory the largest map takes while it is read.
+pub(crate) const OF_A_MAP: usize = 64 << 20;
+/// The main thread's stack.
+const STACK: u64 = 256 << 10;
 
-/// How many calls run at once: one, if the system lets this process have less memory than all may
-/// take. A program that gets no memory for one byte more ends, with all of its calls.
-pub(crate) fn calls_at_once() -> usize {
-    let limits = [Resource::As, Resource::Data].map(getrlimit);
-    let is_short = |limit: &Rlimit| limit.current.is_some_and(|most| most < OF_ALL);
-    match limits.iter().any(is_short) {
-        true => 1,
-        false => Limits::default().running,
-    }
+fn is_below(limit: Resource, bytes: u64) -> bool {
+    getrlimit(limit).current.is_some_and(|most| most < bytes)
 }
 
-pub(crate) fn room_for_a_call() -> io::Result<()> {
+fn is_short() -> bool {
+    is_below(Resource::As, OF_ALL) || is_below(Resource::Data, OF_ALL)
+}
+
+/// How many calls run at once: one, if the system lets this process have less memory than all may
+/// take.
+pub(crate) fn calls_at_once() -> usize {
+    let all = Limits::default().running;
+    if is_short() { 1 } else { all }
+}
+
+/// Fails if the limits leave fewer bytes than these. A program that gets no memory for one byte
+/// more ends, with all of its calls.
+pub(crate) fn room(bytes: usize) -> io::Result<()> {
     let mut room = Vec::<u8>::new();
-    let reserved = black_box(&mut room).try_reserve_exact(OF_A_CALL);
-    reserved.map_err(|_| io::ErrorKind::OutOfMemory.into())
+    let fits = !is_short() || black_box(&mut room).try_reserve_exact(bytes).is_ok();
+    let fits = fits && !is_below(Resource::Stack, STACK);
+    fits.then_some(()).ok_or(io::ErrorKind::OutOfMemory.into())
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.

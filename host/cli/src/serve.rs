@@ -2,8 +2,8 @@
 
 use crate::{
     arguments::Serve,
-    resources::{STREAM_THREADS, calls_at_once, room_for_a_call},
-    start::{StartError, lacks, start},
+    resources::{STREAM_THREADS, calls_at_once},
+    start::{lacks, start},
     streams::{OnThread, Waiting, say},
 };
 use keyhole_core::{
@@ -54,7 +54,6 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
     let ((map, status, sandbox, runtime), (from, to, copied)) = start(&live, tickets, streams)?;
-    room_for_a_call().map_err(StartError::from)?;
     // Not before: a start that hangs must end as any program does.
     let _entered = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;

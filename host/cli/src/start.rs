@@ -9,7 +9,7 @@
 //!
 //! A map or a root on a file system that hangs delays the start until it answers.
 
-use crate::resources::{Runtime, make_threads, runtime};
+use crate::resources::{OF_A_CALL, Runtime, make_threads, room, runtime};
 use keyhole_core::{
     LiveMap, Location, LocationError, Map, MapError, Refusal,
     limits::Limits,
@@ -38,7 +38,7 @@ impl StartError {
             return Self(code, why.to_string());
         }
         let few = "too few file descriptors, threads or memory";
-        let raise = "raise the limits (ulimit -n, -u and -v)";
+        let raise = "raise the limits (ulimit -d, -n, -s, -u, and -v to 512 MiB or more), and let memory be executable (MemoryDenyWriteExecute, execmem)";
         Self(code, format!("{few} ({why}); {raise}"))
     }
 }
@@ -62,7 +62,7 @@ impl From<io::Error> for StartError {
 
 impl From<SandboxError> for StartError {
     fn from(error: SandboxError) -> Self {
-        Self(error.code(), error.to_string())
+        Self::new(error.code(), &error)
     }
 }
 
@@ -89,6 +89,7 @@ pub(crate) fn start<S>(
     tickets: Option<&Tickets>,
     open: impl FnOnce() -> io::Result<(S, usize)>,
 ) -> Result<(Started, S), StartError> {
+    room(OF_A_CALL)?;
     let sandbox = Sandbox::embedded(Limits::default())?;
     let runtime = runtime(|| {})?;
     let (opened, threads) = runtime.block_on(async { open() })?;
@@ -111,6 +112,7 @@ pub(crate) fn start<S>(
 
 /// The same for `check`, which reads other files, too: it restricts only the threads that load.
 pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
+    room(OF_A_CALL)?;
     let sandbox = Sandbox::embedded(Limits::default())?;
     let reach = Arc::new(OnceLock::<Option<Vec<File>>>::new());
     let of_threads = Arc::clone(&reach);

@@ -119,7 +119,7 @@ codes! {
         "Try again in a moment.";
     OutOfResources "out-of-resources" AGAIN
         "The server has too few file descriptors, threads or memory."
-        "Change its limits (ulimit -n, -u, -v; MemoryDenyWriteExecute), then try again.";
+        "Change its limits (ulimit -d, -n, -u, -v; MemoryDenyWriteExecute), then try again.";
     /// This is our bug, not the user's error.
     Internal "internal" AGAIN
         "Keyhole failed."

@@ -1,6 +1,6 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
 
-use crate::{Result, User, clients::all, error::said, is_under_sudo};
+use crate::{Result, SetupError, User, clients::all, error::said, is_under_sudo};
 use rustix::{
     fs::Uid,
     process::geteuid,
@@ -72,7 +72,7 @@ impl Screen {
         question: &str,
         mut read: impl FnMut(&str) -> Result<T, String>,
     ) -> Result<T> {
-        let ended = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        let ended = || SetupError::Said("nothing is changed".to_owned());
         loop {
             let terminal = self.terminal.as_mut().ok_or_else(ended)?;
             tcflush(terminal.get_ref(), QueueSelector::IFlush).map_err(io::Error::from)?;

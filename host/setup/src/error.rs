@@ -52,8 +52,8 @@ pub enum SetupError {
     /// A name or a place will not do, or a file cannot be read or edited.
     #[error("nothing is changed: {0}")]
     Unfit(#[from] Unfit),
-    /// The terminal failed, or the user ended it.
-    #[error("nothing is changed")]
+    /// The terminal failed.
+    #[error("nothing is changed: {0}")]
     NoAnswer(#[from] io::Error),
     /// Anything else, in these words.
     #[error("{0}")]

@@ -24,9 +24,7 @@ impl Program {
     /// Why the path cannot be told, or not be written so that all clients accept it.
     pub fn this() -> Result<Self, String> {
         let exe = std::env::current_exe().and_then(|exe| exe.canonicalize());
-        let exe = exe.map_err(|why| {
-            format!("the path of this program cannot be found ({why}); start it by its full path")
-        })?;
+        let exe = exe.map_err(|why| format!("the path of this program cannot be found: {why}"))?;
         let named = on_path(&exe, std::env::var_os("PATH"));
         // The path of a package manager's symbolic link survives an update; the
         // link's target may not.

@@ -110,7 +110,7 @@ impl fmt::Display for WallStatus {
 pub enum WallError {
     /// There is no file descriptor, or no memory, for the wall.
     #[error(
-        "too few file descriptors or too little memory ({0}); raise the limits (ulimit -n and -v)"
+        "too few file descriptors or too little memory ({0}); raise the limits (ulimit -d, -n and -v)"
     )]
     OutOfResources(#[source] io::Error),
     /// The process has another thread, which the wall would not cover.

@@ -1,7 +1,7 @@
 //! The questions of `keyhole setup`, in their order; and doing what was agreed to.
 
 use super::{Arguments, conceals, fresh, judge::is_served, list};
-use crate::{check, streams::note};
+use crate::{check, resources::runtime, start::StartError, streams::note};
 use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
     PLUGIN, Plan, Request, Result, User, Walls,
@@ -21,10 +21,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     thread,
 };
-use tokio::{
-    runtime::Builder,
-    signal::unix::{SignalKind, signal},
-};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
@@ -39,7 +36,13 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     if is_busy {
         return said("another `keyhole setup` runs; end that one first");
     }
-    let runtime = Builder::new_current_thread().enable_all().build()?;
+    listen().or_else(|why| said(why.to_string()))?;
+    Ok((screen, lock))
+}
+
+/// Says what was done when the user presses Ctrl-C.
+fn listen() -> Result<(), StartError> {
+    let runtime = runtime(|| {})?;
     // From here on, it is caught.
     let mut ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
     let listens = move || {
@@ -49,8 +52,7 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
             process::exit(130);
         }
     };
-    thread::Builder::new().spawn(listens)?;
-    Ok((screen, lock))
+    Ok(thread::Builder::new().spawn(listens).map(drop)?)
 }
 
 fn write(user: &User<'_>, plan: &Plan, question: &str, screen: &mut Screen) -> Result<()> {

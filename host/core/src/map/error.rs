@@ -47,7 +47,7 @@ const fn what_to_do(source: SystemError) -> &'static str {
         SystemError::Busy => "save it by renaming a finished file over it",
         SystemError::Late => "look at that file system",
         SystemError::Confined => "start this program again",
-        SystemError::OutOfResources => "raise the limits (ulimit -n and -v)",
+        SystemError::OutOfResources => "raise the limits (ulimit -d, -n and -v)",
         _ => "fix its permissions, or name another file with --map",
     }
 }

@@ -47,28 +47,17 @@ pub struct Sandbox {
 
 /// Why the component could not be made ready: a limit of the system's, or an error of the build.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot load the component: {0:#}{hint}", hint = limit(.0))]
+#[error("cannot load the component: {0:#}")]
 pub struct SandboxError(#[from] pub wasmtime::Error);
 
 impl SandboxError {
-    /// What a caller learns.
+    /// What a caller learns. wasmtime's errors are texts.
     pub fn code(&self) -> Refusal {
-        match limit(&self.0) {
-            "" => Refusal::Internal,
-            _ => Refusal::OutOfResources,
+        let text = format!("{:#}", self.0);
+        if text.ends_with("(os error 12)") || text.contains("executable") {
+            return Refusal::OutOfResources;
         }
-    }
-}
-
-/// The limit that kept the engine from its memory. wasmtime's errors are texts.
-fn limit(error: &wasmtime::Error) -> &'static str {
-    let text = format!("{error:#}");
-    if text.ends_with("(os error 12)") {
-        "; the address space is limited: raise the limit (ulimit -v) to 512 MiB or more"
-    } else if text.contains("executable") {
-        "; memory may not become executable: allow that (MemoryDenyWriteExecute, SELinux's execmem)"
-    } else {
-        ""
+        Refusal::Internal
     }
 }
 

@@ -19,7 +19,7 @@ fn a_map_that_cannot_be_read_comes_with_what_to_do() {
         (SystemError::Confined, "start this program again"),
         (
             SystemError::OutOfResources,
-            "raise the limits (ulimit -n and -v)",
+            "raise the limits (ulimit -d, -n and -v)",
         ),
         (SystemError::Denied, permissions),
     ] {
