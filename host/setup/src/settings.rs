@@ -249,10 +249,14 @@ pub(crate) fn json(text: &str) -> serde_json::Result<Value> {
         return Ok(Value::Null);
     }
     serde_json::from_str(text).or_else(|error| {
-        // The client takes half a pair of surrogates: here, another character.
-        let whole = text.replace("\\ud", "\\u0").replace("\\uD", "\\u0");
-        serde_json::from_str(&whole).map_err(|_| error)
+        // The client takes half a pair of surrogates.
+        serde_json::from_str(&without_surrogates(text)).map_err(|_| error)
     })
+}
+
+/// The JSON with another character for each half of a pair of surrogates: JavaScript cuts pairs.
+pub fn without_surrogates(json: &str) -> String {
+    json.replace("\\ud", "\\u0").replace("\\uD", "\\u0")
 }
 
 /// The text. A byte order mark says which encoding it has.

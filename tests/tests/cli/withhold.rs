@@ -160,9 +160,10 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
             "last_assistant_message": report,
             "stop_hook_active": again,
         });
-        world
-            .run_with(["withhold", "--stop"], input.to_string().as_bytes())
-            .exits(0)
+        // As JavaScript cuts an emoji.
+        let input = input.to_string().replace("HALF", r"\ud83d");
+        let ran = world.run_with(["withhold", "--stop"], input.as_bytes());
+        ran.exits(0)
     };
     let quoting = format!("a.txt:1:1 high Rule\n{MARKER}");
     let answer = stop(AGENT, &quoting, false).says_nothing_on_stderr().json();
@@ -177,6 +178,8 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
         "{reason}"
     );
     conceals(reason);
+    let answer = stop(AGENT, &format!("{quoting} HALF"), false).json();
+    assert_eq!(answer["decision"], "block");
     for (agent, report, again) in [
         (AGENT, "a.txt:1:1 high Rule", false),
         (AGENT, &*quoting, true),

@@ -2,7 +2,7 @@
 
 use crate::streams::{Waiting, put};
 use keyhole_core::AgentName;
-use keyhole_setup::PLUGIN;
+use keyhole_setup::{PLUGIN, settings::without_surrogates};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use std::{
@@ -55,8 +55,10 @@ pub(crate) fn read_input<T: DeserializeOwned>() -> Result<T, HookError> {
 }
 
 fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
-    let is_object = input.trim_ascii_start().starts_with(b"{");
-    let parsed = serde_json::from_slice(input).ok().filter(|_| is_object);
+    let text = str::from_utf8(input).ok();
+    let text = text.filter(|text| text.trim_start().starts_with('{'));
+    let parse = |text: &str| serde_json::from_str(text).ok();
+    let parsed = text.and_then(|text| parse(text).or_else(|| parse(&without_surrogates(text))));
     parsed.ok_or(NOT_UNDERSTOOD.into())
 }
 
