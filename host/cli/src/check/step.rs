@@ -80,6 +80,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
         Refusal::NotMarkdown if has_unseen && real == file => UNSEEN.to_owned(),
+        Refusal::NotFound if has_unseen => UNSEEN.to_owned(),
         // If no file has the name, it may be something else, such as a key.
         Refusal::NotMarkdown if !entry.path.ends_with(".md") || real == file => return None,
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
@@ -91,7 +92,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         }
         Refusal::OutsideRoot => {
             let folder = quoted(visible(folder?)?);
-            format!("the file is {place}: add {folder} to roots, or move the file")
+            format!("the file is {place}: add {folder} to roots, typed by hand, or move the file")
         }
         Refusal::PermissionDenied => opening(file)?,
         Refusal::TooLarge => {
