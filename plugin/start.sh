@@ -99,6 +99,7 @@ macOS, run \`xattr -dr com.apple.quarantine FOLDER\` on the folder that you adde
 # Linux says what it is without another program, since 6.1.
 { read -r system </proc/sys/kernel/ostype && read -r machine </proc/sys/kernel/arch; } 2>/dev/null &&
     system="$system $machine" && find_program || {
+    command -v uname >/dev/null || fail "there is no uname, which says what this system is: install it"
     system=$(uname -sm)
     find_program || {
         [ "$name" ] || unsupported "there is no program for this system ($system)"

@@ -38,7 +38,7 @@ impl StartError {
             return Self(code, why.to_string());
         }
         let few = "too few file descriptors, threads or memory";
-        let raise = "raise the limits (ulimit -d, -n, -s, -u, and -v to 512 MiB or more), and let memory be executable (MemoryDenyWriteExecute, execmem)";
+        let raise = "raise the limits (ulimit -n, -s, -u; -d and -v to 512 MiB or more), and let memory be executable (MemoryDenyWriteExecute, execmem)";
         Self(code, format!("{few} ({why}); {raise}"))
     }
 }
