@@ -210,12 +210,18 @@ fn without_the_memory_that_the_engine_needs_each_command_names_the_limit() {
             "ulimit -d 4000",
             &["agents", "contract", "check", "serve"][..],
         ),
-        ("ulimit -d 300000", &["check", "serve"]),
         ("ulimit -s 240", &["agents", "contract", "check", "serve"]),
     ] {
+        let named = limit.split(' ').nth(1).unwrap();
+        let start = |command: &str| world().after(limit).run([command]);
         for command in commands {
-            let ran = world().after(limit).run([*command]).exits(1);
-            let _ = ran.only_complains(limit.split_once(' ').unwrap().1.split(' ').next().unwrap());
+            let _ = start(command).exits(1).only_complains(named);
         }
+        // It denies its call.
+        let _ = start("guard").exits(2).only_complains(named);
+    }
+    for command in ["check", "serve"] {
+        let ran = world().after("ulimit -d 300000").run([command]).exits(1);
+        let _ = ran.only_complains("-d and -v to 512 MiB");
     }
 }
