@@ -177,25 +177,23 @@ impl Document {
 
     /// Words with digits, as long as they follow one another.
     fn code(&mut self, words: &[Word]) {
-        let digits = |words: &[Word]| words.iter().map(|word| word.digits).sum::<usize>();
+        let digits: usize = words.iter().map(|word| word.digits).sum();
         // A shorter word of letters and digits is none, such as `sha256`.
         let is_long = |word: &&Word| !word.is_number && word.size > 6;
-        if digits(words) >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
+        if digits >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
             self.value(words);
         }
         for word in words.iter().filter(is_long) {
             self.value(std::slice::from_ref(word));
         }
         // A phone number without the country's code, or the zero that stands for it.
-        let country = usize::from(words.first().is_some_and(|word| word.size < 4));
-        for first in 0..=country {
-            let rest = words.get(first..).unwrap_or_default();
-            if digits(rest) >= PHONE && rest.iter().all(|word| word.is_number) {
-                let mut rest = rest.to_vec();
-                if let Some(word) = rest.first_mut() {
-                    word.letters = word.letters.trim_start_matches('0').to_owned();
-                }
-                add(&mut self.values, &rest);
+        let number: String = words.iter().map(|word| &*word.letters).collect();
+        let is_number = words.iter().all(|word| word.is_number);
+        for code in (0..4).filter(|code| is_number && digits >= PHONE + code) {
+            let rest = number.trim_start_matches('0').get(code..);
+            let rest = rest.unwrap_or_default().trim_start_matches('0');
+            if rest.len() >= LONG_NUMBER {
+                add(&mut self.values, &cut(rest, false));
             }
         }
     }
