@@ -1,7 +1,7 @@
 //! Which words of a Markdown document are values: a report that has them quotes it.
 
 use crate::run::{LONG_NUMBER, Run, Runs, hash};
-use crate::words::{NOTHING, PHONE, Word, words as cut};
+use crate::words::{NOTHING, PHONE, Word, is_mark, words as cut};
 use std::collections::HashSet;
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
@@ -13,16 +13,6 @@ const POINTS: usize = 6;
 const SHORT: usize = 4;
 /// A part of a line, if it is at most so many words, may be a value.
 const SHORT_PART: usize = 3;
-
-/// What ends a part of a line. Behind ` #` and ` ^`, Obsidian has a tag or an id.
-const BREAKS: [&str; 42] = [
-    " - ", " / ", " & ", " and ", " or ", " und ", " et ", "->", "=>", "  ", " #", " ^", ",", ";",
-    "(", ")", "[", "]", "|", "\"", "`", "“", "”", "„", "«", "»", "‹", "›", "「", "」", "『", "』",
-    "–", "—", "、", "，", "；", "،", "؛", "→", "⇒", "\t",
-];
-
-/// What stands around a text in quotes, or in code.
-const QUOTES: &str = "\"`“”„«»‹›「」『』";
 
 #[derive(Default)]
 pub(crate) struct Document {
@@ -109,7 +99,7 @@ impl Document {
                 self.value(words);
             }
         }
-        let is_quote = |c: char| QUOTES.contains(c);
+        let is_quote = |c: char| "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c);
         let parts: Vec<_> = parts(value).map(|part| (part, labelled(part).1)).collect();
         let is_long = |(_, part): &&(&str, &str)| part.split_whitespace().count() > SHORT_PART;
         let long = parts.iter().filter(is_long).count();
@@ -230,14 +220,23 @@ fn is_quotation(words: &[Word]) -> bool {
 
 /// The parts of a line that punctuation sets apart, or a word such as `and`.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
+    // Behind ` #` and ` ^`, Obsidian has a tag or an id.
+    let marks = ["->", "=>", "  ", " #", " ^", "\t"];
+    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 と や および และ और và";
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
-        let mut marks = text.char_indices().filter(|(_, c)| !c.is_alphanumeric());
-        let found = marks.find_map(|(at, _)| {
+        let found = text.char_indices().find_map(|(at, _)| {
             let (part, here) = text.split_at(at);
-            let behind = BREAKS.iter().find_map(|mark| here.strip_prefix(mark))?;
-            Some((part, behind))
+            let is_and = |word| ands.split(' ').any(|and| and.eq_ignore_ascii_case(word));
+            let word = here.strip_prefix(' ').and_then(|here| here.split_once(' '));
+            let behind_word = word.and_then(|(word, behind)| is_and(word).then_some(behind));
+            let sign = marks.iter().find_map(|mark| here.strip_prefix(mark));
+            let mark = sign.or_else(|| here.strip_prefix(is_mark)).or(behind_word);
+            // A list's number may stand directly before a word.
+            let is_word = |text: &&str| text.starts_with(|c: char| !c.is_ascii());
+            let dot = || here.strip_prefix('.').filter(is_word);
+            Some((part, mark.or_else(dot)?))
         });
         rest = found.map(|(_, behind)| behind);
         Some(found.map_or(text, |(part, _)| part))
@@ -300,11 +299,12 @@ fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|cell| !cell.trim().is_empty())
 }
 
-/// The line without the marks of a list: `-`, `1.`, `[x]`.
+/// The line without the marks of a list: `-`, `1.`, `가.`, `[x]`.
 fn without_marker(mut line: &str) -> &str {
+    let is_digit = |c: char| c.is_numeric() || "가나다라마바사아자차카타파하".contains(c);
     while let Some((mark, rest)) = line.split_once([' ', '\t']) {
-        let number = mark.strip_suffix(['.', ')']).unwrap_or("-");
-        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = mark.strip_suffix(['.', ')', '．']).unwrap_or("-");
+        let is_number = number.chars().all(is_digit);
         if !is_number && !matches!(mark, "-" | "*" | "+" | "[" | "]" | "[x]" | "[X]") {
             break;
         }

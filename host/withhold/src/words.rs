@@ -169,6 +169,13 @@ fn fold(c: char, letters: &mut String) {
 /// Letters of another shape, and what each counts as. Unicode has no accent for a stroke.
 const SHAPES: (&str, &str) = ("łøœæđħŧȷĸıґیىک", "looadhtjkiгييك");
 
+/// Whether it ends a part of a line: no blank, apostrophe or hyphen does, and little of ASCII.
+pub(crate) fn is_mark(c: char) -> bool {
+    let is_joint = |c| "‘’‛′＇՚׳‐‑‒־֊－＿·་".contains(c) || is_invisible(c) || c.is_whitespace();
+    let is_other = |c: char| !c.is_ascii() && !c.is_alphanumeric() && letter(c).is_none();
+    ",;()[]|\"`".contains(c) || matches!(c, '①'..='⒛') || is_other(c) && !is_joint(c)
+}
+
 /// What a reader does not see between two letters: an accent, what Rust would not print but for
 /// private use, such as an icon, then a line in a word, fillers of Hangul, and half marks of kana.
 fn is_invisible(c: char) -> bool {
