@@ -1,7 +1,7 @@
 //! Which words of a Markdown document are values: a report that has them quotes it.
 
 use crate::run::{LONG_NUMBER, Run, Runs, hash};
-use crate::words::{NOTHING, PHONE, Word, words as cut};
+use crate::words::{NOTHING, PHONE, Word, is_mark, words as cut};
 use std::collections::HashSet;
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
@@ -13,18 +13,6 @@ const POINTS: usize = 6;
 const SHORT: usize = 4;
 /// A part of a line, if it is at most so many words, may be a value.
 const SHORT_PART: usize = 3;
-
-const ENDS: &str = "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0";
-
-/// What ends a part of a line. Behind ` #` and ` ^`, Obsidian has a tag or an id.
-const BREAKS: [&str; 42] = [
-    " - ", " / ", " & ", " and ", " or ", " und ", " et ", "->", "=>", "  ", " #", " ^", ",", ";",
-    "(", ")", "[", "]", "|", "\"", "`", "“", "”", "„", "«", "»", "‹", "›", "「", "」", "『", "』",
-    "–", "—", "、", "，", "；", "،", "؛", "→", "⇒", "\t",
-];
-
-/// What stands around a text in quotes, or in code.
-const QUOTES: &str = "\"`“”„«»‹›「」『』";
 
 #[derive(Default)]
 pub(crate) struct Document {
@@ -40,13 +28,16 @@ impl Document {
         let mut document = Self::default();
         let (mut code, mut names_rules) = (None::<&str>, false);
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-        let mut lines = text.split(|c| ENDS.contains(c)).peekable();
+        let is_end = |c: char| "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0".contains(c);
+        let mut lines = text.split(is_end).peekable();
         while let Some(line) = lines.next() {
             let indent = line.len() - line.trim_start().len();
             let content = line.trim_start_matches(['>', ' ', '\t']);
             let item = without_marker(content);
             let is_item = item.len() < content.len();
             let next = *lines.peek().unwrap_or(&"");
+            let is_rule = next.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
+            let is_under_columns = is_rule && next.contains('|') && next.contains('-');
             // Without a bar, the table ends.
             names_rules &= content.contains('|');
             let marks = fence(item);
@@ -62,14 +53,16 @@ impl Document {
                 for part in [heading].into_iter().chain(parts(heading).next()) {
                     add(&mut document.headings, &cut(part, false));
                 }
-            } else if content.contains('|') && is_under_columns(next) {
+            } else if content.contains('|') && is_under_columns {
                 names_rules = cells(content).next().is_some_and(is_id);
             } else {
                 let cells: Vec<_> = cells(item).collect();
-                let is_above = is_item && is_above_items(next, indent) || next.starts_with(": ");
+                let below = next.trim_start();
+                let is_deeper = is_item && next.len() - below.len() > indent;
+                let is_above = is_deeper && without_marker(below) != below;
                 for (index, cell) in cells.iter().enumerate() {
                     let is_rule = names_rules && index == 0 && cells.len() > 1;
-                    document.piece(cell, is_above || is_rule);
+                    document.piece(cell, is_above || is_rule || next.starts_with(": "));
                 }
             }
         }
@@ -86,8 +79,10 @@ impl Document {
             let end = words.partition_point(|word| word.at.end <= start + part.len());
             words.get(first..end).unwrap_or_default()
         };
-        let (label, value) = labelled(text);
-        let is_label = is_label || is_id(label);
+        let (mut label, mut value) = labelled(text);
+        if is_id(label) {
+            (label, value) = text.split_at(label.len() + end_of_id(value));
+        }
         let label = if is_label { &*words } else { of(label) };
         self.runs(&words, label.len());
         if label.len() > 1 && label.iter().all(|word| word.is_capital && word.is_rare()) {
@@ -100,24 +95,29 @@ impl Document {
         for chunk in value.split_whitespace() {
             let words = of(chunk);
             let is_code = words.iter().any(|word| word.digits > 0);
-            if words.len() > 1 && (is_code || chunk.contains('_')) {
+            if words.len() > 1 && (is_code || chunk.contains('_')) && !chunk.ends_with(':') {
                 self.value(words);
             }
         }
-        let parts: Vec<_> = parts(text).map(|part| labelled(part).1).collect();
-        let is_long = |part: &&&str| part.split_whitespace().count() > SHORT_PART;
+        let is_quote = |c: char| "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c);
+        let parts: Vec<_> = parts(value).map(|part| (part, labelled(part).1)).collect();
+        let is_long = |(_, part): &&(&str, &str)| part.split_whitespace().count() > SHORT_PART;
         let long = parts.iter().filter(is_long).count();
-        let is_quote = |c: char| QUOTES.contains(c);
-        let is_list = long == 0 || long * 3 <= parts.len() && !text.contains(is_quote);
-        for part in parts {
+        let is_list = long == 0 || long * 3 <= parts.len() && !value.contains(is_quote);
+        for (part, value) in parts {
             let before = text.get(..start_of(part)).unwrap_or_default();
             let after = text.get(before.len() + part.len()..).unwrap_or_default();
             let is_inside = before.ends_with('«') && after.starts_with('»') || part.trim() == part;
             let is_quoted = is_inside && before.ends_with(is_quote) && after.starts_with(is_quote);
-            if is_list || is_quoted {
-                self.value(of(part));
+            let behind = after.trim_start_matches(is_quote).trim_start();
+            if is_quoted && behind.starts_with([':', '=', '：']) {
+                continue;
             }
-            self.names(of(part));
+            if is_list || is_quoted {
+                self.value(of(value));
+                self.value(of(if is_quoted { part } else { value }));
+            }
+            self.names(of(value));
         }
     }
 
@@ -129,10 +129,8 @@ impl Document {
             // Also with the `O'` before it.
             let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
             for first in first..=index {
-                add(
-                    &mut self.values,
-                    words.get(first..=index).unwrap_or_default(),
-                );
+                let name = words.get(first..=index).unwrap_or_default();
+                add(&mut self.values, name);
             }
             self.names.insert(hash(0, &word.letters));
         }
@@ -154,8 +152,7 @@ impl Document {
         }
     }
 
-    /// The shortest quotation that begins at each word, and the longest numbers. Of a label,
-    /// only names.
+    /// The shortest quotation at each word, and the longest numbers. Of a label, only names.
     fn runs(&mut self, words: &[Word], of_label: usize) {
         for code in words.split(|word| word.digits == 0) {
             self.code(code);
@@ -177,25 +174,23 @@ impl Document {
 
     /// Words with digits, as long as they follow one another.
     fn code(&mut self, words: &[Word]) {
-        let digits = |words: &[Word]| words.iter().map(|word| word.digits).sum::<usize>();
+        let digits: usize = words.iter().map(|word| word.digits).sum();
         // A shorter word of letters and digits is none, such as `sha256`.
         let is_long = |word: &&Word| !word.is_number && word.size > 6;
-        if digits(words) >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
+        if digits >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
             self.value(words);
         }
         for word in words.iter().filter(is_long) {
             self.value(std::slice::from_ref(word));
         }
         // A phone number without the country's code, or the zero that stands for it.
-        let country = usize::from(words.first().is_some_and(|word| word.size < 4));
-        for first in 0..=country {
-            let rest = words.get(first..).unwrap_or_default();
-            if digits(rest) >= PHONE && rest.iter().all(|word| word.is_number) {
-                let mut rest = rest.to_vec();
-                if let Some(word) = rest.first_mut() {
-                    word.letters = word.letters.trim_start_matches('0').to_owned();
-                }
-                add(&mut self.values, &rest);
+        let number: String = words.iter().map(|word| &*word.letters).collect();
+        let is_number = words.iter().all(|word| word.is_number);
+        for code in (0..4).filter(|code| is_number && digits >= PHONE + code) {
+            let rest = number.trim_start_matches('0').get(code..);
+            let rest = rest.unwrap_or_default().trim_start_matches('0');
+            if rest.len() >= LONG_NUMBER {
+                add(&mut self.values, &cut(rest, false));
             }
         }
     }
@@ -225,14 +220,23 @@ fn is_quotation(words: &[Word]) -> bool {
 
 /// The parts of a line that punctuation sets apart, or a word such as `and`.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
+    // Behind ` #` and ` ^`, Obsidian has a tag or an id.
+    let marks = ["->", "=>", "  ", " #", " ^", "\t"];
+    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 と や および และ और và";
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
-        let mut marks = text.char_indices().filter(|(_, c)| !c.is_alphanumeric());
-        let found = marks.find_map(|(at, _)| {
+        let found = text.char_indices().find_map(|(at, _)| {
             let (part, here) = text.split_at(at);
-            let behind = BREAKS.iter().find_map(|mark| here.strip_prefix(mark))?;
-            Some((part, behind))
+            let is_and = |word| ands.split(' ').any(|and| and.eq_ignore_ascii_case(word));
+            let word = here.strip_prefix(' ').and_then(|here| here.split_once(' '));
+            let behind_word = word.and_then(|(word, behind)| is_and(word).then_some(behind));
+            let sign = marks.iter().find_map(|mark| here.strip_prefix(mark));
+            let mark = sign.or_else(|| here.strip_prefix(is_mark)).or(behind_word);
+            // A list's number may stand directly before a word.
+            let is_word = |text: &&str| text.starts_with(|c: char| !c.is_ascii());
+            let dot = || here.strip_prefix('.').filter(is_word);
+            Some((part, mark.or_else(dot)?))
         });
         rest = found.map(|(_, behind)| behind);
         Some(found.map_or(text, |(part, _)| part))
@@ -244,10 +248,12 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 fn labelled(text: &str) -> (&str, &str) {
     // A reader does not see these marks, or a tag.
     let is_blank = |c: char| c.is_whitespace() || "*_`<".contains(c);
-    let mut marks = text.match_indices([':', '：', '=']);
+    let mut marks = text.match_indices([':', '：', '=', '＝']);
     let found = marks.find_map(|(at, mark)| {
         let (label, value) = text.split_at(at + mark.len());
-        let is_end = mark != ":" || value.is_empty() || value.starts_with(is_blank);
+        let is_glued = |c: char| !c.is_numeric() && !c.is_whitespace() && c != ':';
+        let is_glued = text.get(..at)?.ends_with(is_glued) && !value.starts_with(['/', '\\', ':']);
+        let is_end = mark != ":" || value.is_empty() || value.starts_with(is_blank) || is_glued;
         is_end.then_some((label, value))
     });
     let is_short = |label: &str| label.split_whitespace().count() < 5;
@@ -255,11 +261,21 @@ fn labelled(text: &str) -> (&str, &str) {
     found.unwrap_or_else(|| text.split_at(0))
 }
 
+/// Where the name of a rule ends that stands behind a label.
+fn end_of_id(value: &str) -> usize {
+    let value = value.split(" #").next().unwrap_or(value);
+    let mut quotes = ['"', '\'', '`'].into_iter();
+    let quote = quotes.find(|quote| value.trim_start().starts_with(*quote));
+    let is_end = |c: char| quote.map_or(",;}".contains(c), |quote| c == quote);
+    let mut ends = value.match_indices(is_end).map(|(at, _)| at);
+    ends.nth(usize::from(quote.is_some()))
+        .unwrap_or(value.len())
+}
+
 /// Whether it says that a rule's name follows.
 fn is_id(label: &str) -> bool {
-    let name = label.replace(['-', '_'], " ");
-    let name = name.trim_matches(|c: char| !c.is_alphanumeric());
-    ["id", "rule", "ruleid", "rule id"].contains(&name.to_lowercase().as_str())
+    let name: String = label.chars().filter(|c| c.is_alphanumeric()).collect();
+    ["id", "rule", "ruleid"].contains(&name.to_lowercase().as_str())
 }
 
 /// The text of a heading in this line. A line of `=` under a text makes it one. A line of `-` may
@@ -283,23 +299,12 @@ fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|cell| !cell.trim().is_empty())
 }
 
-/// Whether the line after an item is a deeper one.
-fn is_above_items(next: &str, indent: usize) -> bool {
-    let text = next.trim_start();
-    next.len() - text.len() > indent && without_marker(text).len() < text.len()
-}
-
-/// Whether the line after the first row of a table makes that the names of its columns.
-fn is_under_columns(next: &str) -> bool {
-    let is_rule = next.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
-    next.contains('|') && next.contains('-') && is_rule
-}
-
-/// The line without the marks of a list: `-`, `1.`, `[x]`.
+/// The line without the marks of a list: `-`, `1.`, `가.`, `[x]`.
 fn without_marker(mut line: &str) -> &str {
+    let is_digit = |c: char| c.is_numeric() || "가나다라마바사아자차카타파하".contains(c);
     while let Some((mark, rest)) = line.split_once([' ', '\t']) {
-        let number = mark.strip_suffix(['.', ')']).unwrap_or("-");
-        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = mark.strip_suffix(['.', ')', '．']).unwrap_or("-");
+        let is_number = number.chars().all(is_digit);
         if !is_number && !matches!(mark, "-" | "*" | "+" | "[" | "]" | "[x]" | "[X]") {
             break;
         }

@@ -87,11 +87,13 @@ fn is_ending(text: &str) -> bool {
 
 /// Where `path` stands in the report, alone or with the rest of a path behind it.
 fn paths<'r>(report: &'r str, path: &'r str) -> impl Iterator<Item = Range<usize>> {
+    // From Thai on, there may be no blank between a path and a word.
+    let is_of_word = |c: char| c.is_alphanumeric() && c < '\u{e00}';
     let found = report.match_indices(path.trim_end_matches(['/', '\\']));
-    found.filter_map(|(at, path)| {
+    found.filter_map(move |(at, path)| {
         let end = at + path.len();
-        let is_in_word = report.get(..at)?.ends_with(char::is_alphanumeric)
-            || report.get(end..)?.starts_with(char::is_alphanumeric);
+        let is_in_word =
+            report.get(..at)?.ends_with(is_of_word) || report.get(end..)?.starts_with(is_of_word);
         // An empty path would be found everywhere.
         (!path.is_empty() && !is_in_word).then_some(at..end)
     })

@@ -92,9 +92,8 @@ impl Run {
         value.is_special |= self.has_special || self.words > 2;
     }
 
-    /// Whether it is one of `runs`: the letters are the same, and where it has a gap, so has
-    /// that one. Only a number may have further gaps. One or two ordinary words
-    /// must begin with a capital letter, or be glued to each other.
+    /// Whether it is one of `runs`: it has the same letters, and no further gaps, unless it is a
+    /// number. One or two ordinary words must have a capital each, or be glued to each other.
     pub(crate) fn is_one_of(&self, runs: &Runs) -> bool {
         let is_name = !self.has_small || self.words > 1 && !self.has_blank;
         runs.get(&self.hash).is_some_and(|value| {

@@ -156,10 +156,10 @@ fn fold(c: char, letters: &mut String) {
     }
     decompose_compatible(c, |c| {
         // By way of the capital: ß and SS are then the same, and so are both small sigmas. Before
-        // that, by way of the small letter: a capital ß is its own capital.
+        // that, by way of the small letter: a capital ß is its own capital. Some accents have one.
         let folded = c.to_lowercase().flat_map(char::to_uppercase);
         let folded = folded.flat_map(char::to_lowercase);
-        let folded = folded.filter(|c| c.is_alphanumeric() && !is_combining_mark(*c));
+        let folded = folded.filter(|small| small.is_alphanumeric() && !is_combining_mark(c));
         let mut shapes = SHAPES.0.chars().zip(SHAPES.1.chars());
         let shape = |c| shapes.find(|(from, _)| *from == c).map_or(c, |(_, to)| to);
         folded.map(shape).for_each(&mut add);
@@ -167,15 +167,21 @@ fn fold(c: char, letters: &mut String) {
 }
 
 /// Letters of another shape, and what each counts as. Unicode has no accent for a stroke.
-const SHAPES: (&str, &str) = ("łøœæđıґیىک", "looadiгييك");
+const SHAPES: (&str, &str) = ("łøœæđħŧȷĸıґیىک", "looadhtjkiгييك");
+
+/// Whether it ends a part of a line: no blank, apostrophe or hyphen does, and little of ASCII.
+pub(crate) fn is_mark(c: char) -> bool {
+    let is_joint = |c| "‘’‛′＇՚׳‐‑‒־֊－＿·་".contains(c) || is_invisible(c) || c.is_whitespace();
+    let is_other = |c: char| !c.is_ascii() && !c.is_alphanumeric() && letter(c).is_none();
+    ",;()[]|\"`".contains(c) || matches!(c, '①'..='⒛') || is_other(c) && !is_joint(c)
+}
 
 /// What a reader does not see between two letters: an accent, what Rust would not print but for
 /// private use, such as an icon, then a line in a word, fillers of Hangul, and half marks of kana.
 fn is_invisible(c: char) -> bool {
     let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
-    let is_line = matches!(c, '\u{640}' | '\u{ff9e}' | '\u{ff9f}');
-    let is_filler = matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
-    let is_mark = || is_line || is_filler || is_combining_mark(c) || c.escape_debug().len() > 1;
+    let is_other = "\u{640}\u{115f}\u{1160}\u{3164}\u{ff9e}\u{ff9f}\u{ffa0}".contains(c);
+    let is_mark = || is_other || is_combining_mark(c) || c.escape_debug().len() > 1;
     !c.is_ascii_graphic() && !c.is_whitespace() && !is_private && is_mark()
 }
 
@@ -229,26 +235,21 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 }
 
 /// `&#233;`, `&#xe9;`, `&eacute;`. An accent does not count, so the letter before its name does.
-/// Other names are two letters in one, nothing that a reader sees, punctuation, or not worth a
-/// table.
+/// Other names are in a table, or count as a blank.
 fn entity(rest: &str) -> Option<(char, usize)> {
     let size = rest.bytes().take(16).position(|byte| byte == b';')?;
     let (name, accent) = (rest.get(1..size)?, rest.get(2..size)?);
-    let is_one_of = |names: &str, name| names.split(' ').any(|known| known == name);
-    let accents =
-        "acute breve caron cedil circ dblac dot grave macr ogon ring slash strok tilde uml";
-    let unseen = "shy zwj zwnj lrm rlm NoBreak ZeroWidthSpace";
+    let accents = "acute apos breve caron cedil circ dblac dot grave green macr math midot nodot ogon ring slash strok tilde uml";
+    let names = "szlig eth thorn aelig oelig eng ijlig filig fflig ffilig fllig ffllig shy zwj zwnj lrm rlm NoBreak ZeroWidthSpace";
+    let chars = "ßðþæœŋĳﬁﬀﬃﬂﬄ\u{ad}\u{ad}\u{ad}\u{ad}\u{ad}\u{ad}\u{ad}";
+    let mut known = names.split(' ').zip(chars.chars());
+    let known = known.find(|(known, _)| known.eq_ignore_ascii_case(name));
     let hex = name.strip_prefix("#x").or(name.strip_prefix("#X"));
-    let code = match (hex, name.strip_prefix('#')) {
-        (Some(digits), _) => u32::from_str_radix(digits, 16).ok()?,
-        (_, Some(digits)) => digits.parse().ok()?,
-        _ if is_one_of(accents, accent) => name.chars().next()?.into(),
-        _ if is_one_of(unseen, name) => 0xad,
-        _ if name == "szlig" => 'ß'.into(),
-        _ if name.eq_ignore_ascii_case("eth") => 'ð'.into(),
-        _ if name.eq_ignore_ascii_case("thorn") => 'þ'.into(),
-        _ if matches!(name, "aelig" | "AElig") => 'æ'.into(),
-        _ if matches!(name, "oelig" | "OElig") => 'œ'.into(),
+    let code = match (hex, name.strip_prefix('#'), known) {
+        (Some(digits), ..) => u32::from_str_radix(digits, 16).ok()?,
+        (_, Some(digits), _) => digits.parse().ok()?,
+        (.., Some((_, c))) => c.into(),
+        _ if accents.split(' ').any(|known| known == accent) => name.chars().next()?.into(),
         _ => Some(0x20).filter(|_| name.bytes().all(|byte| byte.is_ascii_alphanumeric()))?,
     };
     Some((char::from_u32(code)?, size + 1))
