@@ -33,9 +33,9 @@ pub struct SessionError;
 /// Serves one session: reads requests from `stdin` and writes answers to `stdout`, one JSON-RPC
 /// message per line, and nothing else.
 ///
-/// When `stdin` ends, the session first answers the requests that it has received, for 5 seconds at
-/// most, and then ends. It ends at once if `stop` is ready. Shut the runtime down without waiting,
-/// because a read of standard input cannot be interrupted.
+/// When `stdin` ends, it first answers what it has received, however long the client takes to read.
+/// It ends at once if `stop` is ready. Shut the runtime down without waiting, because a read of
+/// standard input cannot be interrupted.
 pub async fn run_session(
     loader: Arc<impl Load>,
     callers: Caller,

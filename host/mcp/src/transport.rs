@@ -116,7 +116,12 @@ where
         loop {
             let room = self.room.clone();
             let mut room = room.acquire_many_owned(MAX_LINE_BYTES).await.ok()?;
-            let line = self.next_line().await?;
+            let Some(line) = self.next_line().await else {
+                drop(room);
+                // Until all answers are written: rmcp waits no longer than a call may take.
+                let _ = self.room.acquire_many(2 * MAX_LINE_BYTES - 1).await;
+                return None;
+            };
             match message::read(&line) {
                 Some(Message::Request(id, request)) => {
                     let room = room.split(line.len().max(MIN_REQUEST_BYTES as usize))?;

@@ -26,6 +26,19 @@ fn hung() -> Option<(World, Hanging)> {
     Some((world, mount))
 }
 
+/// Its time is as long as rmcp waits at the end of the input.
+#[test]
+fn a_call_that_hangs_is_answered_although_the_input_has_ended() {
+    let Some((world, mount)) = hung() else { return };
+    let mut client = world.client();
+    // Dropped first: until then, a server that hangs cannot be killed.
+    let mount = mount;
+    let call = client.call(HUNG);
+    client.hang_up();
+    client.answer(call).refused("timed-out");
+    mount.let_go();
+}
+
 #[test]
 fn calls_that_hang_leave_the_others_until_they_have_all_threads_and_then_go_on() {
     let Some((world, mount)) = hung() else { return };
