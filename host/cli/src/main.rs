@@ -22,7 +22,7 @@ use keyhole_core::{
 use resources::{OF_A_MAP, room};
 use sha2::{Digest as _, Sha256};
 use start::StartError;
-use std::{fmt::Display, io, process::ExitCode};
+use std::{env, fmt::Display, io, process::ExitCode};
 use streams::{print, say};
 
 /// Cargo.toml says why.
@@ -43,22 +43,23 @@ impl<E: Display> From<E> for Failure {
 /// First, each command closes what its client left open, and hides its memory. `start` has what
 /// `serve`, `inject` and `withhold` give up besides.
 fn main() -> ExitCode {
-    let given_up = give_up();
     hide_panics();
-    let done = match Cli::try_parse() {
+    let given_up = give_up().map_err(|error| {
+        // The guard denies its call with 2.
+        let is_guard = env::args_os().nth(1).is_some_and(|it| it == "guard");
+        Failure(1 + u8::from(is_guard), StartError::from(error).to_string())
+    });
+    let done = given_up.and_then(|()| match Cli::try_parse() {
         Err(error) => mistake::explain(&error),
-        Ok(cli) => run(cli.command, given_up),
-    };
+        Ok(cli) => run(cli.command),
+    });
     ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
         say(&why);
         code
     }))
 }
 
-fn run(command: Command, given_up: io::Result<()>) -> Result<u8, Failure> {
-    // The guard denies its call with 2.
-    let failed = 1 + u8::from(matches!(command, Command::Guard(_)));
-    given_up.map_err(|error| Failure(failed, StartError::from(error).to_string()))?;
+fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Serve(arguments) => serve::serve(arguments)?,
         Command::Guard(call) => guard::run(&call).map_err(|why| Failure(2, why.to_string()))?,

@@ -3,7 +3,6 @@
 use keyhole_core::limits::Limits;
 use rustix::process::{Resource, getrlimit};
 use std::{
-    hint::black_box,
     io,
     mem::ManuallyDrop,
     panic::{self, AssertUnwindSafe, catch_unwind},
@@ -60,11 +59,10 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
 /// So much memory, in bytes, all calls may take at once, with what the C library sets apart for
 /// each thread (64 MiB in glibc).
 const OF_ALL: u64 = 2 << 30;
-/// So much address space the engine and one call take: the largest file, the answer, and what that
-/// takes while it grows. With the program itself, it is less than 512 MiB.
-pub(crate) const OF_A_CALL: usize = 432 << 20;
-/// So much memory the largest map takes while it is read.
-pub(crate) const OF_A_MAP: usize = 64 << 20;
+/// So much the program and one call for the largest file take.
+pub(crate) const OF_A_CALL: u64 = 512 << 20;
+/// So much the program takes while it reads the largest map.
+pub(crate) const OF_A_MAP: u64 = 96 << 20;
 /// The main thread's stack.
 const STACK: u64 = 256 << 10;
 
@@ -72,24 +70,22 @@ fn is_below(limit: Resource, bytes: u64) -> bool {
     getrlimit(limit).current.is_some_and(|most| most < bytes)
 }
 
-fn is_short() -> bool {
-    is_below(Resource::As, OF_ALL) || is_below(Resource::Data, OF_ALL)
+fn is_short(bytes: u64) -> bool {
+    is_below(Resource::As, bytes) || is_below(Resource::Data, bytes)
 }
 
-/// How many calls run at once: one, if the system lets this process have less memory than all may
-/// take.
+/// How many calls run at once: one, if the limits allow less memory than all may take.
 pub(crate) fn calls_at_once() -> usize {
     let all = Limits::default().running;
-    if is_short() { 1 } else { all }
+    if is_short(OF_ALL) { 1 } else { all }
 }
 
-/// Fails if the limits leave fewer bytes than these. A program that gets no memory for one byte
+/// Fails if the limits allow fewer bytes than these. A program that gets no memory for one byte
 /// more ends, with all of its calls.
-pub(crate) fn room(bytes: usize) -> io::Result<()> {
-    let mut room = Vec::<u8>::new();
-    let fits = !is_short() || black_box(&mut room).try_reserve_exact(bytes).is_ok();
-    let fits = fits && !is_below(Resource::Stack, STACK);
-    fits.then_some(()).ok_or(io::ErrorKind::OutOfMemory.into())
+pub(crate) fn room(bytes: u64) -> io::Result<()> {
+    let is_short = is_short(bytes) || is_below(Resource::Stack, STACK);
+    let refused = io::ErrorKind::OutOfMemory;
+    (!is_short).then_some(()).ok_or(refused.into())
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.

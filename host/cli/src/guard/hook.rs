@@ -55,8 +55,8 @@ pub(crate) fn read_input<T: DeserializeOwned>() -> Result<T, HookError> {
 }
 
 fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
-    let text = str::from_utf8(input).ok();
-    let text = text.filter(|text| text.trim_start().starts_with('{'));
+    let text = str::from_utf8(input.trim_ascii_start()).ok();
+    let text = text.filter(|text| text.starts_with('{'));
     let parse = |text: &str| serde_json::from_str(text).ok();
     let parsed = text.and_then(|text| parse(text).or_else(|| parse(&without_surrogates(text))));
     parsed.ok_or(NOT_UNDERSTOOD.into())
