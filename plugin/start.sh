@@ -78,7 +78,7 @@ install() {
     # Whoever could have written that copy gains nothing: the program is the plugin's own.
     # Apple's sha256sum needs the operand.
     [ "$is_same" ] || (cd "$root" && own_sum | sum -c -) >/dev/null 2>&1 ||
-        fail "the program in this copy of the plugin is damaged; reinstall the plugin"
+        fail "the program in this copy of the plugin is damaged; reinstall the plugin, or raise ulimit -u if that is low"
     umask 077
     "$program" tickets
     status=$?
