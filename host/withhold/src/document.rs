@@ -34,7 +34,6 @@ impl Document {
             let indent = line.len() - line.trim_start().len();
             let content = line.trim_start_matches(['>', ' ', '\t']);
             let item = without_marker(content);
-            let is_item = item.len() < content.len();
             let next = *lines.peek().unwrap_or(&"");
             let is_rule = next.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
             let is_under_columns = is_rule && next.contains('|') && next.contains('-');
@@ -58,11 +57,12 @@ impl Document {
             } else {
                 let cells: Vec<_> = cells(item).collect();
                 let below = next.trim_start();
-                let is_deeper = is_item && next.len() - below.len() > indent;
+                let is_deeper = item != content && next.len() - below.len() > indent;
                 let is_above = is_deeper && without_marker(below) != below;
                 for (index, cell) in cells.iter().enumerate() {
                     let is_rule = names_rules && index == 0 && cells.len() > 1;
-                    document.piece(cell, is_above || is_rule || next.starts_with(": "));
+                    let is_term = next.starts_with(": ") && !line.starts_with(": ");
+                    document.piece(cell, is_above || is_rule || is_term);
                 }
             }
         }
@@ -221,8 +221,8 @@ fn is_quotation(words: &[Word]) -> bool {
 /// The parts of a line that punctuation sets apart, or a word such as `and`.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     // Behind ` #` and ` ^`, Obsidian has a tag or an id.
-    let marks = ["->", "=>", "  ", " #", " ^", "\t"];
-    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 と や および และ और và";
+    let marks = "->|=>|  | #| ^|\t| //| --|<!--|ㆍ";
+    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 或 跟 と や および 及び または และ หรือ กับ और या và و او اور أو ثم או או и или 그리고 또는";
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
@@ -231,7 +231,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
             let is_and = |word| ands.split(' ').any(|and| and.eq_ignore_ascii_case(word));
             let word = here.strip_prefix(' ').and_then(|here| here.split_once(' '));
             let behind_word = word.and_then(|(word, behind)| is_and(word).then_some(behind));
-            let sign = marks.iter().find_map(|mark| here.strip_prefix(mark));
+            let sign = marks.split('|').find_map(|mark| here.strip_prefix(mark));
             let mark = sign.or_else(|| here.strip_prefix(is_mark)).or(behind_word);
             // A list's number may stand directly before a word.
             let is_word = |text: &&str| text.starts_with(|c: char| !c.is_ascii());
@@ -244,20 +244,21 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     .filter(|part| !part.trim().is_empty())
 }
 
-/// A label of up to four words, and what stands behind it.
+/// A label of up to eight words, and what stands behind it.
 fn labelled(text: &str) -> (&str, &str) {
     // A reader does not see these marks, or a tag.
     let is_blank = |c: char| c.is_whitespace() || "*_`<".contains(c);
+    let count = |label: &str| label.split_whitespace().count();
     let mut marks = text.match_indices([':', '：', '=', '＝']);
     let found = marks.find_map(|(at, mark)| {
         let (label, value) = text.split_at(at + mark.len());
-        let is_glued = |c: char| !c.is_numeric() && !c.is_whitespace() && c != ':';
-        let is_glued = text.get(..at)?.ends_with(is_glued) && !value.starts_with(['/', '\\', ':']);
+        let is_last = |c: char| !c.is_numeric() && !c.is_whitespace() && c != ':';
+        let is_apart = label.contains('.') || value.starts_with(['/', '\\', ':']);
+        let is_glued = !is_apart && count(label) < 5 && text.get(..at)?.ends_with(is_last);
         let is_end = mark != ":" || value.is_empty() || value.starts_with(is_blank) || is_glued;
         is_end.then_some((label, value))
     });
-    let is_short = |label: &str| label.split_whitespace().count() < 5;
-    let found = found.filter(|(label, _)| is_short(label) && !label.contains([',', '.', ';']));
+    let found = found.filter(|(label, _)| count(label) < 9 && !label.contains([',', ';']));
     found.unwrap_or_else(|| text.split_at(0))
 }
 
@@ -267,9 +268,8 @@ fn end_of_id(value: &str) -> usize {
     let mut quotes = ['"', '\'', '`'].into_iter();
     let quote = quotes.find(|quote| value.trim_start().starts_with(*quote));
     let is_end = |c: char| quote.map_or(",;}".contains(c), |quote| c == quote);
-    let mut ends = value.match_indices(is_end).map(|(at, _)| at);
-    ends.nth(usize::from(quote.is_some()))
-        .unwrap_or(value.len())
+    let end = value.match_indices(is_end).nth(quote.iter().count());
+    end.map_or(value.len(), |(at, _)| at)
 }
 
 /// Whether it says that a rule's name follows.

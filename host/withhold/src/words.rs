@@ -127,7 +127,7 @@ pub(crate) fn words(text: &str, decode: bool) -> Vec<Word> {
 /// also where Unicode has a letter for it.
 fn letter(c: char) -> Option<char> {
     if c.is_ascii() || c.is_alphanumeric() {
-        let is_apostrophe = matches!(c, '\u{2b9}'..='\u{2bf}' | '\u{a78b}' | '\u{a78c}');
+        let is_apostrophe = matches!(c, '\u{2b9}'..='\u{2bf}' | '\u{a78b}' | '\u{a78c}' | 'ㆍ');
         return Some(c).filter(|c| c.is_alphanumeric() && !is_apostrophe);
     }
     let mut letters = Vec::new();
