@@ -97,8 +97,7 @@ fn hide_panics() {
             let file = location.file().rsplit('/').next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
-        say(&format!(
-            "internal error{place}; raise ulimit -d and -v, or report it"
-        ));
+        let then = "raise ulimit -d and -v, or report it";
+        say(&format!("internal error{place}; {then}"));
     }));
 }

@@ -54,7 +54,7 @@ pub enum SetupError {
     Unfit(#[from] Unfit),
     /// The terminal failed.
     #[error("nothing is changed: {0}")]
-    NoAnswer(#[from] io::Error),
+    Terminal(#[from] io::Error),
     /// Anything else, in these words.
     #[error("{0}")]
     Said(String),

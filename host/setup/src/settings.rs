@@ -6,6 +6,7 @@ use crate::{
     rules::{Denied, Places},
 };
 use keyhole_walk::printable::printable_text;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{
     fs,
@@ -248,15 +249,16 @@ pub(crate) fn json(text: &str) -> serde_json::Result<Value> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }
-    serde_json::from_str(text).or_else(|error| {
-        // The client takes half a pair of surrogates.
-        serde_json::from_str(&without_surrogates(text)).map_err(|_| error)
-    })
+    of_javascript(text)
 }
 
-/// The JSON with another character for each half of a pair of surrogates: JavaScript cuts pairs.
-pub fn without_surrogates(json: &str) -> String {
-    json.replace("\\ud", "\\u0").replace("\\uD", "\\u0")
+/// Parses JSON as JavaScript does, to which half a pair of surrogates is a character: here, another
+/// one. The error is that of the text as it stands.
+pub fn of_javascript<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    serde_json::from_str(text).or_else(|error| {
+        let whole = text.replace("\\ud", "\\u0").replace("\\uD", "\\u0");
+        serde_json::from_str(&whole).map_err(|_| error)
+    })
 }
 
 /// The text. A byte order mark says which encoding it has.

@@ -2,7 +2,7 @@
 
 use crate::streams::{Waiting, put};
 use keyhole_core::AgentName;
-use keyhole_setup::{PLUGIN, settings::without_surrogates};
+use keyhole_setup::{PLUGIN, settings::of_javascript};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use std::{
@@ -57,8 +57,7 @@ pub(crate) fn read_input<T: DeserializeOwned>() -> Result<T, HookError> {
 fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
     let text = str::from_utf8(input.trim_ascii_start()).ok();
     let text = text.filter(|text| text.starts_with('{'));
-    let parse = |text: &str| serde_json::from_str(text).ok();
-    let parsed = text.and_then(|text| parse(text).or_else(|| parse(&without_surrogates(text))));
+    let parsed = text.and_then(|text| of_javascript(text).ok());
     parsed.ok_or(NOT_UNDERSTOOD.into())
 }
 
