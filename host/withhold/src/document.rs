@@ -35,8 +35,8 @@ impl Document {
             let content = line.trim_start_matches(['>', ' ', '\t']);
             let item = without_marker(content);
             let next = *lines.peek().unwrap_or(&"");
-            let is_rule = next.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
-            let is_under_columns = is_rule && next.contains('|') && next.contains('-');
+            let is_line = next.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
+            let is_under_columns = is_line && next.contains('|') && next.contains('-');
             // Without a bar, the table ends.
             names_rules &= content.contains('|');
             let marks = fence(item);
@@ -59,9 +59,9 @@ impl Document {
                 let below = next.trim_start();
                 let is_deeper = item != content && next.len() - below.len() > indent;
                 let is_above = is_deeper && without_marker(below) != below;
+                let is_term = next.starts_with(": ") && !line.starts_with(": ");
                 for (index, cell) in cells.iter().enumerate() {
                     let is_rule = names_rules && index == 0 && cells.len() > 1;
-                    let is_term = next.starts_with(": ") && !line.starts_with(": ");
                     document.piece(cell, is_above || is_rule || is_term);
                 }
             }
@@ -221,13 +221,13 @@ fn is_quotation(words: &[Word]) -> bool {
 /// The parts of a line that punctuation sets apart, or a word such as `and`.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     // Behind ` #` and ` ^`, Obsidian has a tag or an id.
-    let marks = "->|=>|  | #| ^|\t| //| --|<!--|ㆍ";
+    let marks = "->|=>|  | #| ^|\t| //| --|<!--";
     let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 或 跟 と や および 及び または และ หรือ กับ और या và و او اور أو ثم או או и или 그리고 또는";
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
-        let found = text.char_indices().find_map(|(at, _)| {
-            let (part, here) = text.split_at(at);
+        let found = text.char_indices().find_map(|(at, c)| {
+            let (part, here) = (!c.is_ascii_alphanumeric()).then(|| text.split_at(at))?;
             let is_and = |word| ands.split(' ').any(|and| and.eq_ignore_ascii_case(word));
             let word = here.strip_prefix(' ').and_then(|here| here.split_once(' '));
             let behind_word = word.and_then(|(word, behind)| is_and(word).then_some(behind));

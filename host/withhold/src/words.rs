@@ -173,7 +173,7 @@ const SHAPES: (&str, &str) = ("łøœæđħŧȷĸıґیىک", "looadhtjkiгيي�
 pub(crate) fn is_mark(c: char) -> bool {
     let is_joint = |c| "‘’‛′＇՚׳‐‑‒־֊－＿·་".contains(c) || is_invisible(c) || c.is_whitespace();
     let is_other = |c: char| !c.is_ascii() && !c.is_alphanumeric() && letter(c).is_none();
-    ",;()[]|\"`".contains(c) || matches!(c, '①'..='⒛') || is_other(c) && !is_joint(c)
+    ",;()[]|\"`".contains(c) || matches!(c, '①'..='⒛' | 'ㆍ') || is_other(c) && !is_joint(c)
 }
 
 /// What a reader does not see between two letters: an accent, what Rust would not print but for
