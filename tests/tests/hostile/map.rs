@@ -76,7 +76,7 @@ world_attacks! {
         Ok("`map-invalid`".to_owned())
     };
     // There is memory for the server and its calls, but not for such a map.
-    of_100_mb: "the map is 100 MB long, with 500 MB of address space for the server" =>
+    of_100_mb: "the map is 100 MB long, with 512 MiB of address space for the server" =>
         "`map-invalid`" = harmed_in(&world().after("ulimit -v 524288"), "map-invalid", |world| {
             let comment = "# 32 bytes of a comment, no more.\n".repeat(3_000_000);
             world.write_map(format!("{HONEST}{comment}"));
