@@ -13,6 +13,8 @@ const POINTS: usize = 6;
 const SHORT: usize = 4;
 /// A part of a line, if it is at most so many words, may be a value.
 const SHORT_PART: usize = 3;
+/// What stands between a label and its value.
+const ENDS_LABEL: [char; 4] = [':', '：', '=', '＝'];
 
 #[derive(Default)]
 pub(crate) struct Document {
@@ -55,13 +57,15 @@ impl Document {
             } else if content.contains('|') && is_under_columns {
                 names_rules = cells(content).next().is_some_and(is_id);
             } else {
-                let cells: Vec<_> = cells(item).collect();
-                let below = next.trim_start();
-                let is_deeper = item != content && next.len() - below.len() > indent;
-                let is_above = is_deeper && without_marker(below) != below;
+                // An item may have blank lines below it.
+                let mut below = lines.clone().skip_while(|line| line.trim().is_empty());
+                let below = below.next().filter(|_| item != content).unwrap_or(line);
+                let inner = below.trim_start();
+                let is_above = below.len() - inner.len() > indent && without_marker(inner) != inner;
                 let is_term = next.starts_with(": ") && !line.starts_with(": ");
-                for (index, cell) in cells.iter().enumerate() {
-                    let is_rule = names_rules && index == 0 && cells.len() > 1;
+                let row = item.strip_prefix('|').unwrap_or(item);
+                for (index, cell) in cells(item).enumerate() {
+                    let is_rule = names_rules && index == 0 && row.starts_with(cell);
                     document.piece(cell, is_above || is_rule || is_term);
                 }
             }
@@ -110,7 +114,7 @@ impl Document {
             let is_inside = before.ends_with('«') && after.starts_with('»') || part.trim() == part;
             let is_quoted = is_inside && before.ends_with(is_quote) && after.starts_with(is_quote);
             let behind = after.trim_start_matches(is_quote).trim_start();
-            if is_quoted && behind.starts_with([':', '=', '：']) {
+            if is_quoted && behind.starts_with(ENDS_LABEL) {
                 continue;
             }
             if is_list || is_quoted {
@@ -147,7 +151,8 @@ impl Document {
         let digits: usize = words.iter().map(|word| word.digits).sum();
         let is_code = digits > 0 && words.len() > 1 && words.iter().skip(1).all(|w| !w.has_blank);
         let is_long = digits >= SHORT || is_code && size >= SHORT;
-        if is_long || words.iter().map(says).sum::<usize>() > 1 {
+        let is_name = words.len() > 1 && words.iter().all(|word| word.is_capital);
+        if is_long || is_name || words.iter().map(says).sum::<usize>() > 1 {
             add(&mut self.values, words);
         }
     }
@@ -249,7 +254,7 @@ fn labelled(text: &str) -> (&str, &str) {
     // A reader does not see these marks, or a tag.
     let is_blank = |c: char| c.is_whitespace() || "*_`<".contains(c);
     let count = |label: &str| label.split_whitespace().count();
-    let mut marks = text.match_indices([':', '：', '=', '＝']);
+    let mut marks = text.match_indices(ENDS_LABEL);
     let found = marks.find_map(|(at, mark)| {
         let (label, value) = text.split_at(at + mark.len());
         let is_last = |c: char| !c.is_numeric() && !c.is_whitespace() && c != ':';
@@ -301,10 +306,11 @@ fn cells(line: &str) -> impl Iterator<Item = &str> {
 
 /// The line without the marks of a list: `-`, `1.`, `가.`, `[x]`.
 fn without_marker(mut line: &str) -> &str {
-    let is_digit = |c: char| c.is_numeric() || "가나다라마바사아자차카타파하".contains(c);
+    let is_digit = |c: char| c.is_numeric() || ".가나다라마바사아자차카타파하".contains(c);
     while let Some((mark, rest)) = line.split_once([' ', '\t']) {
         let number = mark.strip_suffix(['.', ')', '．']).unwrap_or("-");
-        let is_number = number.chars().all(is_digit);
+        let is_letter = number.len() == 1 && number.starts_with(|c: char| c.is_ascii_lowercase());
+        let is_number = is_letter || number.chars().all(is_digit);
         if !is_number && !matches!(mark, "-" | "*" | "+" | "[" | "]" | "[x]" | "[X]") {
             break;
         }
