@@ -183,13 +183,20 @@ impl Session {
     /// The next message. None means that the server ended its output.
     #[track_caller]
     pub fn receive_unless_ended(&mut self) -> Option<Answer> {
+        let line = self.receive_line()?;
+        let message = self.parse(&line);
+        Some(self.wrap(message))
+    }
+
+    /// The next message as it is written. None means that the server ended its output.
+    #[track_caller]
+    pub fn receive_line(&mut self) -> Option<Vec<u8>> {
         let line = match self.process.line() {
             Ok(line) => line?,
             Err(hung) => self.fail(hung),
         };
         self.transcript.note("<-", &line);
-        let message = self.parse(&line);
-        Some(self.wrap(message))
+        Some(line)
     }
 
     /// Sends a message.

@@ -58,6 +58,27 @@ fn a_request_in_which_a_byte_is_no_text_is_answered() {
     }
 }
 
+/// Whatever it is, and also if no 64 bits hold it, or no text of Rust.
+#[test]
+fn an_answer_has_the_id_as_the_client_wrote_it() {
+    let world = world();
+    let mut client = world.client();
+    for id in [
+        "1.5",
+        "1e999",
+        "18446744073709551616",
+        "-0",
+        "true",
+        r#""\ud800\u00e9""#,
+    ] {
+        client.send_line(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes());
+        let whole = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+        let line = client.receive_line().unwrap();
+        assert_eq!(String::from_utf8_lossy(&line).trim_end(), whole);
+    }
+    client.end();
+}
+
 #[test]
 fn a_request_of_the_longest_line_is_served_and_a_longer_one_is_ignored() {
     for (world, mut client) in World::in_each_protocol(world) {

@@ -4,8 +4,7 @@
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientRequest, CustomRequest,
     DiscoverRequest, DiscoverRequestParams, GetExtensions, Implementation, InitializeRequest,
-    InitializeRequestParams, ListToolsRequest, PingRequest, ProtocolVersion, RequestId,
-    RequestMetaObject,
+    InitializeRequestParams, ListToolsRequest, PingRequest, ProtocolVersion, RequestMetaObject,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
@@ -15,10 +14,10 @@ use std::borrow::Cow;
 pub(super) const CALL_ID: &str = "claudecode/toolUseId";
 
 pub(super) enum Message {
-    /// A request, with the client's id.
-    Request(RequestId, Box<ClientRequest>),
+    /// A request, with the client's id as it is written.
+    Request(Box<RawValue>, Box<ClientRequest>),
     /// The client cancelled this request.
-    Cancel(RequestId),
+    Cancel(Box<RawValue>),
 }
 
 #[derive(Deserialize)]
@@ -80,10 +79,8 @@ pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(object).ok()
 }
 
-fn id(own: &RawValue) -> Option<RequestId> {
-    // rmcp makes a tree of whatever it is.
-    let id = Some(own.get()).filter(|id| !id.starts_with(['{', '[']))?;
-    serde_json::from_str(id).ok()
+fn id(own: &RawValue) -> Option<Box<RawValue>> {
+    (!own.get().starts_with(['{', '['])).then(|| own.to_owned())
 }
 
 /// The request for `method`. These are all methods that we serve. The arguments of a call travel

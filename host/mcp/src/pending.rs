@@ -3,7 +3,9 @@
 //! Inside the server, each has a number of ours instead of the client's id. So an answer finds its
 //! own request and no other, even if the client uses an id again.
 
-use rmcp::model::{RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ErrorData, JsonRpcVersion2_0, RequestId, ServerJsonRpcMessage, ServerResult};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,12 +24,28 @@ struct Table {
 }
 
 struct Request {
-    id: RequestId,
+    id: Box<RawValue>,
     /// Its share of the memory for requests, until it has an answer.
     room: Option<Permit>,
     /// The place of its call, until the answer is written.
     place: Option<Permit>,
-    answer: Option<ServerJsonRpcMessage>,
+    outcome: Option<Outcome>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Result(ServerResult),
+    Error(ErrorData),
+}
+
+/// What is written, with the id as the client wrote it: no number is too long for it.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    jsonrpc: JsonRpcVersion2_0,
+    id: Box<RawValue>,
+    #[serde(flatten)]
+    outcome: Outcome,
 }
 
 impl PendingRequests {
@@ -36,7 +54,7 @@ impl PendingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self, id: RequestId, room: Permit) -> RequestId {
+    pub(super) fn begin(&self, id: Box<RawValue>, room: Permit) -> RequestId {
         let mut table = self.table();
         table.last = table.last.wrapping_add(1);
         let number = table.last;
@@ -44,7 +62,7 @@ impl PendingRequests {
             id,
             room: Some(room),
             place: None,
-            answer: None,
+            outcome: None,
         };
         table.requests.insert(number, request);
         RequestId::Number(number)
@@ -61,36 +79,42 @@ impl PendingRequests {
 
     /// Takes in an answer, which has our number. Returns the number, and the request's memory:
     /// whoever waits to write the answer holds it. None means that the request was cancelled.
-    pub(super) fn answer(&self, mut answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
-        let id = match &mut answer {
-            ServerJsonRpcMessage::Response(answer) => &mut answer.id,
-            ServerJsonRpcMessage::Error(answer) => answer.id.as_mut()?,
+    pub(super) fn answer(&self, answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
+        let (id, outcome) = match answer {
+            ServerJsonRpcMessage::Response(answer) => (answer.id, Outcome::Result(answer.result)),
+            ServerJsonRpcMessage::Error(answer) => (answer.id?, Outcome::Error(answer.error)),
             // The server sends nothing else.
             _ => return None,
         };
-        let RequestId::Number(number) = *id else {
+        let RequestId::Number(number) = id else {
             return None;
         };
         let mut table = self.table();
         let request = table.requests.get_mut(&number)?;
-        *id = request.id.clone();
-        request.answer = Some(answer);
+        request.outcome = Some(outcome);
         Some((number, request.room.take()?))
     }
 
     /// Removes the request with our `number`: its answer, and its place, if it has one.
-    pub(super) fn finish(&self, number: i64) -> Option<(ServerJsonRpcMessage, Option<Permit>)> {
+    pub(super) fn finish(&self, number: i64) -> Option<(Answer, Option<Permit>)> {
         let request = self.table().requests.remove(&number)?;
-        Some((request.answer?, request.place))
+        let answer = Answer {
+            jsonrpc: JsonRpcVersion2_0,
+            id: request.id,
+            outcome: request.outcome?,
+        };
+        Some((answer, request.place))
     }
 
     /// Removes the request with the client's `id`, so that it is never answered,
     /// and returns our number for it. None means that no such request is in flight.
-    pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
+    pub(super) fn cancel(&self, id: &RawValue) -> Option<RequestId> {
         let mut table = self.table();
         // There are few requests to look through.
         let mut requests = table.requests.iter();
-        let number = *requests.find(|(_, request)| request.id == *id)?.0;
+        let number = *requests
+            .find(|(_, request)| request.id.get() == id.get())?
+            .0;
         table.requests.remove(&number);
         Some(RequestId::Number(number))
     }
