@@ -19,7 +19,7 @@ use keyhole_core::{
 #[cfg(target_os = "linux")]
 use keyhole_walk::{Policy, System, SystemError, Walker, directories_of, remember};
 use keyhole_walk::{WalkError, is_exhaustion};
-use keyhole_wall::{Rights, WallError, WallStatus, read_beneath, restrict_process};
+use keyhole_wall::{Rights, WallStatus, read_beneath, restrict_process};
 use std::{
     fmt::Display,
     fs::File,
@@ -63,15 +63,6 @@ impl From<io::Error> for StartError {
 impl From<SandboxError> for StartError {
     fn from(error: SandboxError) -> Self {
         Self::new(error.code(), &error)
-    }
-}
-
-impl From<WallError> for StartError {
-    fn from(error: WallError) -> Self {
-        match error {
-            WallError::OutOfResources(error) => Self::new(Refusal::OutOfResources, &error),
-            error => Self::new(Refusal::Internal, &error),
-        }
     }
 }
 
@@ -119,7 +110,7 @@ pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     let (tell, told) = channel();
     let runtime = runtime(move || {
         if let Some(Some(directories)) = of_threads.get() {
-            let _ = tell.send(read_beneath(directories));
+            let _ = tell.send(read_beneath(directories).unwrap_or(false));
         }
     })?;
     let map = live.current();

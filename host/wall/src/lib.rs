@@ -38,7 +38,7 @@ mod process;
 pub use linux::{read_beneath, restrict_process};
 pub use process::{close_inherited, hide_memory, set_signals};
 
-use std::{fmt, io};
+use std::fmt;
 
 /// Gives nothing up, because the system has no wall, and reports this.
 #[cfg(not(target_os = "linux"))]
@@ -46,14 +46,14 @@ pub fn restrict_process<R, T>(
     _: Rights,
     _: Option<std::fs::File>,
     look: impl FnOnce() -> (Option<Vec<R>>, T),
-) -> Result<(WallStatus, T), WallError> {
+) -> std::io::Result<(WallStatus, T)> {
     Ok((WallStatus::default(), look().1))
 }
 
 /// Gives nothing up, because the system has no wall, and says so.
 #[cfg(not(target_os = "linux"))]
-pub fn read_beneath<D>(_: impl IntoIterator<Item = D>) -> bool {
-    false
+pub fn read_beneath<D>(_: impl IntoIterator<Item = D>) -> std::io::Result<bool> {
+    Ok(false)
 }
 
 /// What a process can still change behind the wall.
@@ -102,18 +102,4 @@ impl fmt::Display for WallStatus {
         let no = if self.system_calls { "" } else { "no " };
         write!(f, ", {no}system-call filter")
     }
-}
-
-/// Why the wall was not put up as far as the system can.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WallError {
-    /// There is no file descriptor, or no memory, for the wall.
-    #[error(
-        "too few file descriptors or too little memory ({0}); raise the limits (ulimit -d, -n and -v)"
-    )]
-    OutOfResources(#[source] io::Error),
-    /// The process has another thread, which the wall would not cover.
-    #[error("the wall needs a process with a single thread")]
-    NotAlone,
 }

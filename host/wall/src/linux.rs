@@ -1,7 +1,7 @@
 //! The wall on Linux: Landlock for files, TCP and signals, and a filter of system calls. Each
 //! enforces all that it can, because a kernel may lack the other.
 
-use crate::{Rights, WallError, WallStatus, filter::filter};
+use crate::{Rights, WallStatus, filter::filter};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
@@ -30,13 +30,13 @@ const NEWEST: ABI = ABI::V9;
 /// may: an emulator of another processor has threads of its own, and offers neither part.
 ///
 /// # Errors
-/// [`WallError`]. What the kernel lacks is no error: the status says it. Some rights may be
-/// gone already, so the process should end.
+/// There are too few descriptors, or too little memory; or another thread. What the kernel lacks is
+/// no error: the status says it. Some rights may be gone already, so the process should end.
 pub fn restrict_process<R: AsFd, T>(
     rights: Rights,
     data: Option<File>,
     look: impl FnOnce() -> (Option<Vec<R>>, T),
-) -> Result<(WallStatus, T), WallError> {
+) -> io::Result<(WallStatus, T)> {
     // None if `/proc` is missing.
     #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
     let threads = fs::read_dir("/proc/self/task").ok();
@@ -45,7 +45,7 @@ pub fn restrict_process<R: AsFd, T>(
     let _ = set_no_new_privs(true);
     let landlock = write_nothing(rights, data.as_ref())?;
     let (reach, found) = look();
-    let roots = reach.as_ref().map(reading).transpose()?.unwrap_or(false);
+    let roots = reach.as_ref().map(read_beneath).transpose()?;
     // A rule is for an inode. Some file systems (9p, FUSE) forget a directory that nobody has
     // open, and give its name a new inode at the next look-up. So these stay open as long as
     // the process lives.
@@ -54,12 +54,13 @@ pub fn restrict_process<R: AsFd, T>(
         landlock,
         system_calls: filter(rights)
             .is_some_and(|filter| apply_filter_all_threads(&filter).is_ok()),
-        roots,
+        roots: roots.unwrap_or(false),
     };
     if is_alone || status == WallStatus::default() {
         return Ok((status, found));
     }
-    Err(WallError::NotAlone)
+    let alone = "the wall needs a process with a single thread";
+    Err(io::Error::other(alone))
 }
 
 pub(crate) fn status() -> WallStatus {
@@ -75,11 +76,7 @@ pub(crate) fn status() -> WallStatus {
 
 /// From now on, this thread can open files for reading only beneath these directories, and so
 /// can the threads that it starts. Returns whether this is so.
-pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> bool {
-    reading(directories).unwrap_or(false)
-}
-
-fn reading<D: AsFd>(directories: impl IntoIterator<Item = D>) -> Result<bool, WallError> {
+pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> io::Result<bool> {
     let rules = Ruleset::default()
         .handle_access(AccessFs::ReadFile)
         .and_then(Ruleset::create);
@@ -89,7 +86,7 @@ fn reading<D: AsFd>(directories: impl IntoIterator<Item = D>) -> Result<bool, Wa
 /// Restricts this thread: no right over files but to read them, to delete them beneath `data`
 /// with [`Rights::Tickets`]; no TCP, no signal to another process. Returns the version of
 /// Landlock that is now in force, if there is one.
-fn write_nothing(rights: Rights, data: Option<&File>) -> Result<Option<u32>, WallError> {
+fn write_nothing(rights: Rights, data: Option<&File>) -> io::Result<Option<u32>> {
     // Uses as much as the kernel has.
     let rules = Ruleset::default()
         .handle_access(AccessFs::from_write(NEWEST) | AccessFs::Execute)
@@ -108,7 +105,7 @@ fn restrict<D: AsFd>(
     rules: Result<RulesetCreated, RulesetError>,
     granted: BitFlags<AccessFs>,
     directories: impl IntoIterator<Item = D>,
-) -> Result<Option<u32>, WallError> {
+) -> io::Result<Option<u32>> {
     let rule = |directory| Ok::<_, RulesetError>(PathBeneath::new(directory, granted));
     let beneath = directories.into_iter().map(rule);
     let rules = rules.and_then(|rules| rules.add_rules(beneath));
@@ -117,8 +114,7 @@ fn restrict<D: AsFd>(
     while let Some(error) = cause {
         let code = error.downcast_ref().and_then(io::Error::raw_os_error);
         if let Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
-            let lacking = io::Error::from_raw_os_error(code);
-            return Err(WallError::OutOfResources(lacking));
+            return Err(io::Error::from_raw_os_error(code));
         }
         cause = error.source();
     }

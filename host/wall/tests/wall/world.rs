@@ -1,7 +1,7 @@
 //! A process behind a wall, in which an attempt is made.
 
 use crate::{attempts, process, reach, walk};
-use keyhole_wall::{Rights, WallError, restrict_process};
+use keyhole_wall::{Rights, restrict_process};
 use libtest_mimic::{Failed, Trial};
 use rustix::{
     fs::{Mode, OFlags},
@@ -11,7 +11,7 @@ use rustix::{
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env, fs, io,
     mem::ManuallyDrop,
     net::{Ipv4Addr, SocketAddrV4, TcpListener},
     os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
@@ -173,7 +173,7 @@ impl World {
     }
 
     /// Restricts this process, as a server does that has such a wall.
-    pub(crate) fn restrict(&self, wall: Wall) -> Result<(), WallError> {
+    pub(crate) fn restrict(&self, wall: Wall) -> io::Result<()> {
         if let Wall::FilterAlone | Wall::Neither = wall {
             without(libc::SYS_landlock_create_ruleset, Errno::NOSYS);
         }
