@@ -6,7 +6,7 @@ pub mod client;
 pub mod files;
 
 use keyhole_core::{Executor, Grant, Refusal};
-use keyhole_guest::{Grants, load};
+use keyhole_guest::load;
 use keyhole_native::NativeDirectory;
 use keyhole_walk::Handle;
 use std::time::Instant;
@@ -15,15 +15,6 @@ use std::time::Instant;
 /// same checks, on the directory that the sandbox would get. Only refusals are not the same.
 #[derive(Debug)]
 pub struct Native;
-
-/// The one key of a call, as the sandbox's own import answers it.
-struct OneKey<'a>(&'a str, keyhole_guest::Grant);
-
-impl Grants for OneKey<'_> {
-    fn find(&self, key: &str) -> Option<keyhole_guest::Grant> {
-        (key == self.0).then(|| self.1.clone())
-    }
-}
 
 impl Executor for Native {
     type Directory = Handle;
@@ -35,8 +26,10 @@ impl Executor for Native {
             max_bytes,
         } = grant.ok_or(Refusal::UnknownKey)?;
         let directory = NativeDirectory::from(directory);
-        let grants = OneKey(key, keyhole_guest::Grant { name, max_bytes });
-        let bytes = load(key, &grants, Some(&directory)).map_err(|_| Refusal::Internal)?;
+        let granted = keyhole_guest::Grant { name, max_bytes };
+        // As the sandbox's own import answers.
+        let find = |asked: &str| (asked == key).then(|| granted.clone());
+        let bytes = load(key, find, Some(&directory)).map_err(|_| Refusal::Internal)?;
         String::from_utf8(bytes).map_err(|_| Refusal::NotUtf8)
     }
 

@@ -1,4 +1,4 @@
-//! The component: [`load()`] with the contract's imports for its two traits.
+//! The component: [`load()`] with the contract's imports.
 
 use crate::bindings::{
     self,
@@ -12,7 +12,7 @@ use crate::bindings::{
         },
     },
 };
-use crate::{Directory, File, Grant, Grants, LoadError, Stat, Time, load};
+use crate::{Directory, File, LoadError, Stat, Time, load};
 use alloc::{string::String, vec::Vec};
 use dlmalloc::GlobalDlmalloc;
 
@@ -22,19 +22,11 @@ impl Guest for Component {
     fn load(key: String) -> Result<Vec<u8>, LoadError> {
         let preopened = preopens::get_directories().into_iter().next();
         let directory = preopened.as_ref().map(|(directory, _)| directory);
-        load(&key, &Host, directory)
+        load(&key, grants::find, directory)
     }
 }
 
 bindings::export!(Component with_types_in bindings);
-
-struct Host;
-
-impl Grants for Host {
-    fn find(&self, key: &str) -> Option<Grant> {
-        grants::find(key)
-    }
-}
 
 /// Without a flag, a link at the end of a path is not followed.
 impl Directory for Descriptor {

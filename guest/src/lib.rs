@@ -1,10 +1,10 @@
 //! Keyhole's guest: the part that decides.
 //!
 //! One call, one key, one answer: [`load()`] makes the whole decision, and it is
-//! written to be read from top to bottom. It reaches the outside through two traits,
-//! [`Grants`] (the map, reduced to this call) and [`Directory`] (the preopened
-//! directory). In the sandbox they are the component's imports, in `component.rs`;
-//! natively they are whatever a test passes in. So the tested code is the shipped code.
+//! written to be read from top to bottom. It reaches the outside through two things, a
+//! function (the map, reduced to this call) and a [`Directory`] (the preopened one). In the
+//! sandbox they are the component's imports, in `component.rs`; natively they are whatever a
+//! test passes in. So the tested code is the shipped code.
 //!
 //! The types are those of the contract, generated from `wit/context.wit`: if a case is
 //! added there, this does not compile until it handles that case.
@@ -18,7 +18,7 @@ mod load;
 
 pub use bindings::exports::keyhole::context::loader::LoadError;
 pub use bindings::keyhole::context::grants::Grant;
-pub use load::{Directory, File, Grants, MAX_KEY_BYTES, Stat, Time, load};
+pub use load::{Directory, File, MAX_KEY_BYTES, Stat, Time, load};
 
 /// What `wit-bindgen` generates from the contract. Its style is not ours.
 #[allow(

@@ -9,12 +9,6 @@ use alloc::vec::Vec;
 /// longer is a mistake. Source: "What a key is" in the contract.
 pub const MAX_KEY_BYTES: usize = 128;
 
-/// The map, as far as this call may see it.
-pub trait Grants {
-    /// The grant for `key`, if it has one. See `find` in the contract.
-    fn find(&self, key: &str) -> Option<Grant>;
-}
-
 /// The one preopened directory, read-only. No method follows a symbolic link. The contract says
 /// which error each failure of the file system is.
 pub trait Directory {
@@ -61,20 +55,21 @@ const ATTEMPTS: usize = 4;
 
 /// The whole content of the file that `key` stands for, unchanged, or why not.
 ///
-/// `directory` is None if nothing was preopened.
+/// `find` is the map, as far as this call may see it: see the contract. `directory` is None if
+/// nothing was preopened.
 ///
 /// # Errors
 /// Each case of [`LoadError`], as the contract documents it. The order of the
 /// checks is part of the contract: the first that fails is the answer.
 pub fn load<D: Directory>(
     key: &str,
-    grants: &impl Grants,
+    find: impl Fn(&str) -> Option<Grant>,
     directory: Option<&D>,
 ) -> Result<Vec<u8>, LoadError> {
     if !is_key(key) {
         return Err(LoadError::UnknownKey);
     }
-    let grant = grants.find(key).ok_or(LoadError::UnknownKey)?;
+    let grant = find(key).ok_or(LoadError::UnknownKey)?;
     check_name(&grant.name)?;
 
     let directory = directory.ok_or(LoadError::NotFound)?;
@@ -128,7 +123,11 @@ fn read(file: &impl File, size: u64) -> Result<Option<Vec<u8>>, LoadError> {
             continue;
         }
         if bytes.capacity() == 0 {
-            reserve(&mut bytes, size)?;
+            // For the whole file at once, so that it is not moved while it grows. If there is no
+            // memory, this fails and does not panic.
+            let all = usize::try_from(size).map_err(|_| LoadError::Internal)?;
+            let reserved = bytes.try_reserve_exact(all);
+            reserved.map_err(|_| LoadError::Internal)?;
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -149,13 +148,4 @@ fn check_name(name: &str) -> Result<(), LoadError> {
         Some(stem) if !stem.is_empty() => Ok(()),
         _ => Err(LoadError::NotMarkdown),
     }
-}
-
-/// Memory for the whole file at once, so that it is not moved while it grows. If there
-/// is none, this fails and does not panic.
-fn reserve(bytes: &mut Vec<u8>, size: u64) -> Result<(), LoadError> {
-    usize::try_from(size)
-        .ok()
-        .and_then(|size| bytes.try_reserve_exact(size).ok())
-        .ok_or(LoadError::Internal)
 }

@@ -2,7 +2,7 @@
 
 use crate::files::{Files, Handle};
 use keyhole_core::{Executor, Grant, Refusal};
-use keyhole_guest::{Grants, load};
+use keyhole_guest::load;
 use keyhole_native::NativeDirectory;
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ impl Executor for Guest {
         });
         let granted = |directory| NativeDirectory::granted(self.0.clone(), directory);
         let directory = directory.map(granted);
-        let found = load(key, &Granted(grant), directory.as_ref());
+        let found = load(key, |_| grant.clone(), directory.as_ref());
         let bytes = found.map_err(|error| {
             let mut codes = Refusal::ALL.into_iter();
             codes.find(|code| code.as_str() == error.name()).unwrap()
@@ -31,12 +31,4 @@ impl Executor for Guest {
     }
 
     fn interrupt(&self) {}
-}
-
-struct Granted(Option<keyhole_guest::Grant>);
-
-impl Grants for Granted {
-    fn find(&self, _: &str) -> Option<keyhole_guest::Grant> {
-        self.0.clone()
-    }
 }
