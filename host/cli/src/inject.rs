@@ -12,7 +12,7 @@ use crate::{
     streams::say,
 };
 use keyhole_core::{
-    AgentName, Caller, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
+    AgentName, Caller, LiveMap, Load, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_walk::printable::is_blank;
 use serde::Deserialize;

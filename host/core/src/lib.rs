@@ -28,7 +28,7 @@ pub use agent::{AgentName, Malformed};
 pub use call::{Target, call};
 pub use caller::Caller;
 pub use grant::{Executor, Grant, Granted};
-pub use loader::{Content, Loader};
+pub use loader::{Content, Load, Loader};
 pub use map::{
     Binding, BindingName, Entry, Key, LiveMap, Location, LocationError, Map, MapError, MapMistake,
     Maps, configuration, home, locate,

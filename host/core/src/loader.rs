@@ -24,6 +24,16 @@ use tokio::{
 /// So long after its deadline, a thread counts as hanging. A stopped guest ends in far less.
 const TO_END: Duration = Duration::from_millis(100);
 
+/// Where documents come from: a [`Loader`], except in tests.
+pub trait Load: Send + Sync + 'static {
+    /// The file that `target` stands for in the map as it is now, if `caller` may have it.
+    fn load(
+        &self,
+        target: Target,
+        caller: Caller,
+    ) -> impl Future<Output = Result<Content, Refusal>> + Send;
+}
+
 /// Loads files for keys. All calls of a server share it.
 pub struct Loader<M, G> {
     maps: Arc<M>,
@@ -60,12 +70,12 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             late: Arc::default(),
         }
     }
+}
 
-    /// The file that `target` stands for in the map as it is now, if `caller` may have it.
-    ///
+impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
     /// The call first waits for a permit to run, at most as long as a call may take. If the future
     /// is dropped, a call that waits ends; one that runs goes on, and keeps its permit.
-    pub async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
+    async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
         // Every thread for calls hangs in the kernel, so nobody need wait for one.

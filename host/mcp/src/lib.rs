@@ -14,7 +14,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use keyhole_core::Caller;
+use keyhole_core::{Caller, Load};
 use pending::PendingRequests;
 use rmcp::service::serve_server;
 use server::Server;
@@ -22,7 +22,6 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::StdioTransport;
 
-pub use server::Load;
 pub use tool::Surface;
 
 /// The protocol machinery stopped. This is our bug, not the user's error.

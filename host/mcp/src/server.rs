@@ -5,7 +5,7 @@ use super::{
     pending::PendingRequests,
     tool::{self, Surface},
 };
-use keyhole_core::{Caller, Content, Executor, Loader, Maps, Refusal, Target};
+use keyhole_core::{Caller, Content, Load, Refusal, Target};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -20,22 +20,6 @@ use std::{borrow::Cow, sync::Arc};
 
 const NAME: &str = "keyhole";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The source of documents: a [`Loader`], except in tests.
-pub trait Load: Send + Sync + 'static {
-    /// Loads the document that `caller` asks for. Dropping the future abandons the call.
-    fn load(
-        &self,
-        target: Target,
-        caller: Caller,
-    ) -> impl Future<Output = Result<Content, Refusal>> + Send;
-}
-
-impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
-    async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
-        Self::load(self, target, caller).await
-    }
-}
 
 pub(super) struct Server<L> {
     pub(super) loader: Arc<L>,

@@ -1,7 +1,7 @@
 //! The files and the loader that components attack.
 
 use keyhole_core::{
-    Caller, Executor, Grant, LiveMap, Loader, Location, Refusal, Target, limits::Limits,
+    Caller, Executor, Grant, LiveMap, Load, Loader, Location, Refusal, Target, limits::Limits,
     sandbox::Sandbox,
 };
 use keyhole_tests::PATIENCE;

@@ -3,7 +3,7 @@
 use super::step;
 use crate::serve::SHOWS_A_KEY;
 use keyhole_core::{
-    AgentName, Caller, Entry, Grant, Key, Loader, Location, Map, Maps, Refusal, Target,
+    AgentName, Caller, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal, Target,
     limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
 };
 use keyhole_setup::{Named, PLUGIN};

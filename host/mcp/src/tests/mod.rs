@@ -3,8 +3,8 @@
 mod pending;
 mod random;
 
-use super::{Surface, run_session, server::Load};
-use keyhole_core::{Caller, Content, Refusal, Target};
+use super::{Surface, run_session};
+use keyhole_core::{Caller, Content, Load, Refusal, Target};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{

@@ -8,7 +8,8 @@
 use super::{call, cancel, initialize, stateless};
 use crate::{Surface, run_session};
 use keyhole_core::{
-    Caller, Entry, Executor, Grant, Loader, Location, Map, Maps, Refusal, Target, limits::Limits,
+    Caller, Entry, Executor, Grant, Load, Loader, Location, Map, Maps, Refusal, Target,
+    limits::Limits,
 };
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 use serde_json::Value;
