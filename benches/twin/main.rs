@@ -35,9 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     runtime.spawn_blocking(|| ());
     let session = async {
         let (stdin, stdout) = stdio_pipes();
-        let stop = async { drop(ctrl_c().await) };
         let (callers, surface) = (Caller::Nobody, Surface::general());
-        run_session(Arc::new(loader), callers, surface, stdin, stdout, stop).await
+        tokio::select! {
+            _ = ctrl_c() => Ok(()),
+            ended = run_session(Arc::new(loader), callers, surface, stdin, stdout) => ended,
+        }
     };
     let done = runtime.block_on(session);
     runtime.shutdown_background();

@@ -99,7 +99,6 @@ async fn session(data: &[u8]) -> Vec<u8> {
         Surface::general(),
         stdin,
         stdout,
-        std::future::pending(),
     );
     let send = async move {
         // The server may end first.

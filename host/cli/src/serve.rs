@@ -58,12 +58,6 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     let _entered = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let stop = async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    };
     if let Some(mut copied) = copied {
         runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut copied));
     }
@@ -97,8 +91,15 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         ..Limits::default()
     };
     let loader = Arc::new(Loader::new(live, sandbox, limits));
-    let session = run_session(loader, callers, surface, from, to, stop);
-    Ok(runtime.block_on(session)?)
+    let session = run_session(loader, callers, surface, from, to);
+    Ok(runtime.block_on(async {
+        tokio::select! {
+            biased;
+            _ = interrupt.recv() => Ok(()),
+            _ = terminate.recv() => Ok(()),
+            ended = session => ended,
+        }
+    })?)
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;

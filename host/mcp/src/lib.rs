@@ -33,7 +33,7 @@ pub struct SessionError;
 /// message per line, and nothing else.
 ///
 /// When `stdin` ends, it first answers what it has received, however long the client takes to read.
-/// It ends at once if `stop` is ready. Shut the runtime down without waiting, because a read of
+/// It can be dropped at any time. Then shut the runtime down without waiting, because a read of
 /// standard input cannot be interrupted.
 pub async fn run_session(
     loader: Arc<impl Load>,
@@ -41,7 +41,6 @@ pub async fn run_session(
     surface: Surface,
     stdin: impl AsyncRead + Unpin + Send + 'static,
     stdout: impl AsyncWrite + Unpin + Send + 'static,
-    stop: impl Future<Output = ()>,
 ) -> Result<(), SessionError> {
     let pending = PendingRequests::default();
     let transport = StdioTransport::new(stdin, stdout, pending.clone());
@@ -51,16 +50,9 @@ pub async fn run_session(
         surface,
         pending,
     };
-    let session = async {
-        match serve_server(server, transport).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(|_| SessionError),
-            // The client has gone before the session had begun.
-            Err(_) => Ok(()),
-        }
-    };
-    tokio::select! {
-        biased;
-        () = stop => Ok(()),
-        ended = session => ended,
+    match serve_server(server, transport).await {
+        Ok(running) => running.waiting().await.map(drop).map_err(|_| SessionError),
+        // The client has gone before the session had begun.
+        Err(_) => Ok(()),
     }
 }

@@ -103,7 +103,6 @@ impl Client {
             Surface::general(),
             stdin,
             stdout,
-            std::future::pending(),
         ));
         Self {
             to,

@@ -179,7 +179,6 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
         Surface::general(),
         stdin,
         stdout,
-        std::future::pending(),
     ));
     // The client reads a line for each of these.
     let reads = Arc::new(Semaphore::new(1));
