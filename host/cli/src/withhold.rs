@@ -10,7 +10,7 @@ use crate::{
     guard::{HookError, NOT_UNDERSTOOD, names, read_input, write_answer},
     inject::{Loading, begin},
 };
-use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, home};
+use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, absolute};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
     // there; the plugin's module starts this elsewhere, and says the folder.
     let here = env::current_dir().ok().filter(|_| stop);
     let mut known = Vec::from_iter(here);
-    known.extend(home(|name| env::var_os(name)));
+    known.extend(absolute(|name| env::var_os(name), "HOME"));
     let loading = begin(map);
     let question = if stop {
         let stop: Stop = read_input()?;

@@ -31,7 +31,7 @@ pub use grant::{Executor, Grant, Granted};
 pub use loader::{Content, Load, Loader};
 pub use map::{
     Binding, BindingName, Entry, Key, LiveMap, Location, LocationError, Map, MapError, MapMistake,
-    Maps, configuration, home, locate,
+    Maps, absolute, locate,
 };
 pub use refusal::Refusal;
 pub use ticket::Unverified;

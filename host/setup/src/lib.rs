@@ -43,7 +43,7 @@ pub use {
 };
 
 use clients::Client;
-use keyhole_core::{LiveMap, Map, MapError};
+use keyhole_core::{LiveMap, Map, MapError, absolute};
 use keyhole_walk::printable::visible;
 use program::Program;
 use recipe::Recipe;
@@ -60,9 +60,8 @@ pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-ca
 
 /// Where the servers of own agents keep their tickets.
 fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
-    let set = variable("XDG_STATE_HOME").map(PathBuf::from);
-    let set = set.filter(|set| set.is_absolute());
-    let state = set.unwrap_or_else(|| home.join(".local/state"));
+    let state = absolute(variable, "XDG_STATE_HOME");
+    let state = state.unwrap_or_else(|| home.join(".local/state"));
     state.join("keyhole")
 }
 

@@ -43,7 +43,8 @@ pub(super) struct Client<'a> {
 impl<'a> Client<'a> {
     pub(super) fn here(location: &'a Location) -> Option<Self> {
         let here = env::current_dir().ok();
-        let settings = Settings::read(location.home()?, &|name| env::var_os(name), here.as_deref());
+        let home = location.home.as_deref()?;
+        let settings = Settings::read(home, &|name| env::var_os(name), here.as_deref());
         let users = settings.places.as_ref().ok();
         let users = users.map(|places| (&*places.shown, places.claude.clone()));
         let project = here.map(|here| (".claude", here.join(".claude")));

@@ -233,14 +233,16 @@ pub(super) fn plugins(command: &Path, arguments: &str) -> String {
 
 /// That HOME is another user's, as `sudo` may leave it, and the map is there.
 pub(crate) fn foreign_map(location: &Location) -> Option<String> {
-    let has_map = |home: &&Path| location.file.starts_with(home);
-    let owner = fs::metadata(location.home().filter(has_map)?).ok()?.uid();
+    let has_map = |home: &&PathBuf| location.file.starts_with(home);
+    let owner = fs::metadata(location.home.as_ref().filter(has_map)?);
+    let owner = owner.ok()?.uid();
     let is_foreign = owner != rustix::process::geteuid().as_raw() && owner != 0;
     is_foreign.then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
 fn holds_home(folder: &Path, location: &Location) -> bool {
-    let home = location.home().and_then(|home| home.canonicalize().ok());
+    let home = location.home.as_ref();
+    let home = home.and_then(|home| home.canonicalize().ok());
     let both = home.zip(folder.canonicalize().ok());
     both.is_some_and(|(home, folder)| home.starts_with(folder))
 }

@@ -120,14 +120,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String> {
     if let Some(why) = foreign_map(&location) {
         return said(why);
     }
-    let Some(home) = location.home() else {
+    let Some(home) = location.home.clone() else {
         return said("HOME does not say where your home is");
     };
     // Only a client's texts name it.
     let program = arguments.what.is_none().then(Program::this).transpose();
     let program = program.map_err(SetupError::Said)?.unwrap_or_default();
     let user = User {
-        home: home.to_owned(),
+        home,
         map: LiveMap::new(location),
         variable: &variable,
         program,

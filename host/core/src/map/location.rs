@@ -6,18 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The user's home, if a variable says where it is. `variable` looks one up.
-pub fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    absolute(variable, "HOME")
-}
-
-/// The user's configuration directory: `$XDG_CONFIG_HOME`, else `~/.config`. A variable that is
-/// empty or not an absolute path counts as unset, as the XDG base directory specification says.
-pub fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    absolute(&variable, "XDG_CONFIG_HOME").or_else(|| Some(home(variable)?.join(".config")))
-}
-
-fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
+/// The path in the variable of this name, which `variable` looks up. One that is empty or not an
+/// absolute path counts as unset, as the XDG base directory specification says.
+pub fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(variable(name)?);
     path.is_absolute().then_some(path)
 }
@@ -27,7 +18,8 @@ fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<P
 pub struct Location {
     /// The map's absolute path. Links are not followed.
     pub file: PathBuf,
-    home: Option<PathBuf>,
+    /// What `~/` in the map stands for, if the user has a home.
+    pub home: Option<PathBuf>,
     /// Whether the path comes from an argument: it may be anything, even a key in the wrong place.
     pub is_named: bool,
 }
@@ -47,20 +39,23 @@ pub enum LocationError {
 
 impl Location {
     /// The map's location, whether there is a file or not: `named` if the user named one
-    /// (`--map`), else `keyhole/context-map.toml` in the user's [`configuration`] directory.
+    /// (`--map`), else `keyhole/context-map.toml` in `$XDG_CONFIG_HOME`, or else in `~/.config`.
     pub fn find(
         named: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, LocationError> {
+        let home = absolute(&variable, "HOME");
+        let usual = || Some(home.as_ref()?.join(".config"));
         let file = match named {
             Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
-            None => configuration(&variable)
+            None => absolute(&variable, "XDG_CONFIG_HOME")
+                .or_else(usual)
                 .ok_or(LocationError::NoHome)?
                 .join("keyhole/context-map.toml"),
         };
         Ok(Self {
             file,
-            home: home(variable),
+            home,
             is_named: named.is_some(),
         })
     }
@@ -77,16 +72,11 @@ impl Location {
     /// Where that is, in words that tell nothing of the user, for a log.
     pub fn in_words(&self) -> &'static str {
         let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
-        match self.home().map(usual) {
+        match self.home.as_deref().map(usual) {
             _ if self.is_named => "the place that --map names",
             Some(usual) if usual == self.file => "~/.config/keyhole/context-map.toml",
             _ => "$XDG_CONFIG_HOME/keyhole/context-map.toml",
         }
-    }
-
-    /// What `~/` in the map stands for, if the user has a home.
-    pub fn home(&self) -> Option<&Path> {
-        self.home.as_deref()
     }
 
     /// A path from the map, made absolute. None if it begins with `~/`, and there is no home.
@@ -95,7 +85,7 @@ impl Location {
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             // `~//etc` is under the home as well: `join` would leave it.
-            Some(rest) => Some(self.home()?.join(rest.trim_start_matches('/'))),
+            Some(rest) => Some(self.home.as_ref()?.join(rest.trim_start_matches('/'))),
             None => Some(self.file.parent().unwrap_or(Path::new("/")).join(path)),
         }
     }

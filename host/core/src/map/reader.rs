@@ -212,7 +212,7 @@ impl Reader<'_> {
         } else if path.starts_with('~') && !path.starts_with("~/") {
             let help = "write the whole path, from /; or ./~… for a name that begins with ~";
             ("only ~/ may be short", Some(help))
-        } else if path.starts_with("~/") && self.location.home().is_none() {
+        } else if path.starts_with("~/") && self.location.home.is_none() {
             let message = "~/ has no meaning here: HOME is not set to an absolute path";
             (message, None)
         } else {

@@ -31,7 +31,7 @@ fn the_map_is_the_one_that_is_named_else_that_of_the_xdg_directory_else_of_the_h
     ] {
         let found = find(name, set).unwrap();
         assert_eq!((&*found.file, found.in_words()), (Path::new(file), words));
-        assert_eq!(found.home().is_some(), set.contains(&both[0]));
+        assert_eq!(found.home.is_some(), set.contains(&both[0]));
     }
     for unset in [&[][..], &[("HOME", "")], &[("HOME", "home")]] {
         assert!(matches!(find(None, unset), Err(LocationError::NoHome)));
