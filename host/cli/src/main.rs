@@ -15,10 +15,7 @@ mod withhold;
 
 use arguments::{Cli, Command, tickets};
 use clap::Parser as _;
-use keyhole_core::{
-    hex,
-    sandbox::{COMPONENT, COMPONENT_WIT},
-};
+use keyhole_core::sandbox::{COMPONENT, COMPONENT_WIT};
 use resources::{OF_A_MAP, room};
 use sha2::{Digest as _, Sha256};
 use start::StartError;
@@ -68,17 +65,14 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Tickets => tickets(None)?.make()?,
         Command::Check(arguments) => return check::run(&arguments),
         Command::Agents(map) => print(&guard::agents(&map.live()?)?)?,
-        Command::Contract => print(&contract())?,
+        Command::Contract => {
+            let (size, sum) = (COMPONENT.len(), Sha256::digest(COMPONENT));
+            let head = format!("// The component in this program: {size} bytes\n// sha256:{sum:x}");
+            print(&format!("{head}\n\n{COMPONENT_WIT}"))?
+        }
         Command::Setup(arguments) => print(&setup::run(&arguments)?)?,
     }
     Ok(0)
-}
-
-/// What the component in this program imports and exports, as valid WIT, behind its size and its
-/// SHA-256.
-fn contract() -> String {
-    let (size, sum) = (COMPONENT.len(), hex(&Sha256::digest(COMPONENT)));
-    format!("// The component in this program: {size} bytes\n// sha256:{sum}\n\n{COMPONENT_WIT}")
 }
 
 /// Closes what a client left open, leaves no core file, and lets signals end this process, which

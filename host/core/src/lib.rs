@@ -35,8 +35,3 @@ pub use map::{
 };
 pub use refusal::Refusal;
 pub use ticket::Unverified;
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

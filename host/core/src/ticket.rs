@@ -10,7 +10,7 @@
 
 mod folder;
 
-use crate::{agent::AgentName, hex, map::Key};
+use crate::{agent::AgentName, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
@@ -256,7 +256,7 @@ fn receipt(id: &str) -> String {
 
 /// The ticket's file name for an id: a hash, because an id comes from outside.
 fn name(id: &str) -> String {
-    hex(&Sha256::digest(id))
+    format!("{:x}", Sha256::digest(id))
 }
 
 #[cfg(test)]

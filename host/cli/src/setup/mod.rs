@@ -10,7 +10,7 @@ mod flow;
 mod judge;
 
 use crate::check::{Secrets, foreign_map};
-use keyhole_core::{AgentName, BindingName, LiveMap, Location, hex, limits::MAX_MAX_BYTES};
+use keyhole_core::{AgentName, BindingName, LiveMap, Location, limits::MAX_MAX_BYTES};
 use keyhole_setup::{
     Result, SetupError, User,
     clients::{self, Audience, Client},
@@ -256,7 +256,7 @@ fn fresh() -> Result<String> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
         Err(why) => said(format!("the system gives no random bytes: {why}")),
-        Ok(()) => Ok(format!("k-{}", hex(&bytes))),
+        Ok(()) => Ok(format!("k-{:032x}", u128::from_ne_bytes(bytes))),
     }
 }
 
