@@ -2,6 +2,7 @@
 
 use crate::{Unfit, disk::ACCESS_LIST, paste::plain, rules::without_links};
 use keyhole_walk::{System, Walker, printable::printable};
+use percent_encoding::{PercentDecode, percent_decode_str};
 use rustix::fs::getxattr_query;
 use std::{
     fs,
@@ -73,9 +74,9 @@ impl File {
 }
 
 fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
-    let url = named.strip_prefix("file://").map(percent_decoded);
-    let url = url.unwrap_or_else(|| Some(named.to_owned()));
-    let mut text = url.ok_or(ODD_PATH)?;
+    let url = named.strip_prefix("file://").map(percent_decode_str);
+    let text = url.map_or(Ok(named.into()), PercentDecode::decode_utf8);
+    let mut text = text.map_err(|_| ODD_PATH)?.into_owned();
     for start in ["~/", "$HOME/", "${HOME}/"] {
         if let Some(rest) = text.strip_prefix(start) {
             let path = home.join(rest.trim_start_matches('/'));
@@ -94,17 +95,6 @@ fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
     let folder = path.parent().filter(|_| has_dots);
     let real = folder.and_then(|folder| Some(folder.canonicalize().ok()?.join(path.file_name()?)));
     Ok(real.unwrap_or(path))
-}
-
-/// What `%20` and its like stand for.
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        bytes.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
-        bytes.extend_from_slice(&part.as_bytes()[2..]);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// What the user typed or dragged to a terminal, without a shell's quotes and backslashes.
