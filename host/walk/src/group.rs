@@ -14,8 +14,7 @@
 //! and name only root in groups that have other members. So no group counts.
 
 use crate::{
-    FileSystem, SystemError, WalkError, Walker,
-    policy::Policy,
+    FileSystem, Policy, SystemError, WalkError, Walker,
     trust::{DistrustReason, ROOT},
 };
 use std::path::Path;

@@ -9,13 +9,7 @@
 //!
 //! One rule holds for everything that is walked: every directory from `/` on, every link,
 //! and the file must be *trusted*, so that nobody but the user and root could have
-//! changed it (`trust.rs`). A value, the [`Policy`], says what the path must lead to:
-//!
-//! | policy | used for | the end |
-//! |---|---|---|
-//! | [`Policy::File`] | the map | a trusted file, open for reading |
-//! | [`Policy::Directory`] | a root, the folder of tickets | a trusted directory |
-//! | [`Policy::Name`] | a mapped file | a name in a trusted directory; [`GrantedFile`] opens and judges the file later |
+//! changed it (`trust.rs`). A value, the [`Policy`], says what the path must lead to.
 //!
 //! Kernel file systems, such as procfs, are not allowed for any of these: nobody wrote
 //! their files, and they belong to root whatever they say.
@@ -32,7 +26,6 @@ mod group;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
-mod policy;
 pub mod printable;
 mod system;
 #[cfg(test)]
@@ -45,7 +38,6 @@ pub use granted::{APART, GrantedFile, RECENT};
 pub use group::GroupFiles;
 #[cfg(target_os = "linux")]
 pub use linux::{directories_of, remember};
-pub use policy::Policy;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
 
@@ -66,6 +58,20 @@ const ATTEMPTS: usize = 3;
 /// The names that one walk takes at most, with those of all links. A link of 800 names that ends at
 /// itself would lead through 32,000 directories otherwise. No path of a user has a tenth of this.
 const MAX_STEPS: usize = 1024;
+
+/// What a walk must lead to. All on the way must be trusted, whatever the policy: see `trust.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// A file, open for reading: a map.
+    File,
+    /// A directory: a root, the folder of tickets.
+    Directory,
+    /// A name in a directory: a mapped file, which [`GrantedFile`] opens and judges later.
+    Name,
+    /// A file that says who is in a group. Group-writable is always refused here; else the
+    /// file would vouch for itself.
+    GroupFile,
+}
 
 /// The end of a walk.
 #[derive(Debug)]
