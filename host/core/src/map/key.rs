@@ -1,10 +1,7 @@
 //! What a caller must know to get a file. It is a secret, and is handled as one.
 
 use crate::agent::Malformed;
-use std::{
-    fmt,
-    hash::{Hash, Hasher},
-};
+use std::fmt;
 use subtle::ConstantTimeEq;
 
 /// A well-formed key: 1 to 128 visible ASCII characters, as `wit/context.wit` says. It is not
@@ -13,7 +10,8 @@ use subtle::ConstantTimeEq;
 /// The time of a lookup in a map does not tell how close a wrong key came: two keys are compared
 /// in constant time, and a hash with a random seed (SipHash) decides which are compared at all.
 /// There is no `Borrow<str>`, which would bring back the plain comparison.
-#[derive(Clone, Eq)]
+#[derive(Clone, Eq, Hash)]
+#[allow(clippy::derived_hash_with_manual_eq, reason = "equal keys hash alike")]
 pub struct Key(Box<str>);
 
 impl Key {
@@ -57,12 +55,6 @@ impl TryFrom<&str> for Key {
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
-    }
-}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
     }
 }
 
