@@ -37,7 +37,7 @@ pub use error::{SystemError, WalkError, is_exhaustion};
 pub use granted::{APART, GrantedFile, RECENT};
 pub use group::GroupFiles;
 #[cfg(target_os = "linux")]
-pub use linux::{directories_of, remember};
+pub use linux::remember;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
 
@@ -231,6 +231,25 @@ impl<F: FileSystem> Walker<F> {
             }
         }
     }
+}
+
+/// The directories in which a file may come to lie when somebody saves it: the one that its
+/// path names, and, if it is a link, the one that this names, and so on. An editor may write a
+/// new file in place of a link, or in place of what the link leads to.
+#[expect(clippy::disallowed_methods, reason = "the walk itself")]
+pub fn directories_of(file: &Path) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    let mut path = file.to_owned();
+    while let Some(directory) = path.parent()
+        && directories.len() < MAX_LINKS
+    {
+        directories.push(directory.to_owned());
+        let Ok(target) = path.read_link() else {
+            break;
+        };
+        path = directory.join(target);
+    }
+    directories
 }
 
 /// The name of a file as a [`FileSystem`] takes it: one name, which leads nowhere else.

@@ -16,7 +16,6 @@ use std::{
     fs::File,
     io::{Read as _, Seek as _},
     os::{fd::AsFd, unix::ffi::OsStringExt as _},
-    path::{Path, PathBuf},
     sync::{LazyLock, Mutex, OnceLock, PoisonError},
 };
 
@@ -40,24 +39,6 @@ pub fn remember() -> Result<(), WalkError> {
     // It was opened before, with the same result.
     let _ = KEPT.set(mounts);
     Ok(())
-}
-
-/// The directories in which a file may come to lie when somebody saves it: the one that its
-/// path names, and, if it is a link, the one that this names, and so on. An editor may write a
-/// new file in place of a link, or in place of what the link leads to.
-pub fn directories_of(file: &Path) -> Vec<PathBuf> {
-    let mut directories = Vec::new();
-    let mut path = file.to_owned();
-    while let Some(directory) = path.parent()
-        && directories.len() < crate::MAX_LINKS
-    {
-        directories.push(directory.to_owned());
-        let Ok(target) = rustix::fs::readlinkat(CWD, &path, Vec::new()) else {
-            break;
-        };
-        path = directory.join(OsString::from_vec(target.into_bytes()));
-    }
-    directories
 }
 
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

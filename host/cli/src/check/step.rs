@@ -15,6 +15,7 @@ use keyhole_setup::{
 };
 use keyhole_walk::{
     Distrust, DistrustReason, GrantedFile, Policy, System, SystemError, WalkError, Walker,
+    directories_of,
     printable::{is_visible, printable, visible},
 };
 use serde::Serialize;
@@ -257,12 +258,7 @@ pub(super) fn surroundings(location: &Location, map: Option<&Map>) -> Vec<String
     let is_by_variable = location.in_words().starts_with('$');
     let mut said = Vec::from_iter(is_by_variable.then(|| VARIABLE.to_owned()));
     let is_wide = |folder: &PathBuf| holds_home(folder, location);
-    let folders = || {
-        #[cfg(target_os = "linux")]
-        return keyhole_walk::directories_of(&location.file);
-        #[cfg(not(target_os = "linux"))]
-        Vec::new()
-    };
+    let folders = || directories_of(&location.file);
     match map.filter(|_| cfg!(target_os = "linux")).map(Map::roots) {
         Some(roots) if roots.is_empty() => said.push(NO_ROOTS.to_owned()),
         Some(_) if folders().iter().any(is_wide) => said.push(WIDE_MAP.to_owned()),
