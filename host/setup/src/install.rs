@@ -10,6 +10,7 @@ use crate::{
     json::{Change, HOOKS, RULES},
     plan::lines_of,
     recipe::{AGENT, Hook, Recipe},
+    rules::Places,
     settings::{Settings, Way},
     shells::{self, Shells},
 };
@@ -213,7 +214,8 @@ impl Plan {
         let map = user.map.current().ok();
         let binding = map.as_ref().and_then(|map| map.binding(name));
         let path = binding.and_then(|binding| user.map.location.expand(&binding.entry.path));
-        let places = user.places().ok().filter(|_| client.is_claude_code());
+        let places = Places::find(&user.home, user.variable).ok();
+        let places = places.filter(|_| client.is_claude_code());
         let agents = places.map_or_else(Vec::new, |places| agents_named(&places.claude, name));
         let server = Self::default().server(request);
         path.is_some_and(|path| !request.file.is_at(&path))

@@ -47,7 +47,7 @@ use keyhole_core::{LiveMap, Map, MapError, absolute};
 use keyhole_walk::printable::visible;
 use program::Program;
 use recipe::Recipe;
-use rules::{Places, odd_place};
+use rules::odd_place;
 use settings::{Settings, switches_plugin};
 use std::{
     ffi::OsString,
@@ -107,11 +107,6 @@ impl User<'_> {
         let folder = rules::normal(&PathBuf::from(set).join(rest));
         let is_plain = folder.is_absolute() && visible(&folder).is_some();
         is_plain.then_some(folder).ok_or_else(|| odd_place(name))
-    }
-
-    /// Where Claude Code keeps what tells of an agent's file.
-    pub fn places(&self) -> Result<Places, Unfit> {
-        Places::find(&self.home, self.variable)
     }
 
     /// The map, if it can be used. None if there is none.

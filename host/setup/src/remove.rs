@@ -189,7 +189,7 @@ impl Plan {
         Entries { files, others, .. }: &Entries,
         with_rules: bool,
     ) -> Result<()> {
-        let places = user.places()?;
+        let places = Places::find(&user.home, user.variable)?;
         let file = places.settings();
         let found = Found::at(&file)?;
         let value = settings::json(found.text()?);

@@ -9,7 +9,7 @@ use keyhole_setup::{
     clients::{self, Audience, Client},
     file::{self, File, NEW},
     lock, refused,
-    rules::CAUTION,
+    rules::{CAUTION, Places},
     said,
     shells::COSTS,
 };
@@ -187,7 +187,7 @@ fn asked<'a>(user: &'a User<'a>, wish: &Arguments, screen: &mut Screen) -> Resul
         user.folder(folder, variable)?;
     }
     if client.is_claude_code() {
-        user.places()?;
+        Places::find(&user.home, user.variable)?;
     }
     let not_this = |why: &dyn Display| format!("Not this one: {why}.");
     let typed = wish.file.as_deref();
