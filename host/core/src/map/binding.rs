@@ -4,21 +4,16 @@ use super::{Entry, Key, Map};
 use crate::agent::Malformed;
 use std::{ops::Deref, str::FromStr, sync::Arc};
 
-/// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
+/// The name of a binding: 1 to 64 of `a` to `z`, digits and `-`. A model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingName(Arc<str>);
-
-impl BindingName {
-    /// The longest name, in characters. It stands in texts that a model reads.
-    pub const MAX_CHARS: usize = 64;
-}
 
 impl FromStr for BindingName {
     type Err = Malformed;
 
     fn from_str(name: &str) -> Result<Self, Malformed> {
         let is_known = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
-        let fits = (1..=Self::MAX_CHARS).contains(&name.len());
+        let fits = (1..=64).contains(&name.len());
         let fits = fits && name.bytes().all(is_known);
         let malformed = "a binding's name is 1 to 64 of a to z, digits and -";
         fits.then(|| Self(name.into())).ok_or(Malformed(malformed))
