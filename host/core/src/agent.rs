@@ -34,18 +34,14 @@ impl AgentName {
     /// plugin is from, as in `acme@market:reviewer`. No caller's name says it: the
     /// plugin's module compares that part, where the client tells a module.
     pub fn means(&self, caller: &Self) -> bool {
-        let (plugin, agent) = self.plugin_and_agent();
-        let plain = plugin.split_once('@').map(|(plugin, _)| plugin);
-        self == caller || plain.is_some_and(|plain| **caller == format!("{plain}:{agent}"))
+        self == caller || self.without_marketplace().as_deref() == Some(&**caller)
     }
 
-    /// Whether it says which marketplace its plugin is from.
-    pub(crate) fn has_marketplace(&self) -> bool {
-        self.plugin_and_agent().0.contains('@')
-    }
-
-    fn plugin_and_agent(&self) -> (&str, &str) {
-        self.split_once(':').unwrap_or_default()
+    /// The name without the marketplace that its plugin is from. None if it says none.
+    pub(crate) fn without_marketplace(&self) -> Option<String> {
+        let (plugin, agent) = self.split_once(':')?;
+        let (plugin, _) = plugin.split_once('@')?;
+        Some(format!("{plugin}:{agent}"))
     }
 }
 

@@ -31,7 +31,8 @@ fn an_agents_name_is_bounded_and_one_line() {
 
 #[test]
 fn a_marketplace_stands_behind_the_plugins_name() {
-    let has = |name: &str| AgentName::try_from(name).unwrap().has_marketplace();
+    let plain = |name: &str| AgentName::try_from(name).unwrap().without_marketplace();
+    let has = |name: &str| plain(name).is_some();
     assert!(has("acme@market:reviewer"));
     assert!(
         !["acme:reviewer", "reviewer@market", "acme:reviewer@market"]

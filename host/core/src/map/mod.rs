@@ -88,7 +88,8 @@ impl Map {
             return None;
         };
         let mut names = entry.agents.iter().flatten();
-        let is_of_a_market = names.any(|name| name.means(agent) && name.has_marketplace());
+        let of_a_market = |name: &AgentName| name.without_marketplace().is_some();
+        let is_of_a_market = names.any(|name| name.means(agent) && of_a_market(name));
         (!is_of_a_market).then_some(key)
     }
 
