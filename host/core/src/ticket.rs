@@ -182,12 +182,10 @@ impl Tickets {
         let (mut text, most) = (String::new(), AgentName::MAX_BYTES + Key::MAX_LEN + 3);
         ticket.take(most as u64).read_to_string(&mut text).ok()?;
         let (agent, key) = text.strip_suffix('\n')?.split_once('\n')?;
+        let key = Some(key).filter(|key| !key.is_empty());
         Some(Ticket {
             agent: agent.try_into().ok()?,
-            key: match key {
-                "" => None,
-                key => Some(Key::try_from(key).ok()?),
-            },
+            key: key.map(Key::try_from).transpose().ok()?,
         })
     }
 
