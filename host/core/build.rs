@@ -14,13 +14,8 @@ fn main() {
 fn run() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    for input in [
-        "guest/src",
-        "guest/Cargo.toml",
-        "wit",
-        "Cargo.lock",
-        "Cargo.toml",
-    ] {
+    let inputs = "guest/src guest/Cargo.toml wit Cargo.lock Cargo.toml";
+    for input in inputs.split(' ') {
         println!("cargo::rerun-if-changed=../../{input}");
     }
 
