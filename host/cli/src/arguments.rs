@@ -124,7 +124,7 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Agents(MapArg),
 }
 
-// Not a doc comment: clap would print it as the help of `guard`.
+// No doc comment here and at `Serve`: clap would print it as the help.
 #[derive(Debug, Args)]
 pub(crate) struct Guard {
     #[command(flatten)]
@@ -164,7 +164,6 @@ pub(crate) struct Check {
     pub(crate) brief: bool,
 }
 
-// Not a doc comment: clap would print it as the help of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     #[command(flatten)]

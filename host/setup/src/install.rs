@@ -150,8 +150,7 @@ impl Plan {
         self.change(Found::at(&places.settings())?, &changes)
     }
 
-    /// What switches the sandbox for shells on. If it would not hold, the user is told why
-    /// instead.
+    /// What switches the sandbox for shells on. If it would not hold, the user is told why instead.
     fn shells(&mut self, by: &Request<'_>, settings: &Settings) -> Option<Vec<Change>> {
         let places = settings.places.as_ref().ok()?;
         let state = Shells::of(settings, slice::from_ref(&by.file.path));

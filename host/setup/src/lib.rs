@@ -87,9 +87,8 @@ pub struct User<'a> {
 }
 
 impl User<'_> {
-    /// The folder in which the server and the guard of a user's own agent in Claude Code keep
-    /// their tickets. Both have it as an argument: a project can set variables. It holds nothing
-    /// else.
+    /// The folder in which the server and the guard of a user's own agent in Claude Code keep their
+    /// tickets, and nothing else. Both have it as an argument: a project can set variables.
     pub fn tickets(&self) -> PathBuf {
         state_folder(&self.home, self.variable).join("claude-code")
     }

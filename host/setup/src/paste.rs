@@ -10,8 +10,7 @@ pub fn plain(path: &Path) -> Option<&str> {
     visible(path).filter(|text| !text.is_empty() && !text.contains(['\u{fffe}', '\u{ffff}']))
 }
 
-/// Whether clients could replace a part of the text, such as `${HOME}` or
-/// `{env:HOME}`.
+/// Whether clients could replace a part of the text, such as `${HOME}` or `{env:HOME}`.
 pub fn is_expanded(text: &str) -> bool {
     text.contains(['$', '{', '}'])
 }

@@ -82,8 +82,7 @@ fn fleeting(path: &Path) -> Option<&'static str> {
     Some(found?.0)
 }
 
-/// A warning if other users could put another program there, which would then run as
-/// the user.
+/// A warning if other users could put another program there, which would then run as the user.
 fn replaceable(path: &Path) -> Option<String> {
     let place = match Walker::new(System).walk(path, Policy::File) {
         Err(WalkError::Untrusted(distrust)) => Some(printable(&distrust.path)),

@@ -1,5 +1,4 @@
-//! The rules by which Claude Code keeps the main conversation from what only an agent is to
-//! read.
+//! The rules by which Claude Code keeps the main conversation from what only an agent is to read.
 
 mod denied;
 

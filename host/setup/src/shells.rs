@@ -101,8 +101,7 @@ pub struct Shells {
 }
 
 impl Shells {
-    /// `files` are those that shells are not to read. None if it is not known which settings
-    /// count.
+    /// `files` are those that shells are not to read. None if it is unknown which settings count.
     pub fn of(settings: &Settings, files: &[PathBuf]) -> Option<Self> {
         let places = settings.places.as_ref().ok()?;
         let shown = settings.rules_file()?;

@@ -1,11 +1,10 @@
 //! Whether a group is the user under another name.
 //!
-//! Many systems give each user a group of the same name, and let the group write in the
-//! user's home (`umask 002`). Such a group mostly has no other member. Like Debian's
-//! OpenSSH, we check who is in it: a separate walk reads `/etc/passwd` and
-//! `/etc/group`, once in a process. These files do not list members that only a network
-//! directory knows, or `/etc/gshadow`, which no user may read. A group that is not in these files
-//! is never the user's own.
+//! Many systems give each user a group of the same name, and let the group write in the user's home
+//! (`umask 002`). Such a group mostly has no other member. Like Debian's OpenSSH, we check who is in
+//! it: a separate walk reads `/etc/passwd` and `/etc/group`, once in a process. These files do not
+//! list members that only a network directory knows, or `/etc/gshadow`, which no user may read. A
+//! group that is not in these files is never the user's own.
 //!
 //! Any user may have part of their line changed (`chfn`). So both files are read as bytes,
 //! and only the lines that count: those of the group, and of the users who are in it.
