@@ -61,8 +61,10 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
 const OF_ALL: u64 = 2 << 30;
 /// So much the program and one call for the largest file take.
 pub(crate) const OF_A_CALL: u64 = 512 << 20;
-/// So much the program takes while it reads the largest map.
-pub(crate) const OF_A_MAP: u64 = 96 << 20;
+/// So much the program takes while it reads the largest map, of nothing but small inline tables.
+pub(crate) const OF_A_MAP: u64 = 320 << 20;
+/// For each byte of a document and a report, their comparison takes at most as many more.
+pub(crate) const TO_COMPARE: u64 = 128;
 /// The main thread's stack.
 const STACK: u64 = 256 << 10;
 

@@ -35,7 +35,7 @@ struct Request {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Outcome {
-    Result(ServerResult),
+    Result(Box<ServerResult>),
     Error(ErrorData),
 }
 
@@ -81,7 +81,9 @@ impl PendingRequests {
     /// whoever waits to write the answer holds it. None means that the request was cancelled.
     pub(super) fn answer(&self, answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
         let (id, outcome) = match answer {
-            ServerJsonRpcMessage::Response(answer) => (answer.id, Outcome::Result(answer.result)),
+            ServerJsonRpcMessage::Response(answer) => {
+                (answer.id, Outcome::Result(Box::new(answer.result)))
+            }
             ServerJsonRpcMessage::Error(answer) => (answer.id?, Outcome::Error(answer.error)),
             // The server sends nothing else.
             _ => return None,

@@ -65,8 +65,9 @@ pub struct Settings {
     pub value: Value,
     /// The administrator's, each of one file.
     pub(crate) managed: Vec<Value>,
-    /// The project's: each file as it is shown, its project's folder, and what it says.
-    pub(crate) projects: Vec<(String, PathBuf, Value)>,
+    /// The project's: each file as it is shown, its project's folder, and what it says, if that can
+    /// be read here. The client reads more, such as `1e999`.
+    pub(crate) projects: Vec<(String, PathBuf, Result<Value, String>)>,
     /// Those that are known without the servers' names.
     faults: Vec<Fault>,
 }
@@ -94,15 +95,20 @@ impl Settings {
         for name in ["settings.json", "settings.local.json"] {
             let file = here.map(|here| here.join(".claude").join(name));
             let shown = format!(".claude/{name} of this folder");
-            // One that the client does not load switches nothing off.
             let file = file.filter(|file| users.as_ref() != Some(file));
-            let project = file.and_then(|file| loaded(&file, &shown).ok());
-            let project = project.unwrap_or_default();
-            faults.extend(hooks_off(&project, &shown));
+            let read = file.map_or(Ok(Value::Null), |file| parsed(&file));
+            let unknown = "so what it switches off is unknown";
+            let unread = read.as_ref().err();
+            let unread = unread.map(|why| Fault::of("-", format!("{shown} {why}, {unknown}")));
+            faults.extend(unread);
+            // One that the client does not load switches nothing off.
+            let loaded = read.as_ref().ok().filter(|value| odd(value).is_none());
+            let project = loaded.unwrap_or(&Value::Null);
+            faults.extend(hooks_off(project, &shown));
             let text = format!("{shown} switches the plugin off");
-            let is_off = switches_plugin(&project, false);
+            let is_off = switches_plugin(project, false);
             faults.extend(is_off.then(|| Fault::of("plugin", text)));
-            projects.extend(here.map(|here| (shown, here.to_owned(), project)));
+            projects.extend(here.map(|here| (shown, here.to_owned(), read)));
         }
         Self {
             places,

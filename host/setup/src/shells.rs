@@ -133,11 +133,16 @@ impl Shells {
         let whose = "the administrator's settings";
         let managed = managed.iter().map(|one| (whose, home, one));
         let projects = settings.projects.iter();
-        let projects = projects.map(|(shown, here, value)| (&**shown, &**here, value));
+        let unread = projects.clone().filter_map(|(shown, _, read)| {
+            let why = read.as_ref().err().filter(|_| !are_managed)?;
+            Some(format!("perhaps {shown}, which {why}"))
+        });
+        let projects = projects
+            .filter_map(|(shown, here, read)| Some((&**shown, &**here, read.as_ref().ok()?)));
         let others = projects.chain([(&*shown, home, &settings.value)]);
         let all = managed.chain(others.filter(|_| !are_managed));
         let weak = all.filter_map(|of| weakening(of, home, files));
-        let weak = weak.collect::<Vec<_>>().join("; ");
+        let weak = weak.chain(unread).collect::<Vec<_>>().join("; ");
         Some(Self {
             are_managed,
             lacks,
