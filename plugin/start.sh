@@ -23,9 +23,13 @@ set -u
 # If a hook exits with 1, a client before 2.1.295 lets the call pass. 2 denies it everywhere.
 failed=1
 if [ "${2-}" = guard ]; then failed=2; fi
-trap 'exit $failed' EXIT HUP INT TERM
+said=
+trap 'exit $failed' HUP INT TERM
+# Without a process or a descriptor for it, a shell ends here.
+trap '[ "$said" ] || fail "the shell could not go on; raise the limits (ulimit -u, -n)"; exit $failed' EXIT
 
 fail() {
+    said=yes
     printf 'keyhole: %s\n' "$1" >&2
     exit $failed
 }
@@ -78,16 +82,17 @@ install() {
     # Whoever could have written that copy gains nothing: the program is the plugin's own.
     # Apple's sha256sum needs the operand.
     [ "$is_same" ] || (cd "$root" && own_sum | sum -c -) >/dev/null 2>&1 ||
-        fail "the program in this copy of the plugin is damaged; reinstall the plugin, or raise ulimit -u if that is low"
+        fail "the program in this copy of the plugin is damaged, or sha256sum (or shasum) does not run: try it, raise ulimit -u, or reinstall the plugin"
     umask 077
     "$program" tickets
     status=$?
     # A shell reports 126 or more if a program did not start or a signal ended it. On macOS,
     # that is what quarantine and a broken signature look like.
-    [ $status -lt 126 ] || fail "the program in this copy of the plugin cannot be run (status $status). If this is \
-macOS, run \`xattr -dr com.apple.quarantine FOLDER\` on the folder that you added as a marketplace, and reinstall the plugin"
+    [ $status -lt 126 ] || fail "the program in this copy of the plugin cannot be run (status $status): it is damaged, or its \
+file system is mounted noexec. If this is macOS, run \`xattr -dr com.apple.quarantine FOLDER\` on the folder that you \
+added as a marketplace. Then reinstall the plugin"
     # Otherwise the program has said what is wrong.
-    [ $status = 0 ] || exit 1
+    [ $status = 0 ] || { said=yes && exit 1; }
     [ "$is_same" ] && return
     copy=$CLAUDE_PLUGIN_DATA/manifest.$$.tmp
     { cp "$root/manifest.sha256" "$copy" && mv -f "$copy" "$CLAUDE_PLUGIN_DATA/manifest.sha256"; } 2>/dev/null || {

@@ -1,6 +1,6 @@
 //! With few file descriptors or threads, a server fails at its start, and does not panic later.
 
-use keyhole_core::limits::Limits;
+use keyhole_core::{Refusal, limits::Limits};
 use rustix::process::{Resource, getrlimit};
 use std::{
     io,
@@ -63,8 +63,10 @@ const OF_ALL: u64 = 2 << 30;
 pub(crate) const OF_A_CALL: u64 = 512 << 20;
 /// So much the program takes while it reads the largest map, of nothing but small inline tables.
 pub(crate) const OF_A_MAP: u64 = 320 << 20;
-/// For each byte of a document and a report, their comparison takes at most as many more.
-pub(crate) const TO_COMPARE: u64 = 128;
+/// So much it takes before it reads anything.
+pub(crate) const OF_A_START: u64 = 64 << 20;
+/// For each byte of a document and a report, their comparison takes at most so many more.
+const TO_COMPARE: u64 = 128;
 /// The main thread's stack.
 const STACK: u64 = 256 << 10;
 
@@ -88,6 +90,12 @@ pub(crate) fn room(bytes: u64) -> io::Result<()> {
     let is_short = is_short(bytes) || is_below(Resource::Stack, STACK);
     let refused = io::ErrorKind::OutOfMemory;
     (!is_short).then_some(()).ok_or(refused.into())
+}
+
+/// The same for the comparison of a document and a report that have so many bytes.
+pub(crate) fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
+    let all = room(OF_A_CALL + TO_COMPARE * bytes as u64);
+    all.map_err(|_| Refusal::OutOfResources)
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.

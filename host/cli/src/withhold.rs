@@ -9,7 +9,7 @@
 use crate::{
     guard::{HookError, NOT_UNDERSTOOD, names, read_input, write_answer},
     inject::{Loading, begin},
-    resources::{OF_A_CALL, TO_COMPARE, room},
+    resources::room_to_compare,
 };
 use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, absolute};
 use keyhole_withhold::withhold as without_quotations;
@@ -110,8 +110,7 @@ fn answer(loading: &Loading, question: &Question, known: &[PathBuf]) -> Result<V
             let known: Vec<_> = known.chain(question.folder.as_deref()).collect();
             let compared = withheld().try_fold(report.clone(), |report, (key, _)| {
                 let text = load(key)?;
-                let bytes = (text.len() + report.len()) as u64;
-                room(OF_A_CALL + TO_COMPARE * bytes).map_err(|_| Refusal::OutOfResources)?;
+                room_to_compare(text.len() + report.len())?;
                 Ok(without_quotations(&text, &report, &known))
             });
             compared.map(|report| answer["report"] = report.into())

@@ -15,14 +15,18 @@ const SHORT: usize = 4;
 const SHORT_PART: usize = 3;
 /// What stands between a label and its value.
 const ENDS_LABEL: [char; 4] = [':', '：', '=', '＝'];
+/// No label goes on behind these: a list does, or a sentence, a URL, a command.
+const NOT_IN_A_LABEL: &str = ",|;|，|、|；|،|؛|\t|–|—|·| / |://|?| -";
+/// What may stand before the content of a line.
+const BEFORE: [char; 3] = ['>', ' ', '\t'];
 
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) values: Runs,
     /// Names that a report must not have with an ending either, by their hash.
     pub(crate) names: HashSet<u64>,
-    /// The headings: names of rules.
-    pub(crate) headings: Runs,
+    /// Names of rules that are given as such: headings, ids.
+    pub(crate) rules: Runs,
 }
 
 impl Document {
@@ -33,11 +37,13 @@ impl Document {
         let is_end = |c: char| "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0".contains(c);
         let mut lines = text.split(is_end).peekable();
         while let Some(line) = lines.next() {
-            let indent = line.len() - line.trim_start().len();
-            let content = line.trim_start_matches(['>', ' ', '\t']);
+            let content = line.trim_start_matches(BEFORE);
+            let (quotes, indent) = depth(line);
             let item = without_marker(content);
+            let is_item = |line: &str| without_marker(line) != line;
             let next = *lines.peek().unwrap_or(&"");
-            let is_line = next.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
+            let is_line = |line: &str| line.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
+            let is_line = is_line(next.trim_start_matches(BEFORE));
             let is_under_columns = is_line && next.contains('|') && next.contains('-');
             // Without a bar, the table ends.
             names_rules &= content.contains('|');
@@ -52,20 +58,27 @@ impl Document {
                 code = marks;
             } else if let Some(heading) = heading(content, next).filter(|_| indent < 4) {
                 for part in [heading].into_iter().chain(parts(heading).next()) {
-                    add(&mut document.headings, &cut(part, false));
+                    add(&mut document.rules, &cut(part, false));
                 }
             } else if content.contains('|') && is_under_columns {
                 names_rules = cells(content).next().is_some_and(is_id);
             } else {
-                // An item may have blank lines below it.
-                let mut below = lines.clone().skip_while(|line| line.trim().is_empty());
-                let below = below.next().filter(|_| item != content).unwrap_or(line);
-                let inner = below.trim_start();
-                let is_above = below.len() - inner.len() > indent && without_marker(inner) != inner;
+                // An item may have blank lines and text of its own below it.
+                let is_deeper = |line: &str| depth(line).0 == quotes && depth(line).1 > indent;
+                let is_text = |line: &&str| {
+                    let text = line.trim_start_matches(BEFORE);
+                    text.is_empty() || is_deeper(line) && !is_item(text)
+                };
+                let mut below = lines.clone().skip_while(is_text);
+                let below = below.next().filter(|_| item != content);
+                let is_above = below.is_some_and(is_deeper);
                 let is_term = next.starts_with(": ") && !line.starts_with(": ");
                 let row = item.strip_prefix('|').unwrap_or(item);
                 for (index, cell) in cells(item).enumerate() {
                     let is_rule = names_rules && index == 0 && row.starts_with(cell);
+                    if is_rule {
+                        add(&mut document.rules, &cut(cell, false));
+                    }
                     document.piece(cell, is_above || is_rule || is_term);
                 }
             }
@@ -85,18 +98,24 @@ impl Document {
         };
         let (mut label, mut value) = labelled(text);
         if is_id(label) {
-            (label, value) = text.split_at(label.len() + end_of_id(value));
+            let (id, rest) = value.split_at(end_of_id(value));
+            add(&mut self.rules, of(id));
+            (label, value) = text.split_at(text.len() - rest.len());
         }
+        let is_long = label.split_whitespace().count() > 4;
         let label = if is_label { &*words } else { of(label) };
         self.runs(&words, label.len());
-        if label.len() > 1 && label.iter().all(|word| word.is_capital && word.is_rare()) {
+        let mut label_words = label.iter();
+        let is_names = label_words.all(|word| word.is_capital && word.is_rare());
+        if is_long || label.len() > 1 && is_names {
             self.names(label);
         }
         if is_label {
             return;
         }
         self.value(of(value));
-        for chunk in value.split_whitespace() {
+        let coded = if is_long { text } else { value };
+        for chunk in coded.split_whitespace() {
             let words = of(chunk);
             let is_code = words.iter().any(|word| word.digits > 0);
             if words.len() > 1 && (is_code || chunk.contains('_')) && !chunk.ends_with(':') {
@@ -227,7 +246,7 @@ fn is_quotation(words: &[Word]) -> bool {
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     // Behind ` #` and ` ^`, Obsidian has a tag or an id.
     let marks = "->|=>|  | #| ^|\t| //| --|<!--";
-    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 或 跟 と や および 及び または และ หรือ กับ और या và و او اور أو ثم או או и или 그리고 또는";
+    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 或 跟 と や および 及び または และ หรือ กับ और या và و او اور أو ثم או או и или 그리고 또는 ve oraz i és en та і și και ja dan 및 與 និង ແລະ နှင့်";
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
@@ -240,8 +259,10 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
             let mark = sign.or_else(|| here.strip_prefix(is_mark)).or(behind_word);
             // A list's number may stand directly before a word.
             let is_word = |text: &&str| text.starts_with(|c: char| !c.is_ascii());
+            let is_name = |text: &&str| is_word(text) || text.starts_with(char::is_uppercase);
             let dot = || here.strip_prefix('.').filter(is_word);
-            Some((part, mark.or_else(dot)?))
+            let slash = || here.strip_prefix('/').filter(is_name);
+            Some((part, mark.or_else(dot).or_else(slash)?))
         });
         rest = found.map(|(_, behind)| behind);
         Some(found.map_or(text, |(part, _)| part))
@@ -263,7 +284,10 @@ fn labelled(text: &str) -> (&str, &str) {
         let is_end = mark != ":" || value.is_empty() || value.starts_with(is_blank) || is_glued;
         is_end.then_some((label, value))
     });
-    let found = found.filter(|(label, _)| count(label) < 9 && !label.contains([',', ';']));
+    let is_open = |text: &str| text.rfind(['(', '[', '（']) > text.rfind([')', ']', '）']);
+    let has = |text: &str, marks: &str| marks.split('|').any(|mark| text.contains(mark));
+    let is_label = |text: &str| count(text) < 9 && !is_open(text) && !has(text, NOT_IN_A_LABEL);
+    let found = found.filter(|(label, _)| is_label(label));
     found.unwrap_or_else(|| text.split_at(0))
 }
 
@@ -302,6 +326,13 @@ fn fence(line: &str) -> Option<&str> {
 
 fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|cell| !cell.trim().is_empty())
+}
+
+/// How deep a line stands in quotes, and in lists.
+fn depth(line: &str) -> (usize, usize) {
+    let before = line.split_at(line.len() - line.trim_start_matches(BEFORE).len());
+    let blanks = before.0.rsplit('>').next();
+    (before.0.matches('>').count(), blanks.map_or(0, str::len))
 }
 
 /// The line without the marks of a list: `-`, `1.`, `가.`, `[x]`.

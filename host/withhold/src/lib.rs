@@ -21,7 +21,7 @@ pub const MARK: &str = "[withheld]";
 /// The `report`, with [`MARK`] in place of what quotes the `document`.
 ///
 /// `known` are paths that the reader of the report knows, such as the folder of its session.
-/// A quotation inside such a path stays, and so does one inside the text of a heading.
+/// A quotation inside such a path stays, and so does one inside a heading's text or a rule's id.
 pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     let document = Document::read(document);
     let mut quoted = Vec::new();
@@ -43,7 +43,7 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
                     if run.is_one_of(&document.values) && !is_place(report, &run) {
                         quoted.push(run.at.clone());
                     }
-                    if run.is_one_of(&document.headings) {
+                    if run.is_one_of(&document.rules) {
                         allowed.push(run.at.clone());
                     }
                 }
@@ -62,20 +62,26 @@ pub fn has_few_values(document: &str) -> bool {
 fn is_place(report: &str, run: &Run) -> bool {
     let (before, after) = report.split_at(run.at.end);
     let (before, text) = before.split_at(run.at.start);
-    let is_of_path = |c: char| !c.is_whitespace() && !"\"'`,;()[]{}<>|=".contains(c);
     // A look at all that is before would take too long.
-    let near = before.char_indices().rev().take(128);
-    let near = near.take_while(|(_, c)| is_of_path(*c)).last();
-    let near = near.map_or("", |(at, _)| before.split_at(at).1);
-    let file = near.trim_end_matches(|c: char| c == ':' || c.is_ascii_digit());
-    let is_after_file =
-        near.ends_with(':') && file.rsplit_once('.').is_some_and(|it| is_ending(it.1));
+    let start = before.char_indices().rev().nth(127);
+    let before = before.split_at(start.map_or(0, |(at, _)| at)).1;
+    // A file's name may be marked as code, and several lines may follow.
+    let file = before.strip_suffix([':', '-', '(']).unwrap_or_default();
+    let file = file.trim_end_matches(|c: char| ":-".contains(c) || c.is_ascii_digit());
+    let file = end_of_path(file.trim_end_matches(['`', '*', '"']));
+    let is_after_file = file.rsplit_once('.').is_some_and(|it| is_ending(it.1));
+    let near = end_of_path(before);
     let is_in_path = near.contains(['/', '\\']) && near.contains(char::is_alphabetic);
     let behind = after.strip_prefix('.').unwrap_or_default();
     let ending = behind.split(|c: char| !c.is_alphanumeric()).next();
     let is_file = ending.is_some_and(is_ending);
     run.is_short_number() && (is_after_file || is_in_path || is_file)
         || is_after_file && !run.has_letters && text.contains(':')
+}
+
+fn end_of_path(text: &str) -> &str {
+    let is_other = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>|=".contains(c);
+    text.rsplit(is_other).next().unwrap_or_default()
 }
 
 /// Whether a file's name may end so, behind the dot.

@@ -172,7 +172,7 @@ const SHAPES: (&str, &str) = ("łøœæđħŧȷĸıґیىک", "looadhtjkiгيي�
 
 /// Whether it ends a part of a line: no blank, apostrophe or hyphen does, and little of ASCII.
 pub(crate) fn is_mark(c: char) -> bool {
-    let is_joint = |c| "‘’‛′＇՚׳‐‑‒־֊－＿·་".contains(c) || is_invisible(c) || c.is_whitespace();
+    let is_joint = |c| "‘’‛′＇՚׳‐‑‒־֊－＿་".contains(c) || is_invisible(c) || c.is_whitespace();
     let is_other = |c: char| !c.is_ascii() && !c.is_alphanumeric() && letter(c).is_none();
     ",;()[]|\"`".contains(c) || matches!(c, '①'..='⒛' | 'ㆍ') || is_other(c) && !is_joint(c)
 }
@@ -181,7 +181,8 @@ pub(crate) fn is_mark(c: char) -> bool {
 /// private use, such as an icon, then a line in a word, fillers of Hangul, and half marks of kana.
 fn is_invisible(c: char) -> bool {
     let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
-    let is_other = "\u{640}\u{115f}\u{1160}\u{3164}\u{ff9e}\u{ff9f}\u{ffa0}".contains(c);
+    let is_other =
+        "\u{640}\u{115f}\u{1160}\u{2800}\u{3164}\u{ff9e}\u{ff9f}\u{ffa0}\u{fffc}".contains(c);
     let is_mark = || is_other || is_combining_mark(c) || c.escape_debug().len() > 1;
     !c.is_ascii_graphic() && !c.is_whitespace() && !is_private && is_mark()
 }

@@ -1,7 +1,7 @@
 //! One entry of the map: whether its file would be served, and what to do.
 
 use super::step;
-use crate::serve::SHOWS_A_KEY;
+use crate::{resources::room_to_compare, serve::SHOWS_A_KEY};
 use keyhole_core::{
     AgentName, Caller, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal, Target,
     limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
@@ -131,6 +131,7 @@ pub(crate) async fn entry_report(
     let is_long = chars > MAX_CLAUDE_CHARS;
     let text = match text {
         Ok(_) if is_long && is_for_claude => Err(Refusal::TooLarge),
+        Ok(text) if entry.withhold => room_to_compare(text.len()).map(|()| text),
         text => text.map_err(|code| *code),
     };
     let detail = location.expand(path).and_then(|file| match text {

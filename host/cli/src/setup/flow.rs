@@ -1,7 +1,12 @@
 //! The questions of `keyhole setup`, in their order; and doing what was agreed to.
 
 use super::{Arguments, conceals, fresh, judge::is_served, list};
-use crate::{check, resources::runtime, start::StartError, streams::note};
+use crate::{
+    check,
+    resources::{OF_A_CALL, room, runtime},
+    start::StartError,
+    streams::note,
+};
 use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
     PLUGIN, Plan, Request, Result, User, Walls,
@@ -42,6 +47,8 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
 
 /// Says what was done when the user presses Ctrl-C.
 fn listen() -> Result<(), StartError> {
+    // What is written is tried, too.
+    room(OF_A_CALL)?;
     let runtime = runtime(|| {})?;
     // From here on, it is caught.
     let mut ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
@@ -103,13 +110,14 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     }
     let made = tickets.map_or(Ok(()), |tickets| tickets.make());
     let plugin = request.client.is_plugin().then_some(Path::new("keyhole"));
-    let failed = |why| format!("the result cannot be checked: {why}; run `keyhole check`");
-    let checked = check::report(&user.map, plugin, true).or_else(|why| said(failed(why)))?;
+    let failed =
+        |why: &dyn Display| format!("the result cannot be checked: {why}; run `keyhole check`");
+    let checked = check::report(&user.map, plugin, true).or_else(|why| said(failed(&why)))?;
     let mut text = screen.shown + &checked.to_text(false);
     let texts = plan.print.iter().chain(&plan.for_the_machine);
     text.extend(texts.map(|text| format!("\n{text}\n")));
     let ending = ending(&plan);
-    let map = user.map.current()?;
+    let map = user.map.current().or_else(|why| said(failed(&why)))?;
     let served = made.map_err(|why| why.to_string());
     match served.and_then(|()| is_served(&map, &plan, &request)) {
         Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
