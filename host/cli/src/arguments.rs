@@ -218,13 +218,13 @@ impl Serve {
         let made = self.tickets.as_ref().map(|_| tickets.make());
         if let Some(Err(why)) = made {
             let until = "as long as that is so, each call is refused";
-            streams::say(&format!("{why}; {until}"));
+            streams::tell(&format!("{why}; {until}"));
         }
         Ok(Caller::Ticket {
             tickets,
             only: agent,
             id: None,
-            tell: |why| streams::note(&format!("keyhole: caller-not-verified: {why}")),
+            tell: |why| streams::tell(&format!("caller-not-verified: {why}")),
         })
     }
 

@@ -4,7 +4,7 @@ use crate::{
     arguments::Serve,
     resources::{STREAM_THREADS, calls_at_once},
     start::{lacks, start},
-    streams::{OnThread, Waiting, say},
+    streams::{OnThread, Waiting, tell},
 };
 use keyhole_core::{
     BindingName, Caller, LiveMap, Loader, Location, Map, MapError, Refusal, limits::Limits,
@@ -76,7 +76,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         if map.is_err() && cfg!(target_os = "linux") {
             lacks += " After that, restart this server, which may read whatever its user may until then.";
         }
-        say(&lacks);
+        tell(&lacks);
     }
     let surface = match (arguments.bind, key) {
         (None, _) => Surface::general(),
@@ -84,7 +84,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         (Some(name), None) => bound(&name, map.ok().as_deref())?,
     };
     if is_typed {
-        say(IS_TYPED);
+        tell(IS_TYPED);
     }
     let limits = Limits {
         running: calls_at_once(),
@@ -145,7 +145,7 @@ fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, String> {
         return Err(format!("cannot start: {SHOWS_A_KEY}"));
     }
     if map.is_some() && binding.is_none() {
-        say(UNBOUND);
+        tell(UNBOUND);
     }
     Ok(Surface::bound(name, binding.map(|(_, binding)| binding)))
 }

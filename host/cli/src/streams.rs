@@ -40,7 +40,7 @@ pub(crate) fn say(message: &str) {
     let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
 
-/// Writes a line to standard error if that takes it at once: a server's calls must not wait. A pipe
+/// Writes a line to standard error if that takes it at once: neither a server's calls nor its start may wait. A pipe
 /// that is ready takes 4,096 bytes, more than all threads write at a time.
 pub(crate) fn note(line: &str) {
     let stderr = io::stderr();
@@ -49,6 +49,11 @@ pub(crate) fn note(line: &str) {
     if is_told && polled[0].revents().contains(PollFlags::OUT) {
         let _ = (&stderr).write_all(format!("{line}\n").as_bytes());
     }
+}
+
+/// Tells the user, as [`note`] does.
+pub(crate) fn tell(message: &str) {
+    note(&format!("keyhole: {message}"));
 }
 
 /// Does it again each time that the stream is ready or has ended, as long as it says "not now".

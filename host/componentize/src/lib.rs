@@ -1,12 +1,8 @@
 //! Turns a guest into an image that the host can run. Build scripts use it.
 //!
-//! There are three steps, each a function: [`core_module`] compiles a crate for wasm, [`component`]
-//! wraps it into a component that carries its WIT, [`precompile`] turns that into machine code for
-//! one target. The host embeds the machine code, so that it needs no compiler at run time.
-//! [`describe`] says what a component really imports.
-//!
-//! This crate has the compiler, so only build scripts may depend on it. The one of
-//! `keyhole-core` shows the three steps.
+//! Its functions are the steps, and the build script of `keyhole-core` shows them. The host embeds
+//! the machine code, so that it needs no compiler at run time. This crate has the compiler, so only
+//! build scripts may depend on it.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "only build scripts use it")]
 

@@ -102,7 +102,7 @@ codes! {
         "The file is not UTF-8 text."
         "Save it as UTF-8.";
     Changed "changed" AGAIN
-        "Somebody was writing to the file."
+        "Somebody was writing to the file or the map."
         "Try again when nobody does.";
     /// The call took longer than its deadline, or all threads hang in the kernel for calls that
     /// did. To call again would only take another thread.

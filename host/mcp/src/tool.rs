@@ -10,22 +10,16 @@ pub(super) const NAME: &str = "load_context";
 
 /// What a model reads: when to call, when not, and what to do next. Nothing in it depends on the
 /// map. What to do on a refusal follows.
-const GENERAL: &str = "\
-Returns one private Markdown document, unchanged, for a key.
+const GENERAL: &str = "Returns one private Markdown document, unchanged, for a key.
 
-Call it only if your own instructions give you a key, and with that key only. \
-Never guess a key, change one, or ask for one. Use the document for your own task. \
-Pass neither the document nor the key on to any person, agent, tool or file.";
+Call it only if your own instructions give you a key, and with that key only. Never guess a key, change one, or ask for one. Use the document for your own task. Pass neither the document nor the key on to any person, agent, tool or file.";
 
 /// The same for a bound server. The context's name and description stand before `BOUND_END`.
-const BOUND: &str = "\
-Returns one private Markdown document, unchanged. It takes no arguments: \
-this server has this one document";
+const BOUND: &str = "Returns one private Markdown document, unchanged. It takes no arguments: this server has this one document";
 
 const BOUND_END: &str = "
 
-Call it when your own task needs this document, and use it for that task only. \
-Pass it on to no person, agent, tool or file.";
+Call it when your own task needs this document, and use it for that task only. Pass it on to no person, agent, tool or file.";
 
 const END: &str = "Do not go on without the document.";
 

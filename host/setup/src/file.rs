@@ -1,7 +1,10 @@
 //! The user's file: where it is, whether it is private, and which folder the map's `roots` need.
 
 use crate::{Unfit, disk::ACCESS_LIST, paste::plain, rules::without_links};
-use keyhole_walk::{System, Walker, printable::printable};
+use keyhole_walk::{
+    System, Walker,
+    printable::{has_unseen, printable},
+};
 use percent_encoding::{PercentDecode, percent_decode_str};
 use rustix::fs::getxattr_query;
 use std::{
@@ -18,6 +21,7 @@ pub(crate) const TEMPLATE: &str = include_str!("identifiers.md");
 
 const ODD_PATH: &str =
     "this path cannot be used: write it in full or with ~/, without a character that is not shown";
+const UNSEEN: &str = "a character that nobody sees stands in this path, or follows it, as text from a web page may have it: write it again";
 const PLACEHOLDER: &str =
     "replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md";
 
@@ -40,6 +44,12 @@ impl File {
     /// # Errors
     /// If no map can name it, or it is no Markdown file.
     pub fn find(named: &str, home: &Path) -> Result<Self, Unfit> {
+        let found = Self::named(named, home);
+        let is_unseen = || has_unseen(named) || named.ends_with(' ');
+        found.map_err(|why| if is_unseen() { UNSEEN.into() } else { why })
+    }
+
+    fn named(named: &str, home: &Path) -> Result<Self, Unfit> {
         let path = expanded(named, home)?;
         if path.is_dir() {
             return Err("this is a folder: name a Markdown file in it".into());

@@ -1,12 +1,8 @@
 //! `keyhole setup`: what it changes in the user's files, shown before, asked, and written.
 //!
-//! It edits two files that others write, too: the map (`map`) and Claude Code's `settings.json`
-//! (`json`). It makes files that are the user's agents' alone, where nothing has that name. All
-//! else it prints ([`recipe`]). [`Plan::install`] and [`Plan::remove`] say what would change,
-//! file by file; `disk` replaces each file in one step, if it is still what was shown. There is
-//! no record: what setup takes away is what it would write.
-//!
-//! Nothing else in the program writes. `serve`, `guard` and `inject` do not use this crate.
+//! ARCHITECTURE.md has the way of one setup. It edits the map and Claude Code's `settings.json`,
+//! and makes files that are the user's agents' alone. All else it prints. There is no record: what
+//! setup takes away is what it would write. Nothing else in the program writes.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "the user's own files")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests"))]

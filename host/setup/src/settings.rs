@@ -258,12 +258,28 @@ pub(crate) fn json(text: &str) -> serde_json::Result<Value> {
     of_javascript(text)
 }
 
-/// Parses JSON as JavaScript does, to which half a pair of surrogates is a character: here, another
-/// one. The error is that of the text as it stands.
+/// Parses JSON as JavaScript does, to which half a pair of surrogates is a character: here, U+FFFD.
+/// The error is that of the text as it stands.
 pub fn of_javascript<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_str(text).or_else(|error| {
-        let whole = text.replace("\\ud", "\\u0").replace("\\uD", "\\u0");
-        serde_json::from_str(&whole).map_err(|_| error)
+        let (mut whole, mut rest) = (String::new(), text);
+        while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at))
+        {
+            let unit = |at| {
+                let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
+                u16::from_str_radix(digits, 16).ok()
+            };
+            let (escaped, size) = match (unit(0), unit(6)) {
+                (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (escape.get(..12), 12),
+                (Some(0xd800..0xe000), _) => (Some("\\ufffd"), 6),
+                _ => (escape.get(..2), 2),
+            };
+            let behind = escape.get(size..).zip(escaped);
+            let (behind, escaped) = behind.unwrap_or(("", escape));
+            whole = whole + before + escaped;
+            rest = behind;
+        }
+        serde_json::from_str(&(whole + rest)).map_err(|_| error)
     })
 }
 

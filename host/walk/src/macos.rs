@@ -18,10 +18,7 @@
 //!   Nothing is identified by its name: a root, and whether something lies in a directory, are
 //!   decided by device and inode. The name that has to end in `.md` is the one in the map, or in
 //!   the link's target; on the disk it can be `A.MD`.
-//! - macOS itself decides who may read `~/Documents` and the like: it asks for the
-//!   program that started us. If it says no, that is `EPERM`: [`SystemError::Denied`].
-//! - The first read fetches a file whose content is in a cloud. This can take longer
-//!   than a call may.
+//! - If macOS lets nobody read `~/Documents` or the like (docs/map.md), that is `EPERM`.
 //!
 //! None of this runs on the machines that we build on. We read the kernel's published
 //! source (xnu 11417: `vn_open_auth`, `vn_authorize_open_existing`, `lookup`,

@@ -29,6 +29,12 @@ pub fn is_visible(c: char) -> bool {
     !is_unprintable(c) && !is_ignorable(c)
 }
 
+/// Whether a character stands in this text that nobody sees: none that a reader sees, and no blank.
+pub fn has_unseen(text: &str) -> bool {
+    let is_unseen = |c: char| c.is_whitespace() || !is_visible(c);
+    text.contains(|c| ![' ', '\t', '\r'].contains(&c) && is_unseen(c))
+}
+
 /// Whether a reader sees nothing of this text: it is empty, or has blanks, control characters
 /// and characters that are not shown, and nothing else.
 pub fn is_blank(text: &str) -> bool {

@@ -161,7 +161,8 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
             "stop_hook_active": again,
         });
         // As JavaScript cuts an emoji.
-        let input = input.to_string().replace("HALF", r"\ud83d");
+        let input = input.to_string().replace("WHOLE", r"\ud83d\ude00");
+        let input = input.replace("HALF", r"\ud83d").replace("TEXT", r"\\ud83d");
         let ran = world.run_with(["withhold", "--stop"], input.as_bytes());
         ran.exits(0)
     };
@@ -178,8 +179,11 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
         "{reason}"
     );
     conceals(reason);
-    let answer = stop(AGENT, &format!("{quoting} HALF"), false).json();
-    assert_eq!(answer["decision"], "block");
+    let report = format!("{quoting}, WHOLE HALFx TEXT");
+    let answer = stop(AGENT, &report, false).json();
+    let reason = answer["reason"].as_str().unwrap();
+    let kept = "[withheld], \u{1f600} \u{fffd}x \\ud83d";
+    assert!(reason.ends_with(kept), "{reason}");
     for (agent, report, again) in [
         (AGENT, "a.txt:1:1 high Rule", false),
         (AGENT, &*quoting, true),

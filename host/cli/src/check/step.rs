@@ -16,7 +16,7 @@ use keyhole_setup::{
 use keyhole_walk::{
     Distrust, DistrustReason, GrantedFile, Policy, System, SystemError, WalkError, Walker,
     directories_of,
-    printable::{is_visible, printable, visible},
+    printable::{has_unseen, printable, visible},
 };
 use serde::Serialize;
 use std::{
@@ -76,8 +76,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
     }
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
-    let is_unseen = |c: char| c != ' ' && c.is_whitespace() || !is_visible(c);
-    let has_unseen = entry.path.contains(is_unseen) || entry.path.ends_with(' ');
+    let has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
         Refusal::NotMarkdown if has_unseen && real == file => UNSEEN.to_owned(),
@@ -155,7 +154,6 @@ pub(super) struct Unusable {
 
 const NOWHERE: &str = "there is no map where --map says; create it, or name another";
 const SANDBOXED: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
-const OR_FOLDER: &str = "if it is a directory, add the file's name, else fix its permissions";
 
 /// What is wrong with the map. It does not repeat an argument that names no readable file, and
 /// names no path at all unless `is_private`. `make` are the arguments that make a map.
@@ -165,9 +163,13 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
         MapError::Parse(_, mistake) => mistake.message.clone(),
         MapError::Untrusted(it) if it.why == UnknownOwner && !is_private => SANDBOXED.to_owned(),
         _ if !is_private => error.code().remedy().to_owned(),
+        MapError::Missing(file) if at.is_named && has_unseen(&file.to_string_lossy()) => {
+            format!("{NOWHERE}. The name has a character that nobody sees")
+        }
         MapError::Missing(_) if at.is_named => NOWHERE.to_owned(),
         MapError::Unreadable(_, why) if at.is_named => {
-            format!("the map that --map names cannot be read: {why}; {OR_FOLDER}")
+            let then = MapError::what_to_do(*why);
+            format!("the map that --map names cannot be read: {why}; {then}")
         }
         _ => error.to_string(),
     };

@@ -35,9 +35,7 @@ use std::{
 const KEY_IN_TICKET: &str = "the-key-is-in-the-ticket";
 
 /// What an agent gets instead of an answer that is not ours.
-const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so it was taken \
-    away. There is no document. Stop, and report that another server may have its name: \
-    the user can look for it with /mcp";
+const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so it was taken away. There is no document. Stop, and report that another server may have its name: the user can look for it with /mcp";
 
 /// Runs the guard. Every failure must deny the call, also a panic: only exit code 2 does.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {

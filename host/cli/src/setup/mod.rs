@@ -1,9 +1,5 @@
-//! `keyhole setup`: gives an agent its file, in the user's own files, after it has shown what and
-//! asked; and prints what each client needs beside.
-//!
-//! Only `keyhole_setup` writes. What is printed for a client is the example from
-//! docs/examples, with this program's path and the user's names in it. We test each example
-//! with its client.
+//! `keyhole setup`: its arguments, and what it prints for a client: the example from docs/examples,
+//! with this program's path and the user's names in it. Only `keyhole_setup` writes.
 #![expect(clippy::disallowed_methods, reason = "whether the map is empty")]
 
 mod flow;

@@ -13,7 +13,7 @@ pub enum MapError {
     #[error("there is no map at {}; create it, or name another with --map", printable(.0))]
     Missing(PathBuf),
     /// It cannot be opened or read, as the operating system says.
-    #[error("the map at {at} cannot be read: {1}; {then}", at = printable(.0), then = what_to_do(*.1))]
+    #[error("the map at {at} cannot be read: {1}; {then}", at = printable(.0), then = Self::what_to_do(*.1))]
     Unreadable(PathBuf, SystemError),
     /// It has so many bytes, and so more than [`MAX_MAP_BYTES`].
     #[error(
@@ -32,23 +32,26 @@ pub enum MapError {
 impl MapError {
     /// What a caller learns.
     pub fn code(&self) -> Refusal {
-        use SystemError::{Confined, Late, OutOfResources};
+        use SystemError::{Busy, Confined, Late, OutOfResources};
         match self {
             Self::Missing(_) => Refusal::MapMissing,
-            Self::Unreadable(_, known @ (OutOfResources | Late | Confined)) => (*known).into(),
+            Self::Unreadable(_, known @ (OutOfResources | Late | Confined | Busy)) => {
+                (*known).into()
+            }
             _ => Refusal::MapInvalid,
         }
     }
-}
 
-const fn what_to_do(source: SystemError) -> &'static str {
-    match source {
-        SystemError::NotAFile => "if it is a directory, add the file's name",
-        SystemError::Busy => "save it by renaming a finished file over it",
-        SystemError::Late => "look at that file system",
-        SystemError::Confined => "start this program again",
-        SystemError::OutOfResources => "raise the limits (ulimit -d, -n and -v)",
-        _ => "fix its permissions, or name another file with --map",
+    /// What the user can do about a map that cannot be read.
+    pub const fn what_to_do(source: SystemError) -> &'static str {
+        match source {
+            SystemError::NotAFile => "if it is a directory, add the file's name",
+            SystemError::Busy => "save it by renaming a finished file over it",
+            SystemError::Late => "look at that file system",
+            SystemError::Confined => "start this program again",
+            SystemError::OutOfResources => "raise the limits (ulimit -d, -n and -v)",
+            _ => "fix its permissions, or name another file with --map",
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     agent::{AgentName, Malformed},
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
 };
-use keyhole_walk::printable::is_unprintable;
+use keyhole_walk::printable::{has_unseen, is_unprintable};
 use std::{borrow::Cow, ops::Range, path::PathBuf};
 use toml::{
     Spanned,
@@ -21,6 +21,8 @@ const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "desc
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
+
+const UNSEEN: &str = "a character that nobody sees stands in this line, as text from a web page may have it: write the line again";
 
 type Name<'a> = Spanned<Cow<'a, str>>;
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -35,7 +37,11 @@ impl Map {
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let ends = ends.map(|(end, _)| end).collect();
-        let reader = Reader { ends, location };
+        let reader = Reader {
+            text: str::from_utf8(bytes).unwrap_or_default(),
+            ends,
+            location,
+        };
         let text = str::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();
             reader.mistake(at..at, "the map is not UTF-8 from here on", None)
@@ -66,6 +72,7 @@ fn optional<T>(
 }
 
 struct Reader<'l> {
+    text: &'l str,
     /// Where each line of the text ends.
     ends: Vec<usize>,
     location: &'l Location,
@@ -277,10 +284,16 @@ impl Reader<'_> {
     }
 
     fn mistake(&self, at: Range<usize>, said: impl Into<String>, help: Option<&str>) -> MapMistake {
+        let line = self.line(at.start);
+        let text = self.text.split('\n').nth(line as usize - 1);
+        let is_seen = !text.is_some_and(has_unseen);
         MapMistake {
-            line: self.line(at.start),
+            line,
             message: said.into(),
-            help: help.map(str::to_owned),
+            help: help
+                .filter(|_| is_seen)
+                .or((!is_seen).then_some(UNSEEN))
+                .map(str::to_owned),
         }
     }
 

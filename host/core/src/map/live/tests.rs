@@ -56,7 +56,7 @@ fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_ma
         (SystemError::Late, Refusal::TimedOut),
         (SystemError::Confined, Refusal::RestartNeeded),
         (SystemError::Denied, Refusal::MapInvalid),
-        (SystemError::Busy, Refusal::MapInvalid),
+        (SystemError::Busy, Refusal::Changed),
     ] {
         let path = PathBuf::from("/hunter2/map.toml");
         let error = MapError::Unreadable(path, source);
