@@ -182,16 +182,14 @@ pub(crate) struct Serve {
     pub(crate) key_env: Option<String>,
     /// Say that every caller is this agent, so that what the map has for it works
     ///
-    /// You state whom you start this server for; nothing verifies it. Use it if
-    /// one server serves one worker. With --require-ticket it is verified: the
-    /// ticket must name this agent.
+    /// You state whom you start this server for; nothing verifies it. Use it if one server serves
+    /// one worker. With --require-ticket it is verified: the ticket must name this agent.
     #[arg(long, value_name = "NAME", value_parser = AgentName::in_map)]
     pub(crate) agent: Option<AgentName>,
     /// Serve only calls that `keyhole guard` left a ticket for
     ///
-    /// The client starts `keyhole guard` as a hook before each call. Both share a
-    /// folder: that of --tickets, or else CLAUDE_PLUGIN_DATA, which the Claude Code
-    /// plugin sets.
+    /// The client starts `keyhole guard` as a hook before each call. Both share a folder: that of
+    /// --tickets, or else CLAUDE_PLUGIN_DATA, which the Claude Code plugin sets.
     #[arg(long)]
     pub(crate) require_ticket: bool,
     /// Take tickets from beneath FOLDER, which is made if it is not there

@@ -1,12 +1,5 @@
-//! Who may have which file, and how they get it, in the order of a call. It knows no protocol.
-//!
-//! 1. [`Loader`]: one call end to end, within its [`limits`].
-//! 2. [`Caller`]: who calls, as far as the server can know it.
-//! 3. [`LiveMap`]: the map as it is now. [`Entry::is_for`] says whether this caller may have this
-//!    file. [`Maps::resolve`] turns the entry into a [`Grant`]: an open directory, and a name in it.
-//! 4. [`sandbox`]: a new store for the guest, with that grant and nothing else. The guest, a
-//!    component that is built into this crate, decides whether the call may have the file, and
-//!    reads it. The host never trusts what it returns.
+//! Who may have which file, and how they get it. It knows no protocol. ARCHITECTURE.md has the way
+//! of one call through it: [`Loader`], [`Caller`], [`LiveMap`], [`Grant`], [`sandbox`].
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

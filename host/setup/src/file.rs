@@ -2,11 +2,14 @@
 
 use crate::{Unfit, disk::ACCESS_LIST, paste::plain, rules::without_links};
 use keyhole_walk::{
-    System, Walker,
+    System, Walker, groups_in,
     printable::{has_unseen, printable},
 };
 use percent_encoding::{PercentDecode, percent_decode_str};
-use rustix::fs::getxattr_query;
+use rustix::{
+    fs::{getxattr, getxattr_query},
+    process::geteuid,
+};
 use std::{
     fs,
     os::unix::fs::MetadataExt as _,
@@ -141,20 +144,25 @@ pub(crate) fn repository_above(path: &Path) -> Option<PathBuf> {
 }
 
 /// Whether somebody else than its owner may read the file: its mode says so, and that of each
-/// folder on the way. A group that only the owner is in counts as the owner. Where there is an
+/// folder on the way. A group that only the owner is in counts as the owner. Where a folder has an
 /// access list, the mode's group is whoever that names.
 pub fn is_open(real: &Path) -> bool {
     let has = |at: &Path, bit| fs::metadata(at).is_ok_and(|found| found.mode() & bit != 0);
     let has_list = |at: &Path| getxattr_query(at, ACCESS_LIST).is_ok_and(|size| size > 0);
-    let others = |at: &Path, bit| has(at, bit) || has(at, bit << 3) && has_list(at);
-    let has_others = || {
-        let found = fs::metadata(real).ok();
-        let others = found.map(|found| Walker::new(System).others_in(found.gid(), found.uid()));
-        others != Some(Ok(None))
+    let lets_pass = |at: &Path| has(at, 0o001) || has(at, 0o010) && has_list(at);
+    let is_alone = || {
+        let found = fs::metadata(real).ok()?;
+        let mut list = [0; 4096];
+        let groups = match getxattr(real, ACCESS_LIST, &mut list[..]) {
+            Ok(size) => groups_in(&list[..size], 4, found.gid(), Some(geteuid().as_raw()))?,
+            Err(_) => vec![found.gid()],
+        };
+        let is_own = |group| Walker::new(System).others_in(group, found.uid()) == Ok(None);
+        Some(groups.into_iter().all(is_own))
     };
     let mut above = real.ancestors().skip(1);
-    others(real, 0o004) && above.clone().all(|folder| others(folder, 0o001))
-        || has(real, 0o040) && above.all(|folder| has(folder, 0o010)) && has_others()
+    has(real, 0o004) && above.clone().all(lets_pass)
+        || has(real, 0o040) && above.all(|folder| has(folder, 0o011)) && is_alone() != Some(true)
 }
 
 /// The folder that `roots` need for a file, as they have it. None if that would be the home, or

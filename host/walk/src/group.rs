@@ -106,6 +106,36 @@ fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<boo
     Ok(is_known && (holds_user || group == ROOT))
 }
 
+/// The groups that have one of these `rights` (write: 2, read: 4) by the bytes of an access list,
+/// as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group `own`. None if
+/// somebody else may have one but root, its owner and `user`, or if the list is not understood.
+pub fn groups_in(list: &[u8], rights: u16, own: u32, user: Option<u32>) -> Option<Vec<u32>> {
+    /// The owner, the mask and all others: the mode has their rights.
+    const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];
+    const USER: u16 = 0x02;
+    const OWN_GROUP: u16 = 0x04;
+    const GROUP: u16 = 0x08;
+    let (version, entries) = list.split_first_chunk()?;
+    let (entries, rest) = entries.as_chunks::<8>();
+    if u32::from_le_bytes(*version) != 2 || !rest.is_empty() {
+        return None;
+    }
+    let mut groups = Vec::new();
+    for [t, u, r, s, id @ ..] in entries {
+        let (tag, has) = (u16::from_le_bytes([*t, *u]), u16::from_le_bytes([*r, *s]));
+        let id = u32::from_le_bytes(*id);
+        match tag {
+            USER | OWN_GROUP | GROUP if rights & has == 0 => {}
+            USER if id == ROOT || Some(id) == user => {}
+            OWN_GROUP => groups.push(own),
+            GROUP => groups.push(id),
+            tag if OF_THE_MODE.contains(&tag) => {}
+            _ => return None,
+        }
+    }
+    Some(groups)
+}
+
 /// The lines of a file. A `+` or `-` of NIS says that others are members as well: then
 /// nothing is proven.
 fn lines(bytes: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {

@@ -35,7 +35,7 @@ mod way;
 
 pub use error::{SystemError, WalkError, is_exhaustion};
 pub use granted::{APART, GrantedFile, RECENT};
-pub use group::GroupFiles;
+pub use group::{GroupFiles, groups_in};
 #[cfg(target_os = "linux")]
 pub use linux::remember;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};

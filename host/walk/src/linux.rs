@@ -4,8 +4,9 @@
 use crate::{
     Walker,
     error::{Result, SystemError, WalkError, is_exhaustion},
+    group::groups_in,
     system::{FileSystem, Handle, Kind, OPEN, Stat, System, Writers},
-    trust::{DistrustReason, GROUP_WRITE, ROOT},
+    trust::{DistrustReason, GROUP_WRITE},
 };
 use rustix::{
     fs::{Access, AtFlags, CWD, Mode, OFlags, StatxFlags},
@@ -214,42 +215,12 @@ impl FileSystem for System {
 fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32>>, Errno> {
     let mut list = [0; 4096];
     match rustix::fs::fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
-        Ok(size) if size > 0 => Ok(groups_in(&list[..size], stat.group, user)),
+        Ok(size) if size > 0 => Ok(groups_in(&list[..size], 2, stat.group, user)),
         Ok(_) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(Some(stat.writing_group())),
         // Nobody needs so long a list.
         Err(Errno::RANGE) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// The same, from the bytes of the list: see `linux/posix_acl_xattr.h`. What is not understood
-/// may let anybody write.
-fn groups_in(list: &[u8], own: u32, user: Option<u32>) -> Option<Vec<u32>> {
-    /// The owner, the mask and all others: the mode has their rights.
-    const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];
-    const USER: u16 = 0x02;
-    const OWN_GROUP: u16 = 0x04;
-    const GROUP: u16 = 0x08;
-    const WRITE: u16 = 2;
-    let (version, entries) = list.split_first_chunk()?;
-    let (entries, rest) = entries.as_chunks::<8>();
-    if u32::from_le_bytes(*version) != 2 || !rest.is_empty() {
-        return None;
-    }
-    let mut groups = Vec::new();
-    for [t, u, r, s, id @ ..] in entries {
-        let (tag, rights) = (u16::from_le_bytes([*t, *u]), u16::from_le_bytes([*r, *s]));
-        let id = u32::from_le_bytes(*id);
-        match tag {
-            USER | OWN_GROUP | GROUP if rights & WRITE == 0 => {}
-            USER if id == ROOT || Some(id) == user => {}
-            OWN_GROUP => groups.push(own),
-            GROUP => groups.push(id),
-            tag if OF_THE_MODE.contains(&tag) => {}
-            _ => return None,
-        }
-    }
-    Some(groups)
 }
 
 fn mounts() -> std::io::Result<Vec<u8>> {

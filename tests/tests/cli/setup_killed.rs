@@ -3,7 +3,10 @@
 
 use super::homes::{self, Files};
 use keyhole_tests::{World, skipped};
-use rustix::fs::{XattrFlags, getxattr, setxattr};
+use rustix::{
+    fs::{XattrFlags, getxattr, setxattr},
+    process::geteuid,
+};
 use serde_json::{Value, json};
 use std::{
     process::Command,
@@ -136,11 +139,12 @@ fn a_setup_or_removal_that_is_killed_leaves_each_file_old_or_new_and_can_be_fini
     }
 }
 
-#[test]
-fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
-    const LIST: &str = "system.posix_acl_access";
-    // The owner, another user, the group, the mask, and others; each with what it may.
-    let entries = [(1u16, 6u16, u32::MAX), (2, 6, 65534), (4, 0, u32::MAX)];
+const LIST: &str = "system.posix_acl_access";
+
+/// An access list by which this user may do so: the owner, the user, the group, the mask, and
+/// others; each with what it may.
+fn list(user: u32, may: u16) -> Vec<u8> {
+    let entries = [(1u16, 6u16, u32::MAX), (2, may, user), (4, 0, u32::MAX)];
     let entries = entries
         .into_iter()
         .chain([(16, 6, u32::MAX), (32, 0, u32::MAX)]);
@@ -149,6 +153,12 @@ fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
         list.extend([tag.to_le_bytes(), may.to_le_bytes()].concat());
         list.extend(who.to_le_bytes());
     }
+    list
+}
+
+#[test]
+fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
+    let list = list(65534, 6);
     let world = home().directory(".claude/agents");
     let set = |place: &str, name| setxattr(world.path(place), name, &list, XattrFlags::empty());
     if set(SETTINGS, LIST).is_err() {
@@ -163,6 +173,24 @@ fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
     };
     assert_eq!(get(SETTINGS), Some(list.clone()));
     assert_eq!(get(".claude/agents/house-rules.md"), None);
+}
+
+#[test]
+fn check_warns_of_a_file_that_its_access_list_lets_others_read() {
+    let world = home().file("n/a.md", "text");
+    world.mode("", 0o755);
+    world.mode("n", 0o755);
+    world.mode("n/a.md", 0o600);
+    world.write_map("[keys]\nk-7f3a9c55aa01beef = '~/n/a.md'\n");
+    for (user, is_others) in [(geteuid().as_raw(), false), (65534, true)] {
+        let list = list(user, 4);
+        if setxattr(world.path("n/a.md"), LIST, &list, XattrFlags::empty()).is_err() {
+            return skipped("no file has an access list here");
+        }
+        let said = world.run(["check"]).stdout;
+        let warns = said.contains("a group or others may read the file");
+        assert_eq!(warns, is_others, "{user}: {said}");
+    }
 }
 
 /// What an agent would try.

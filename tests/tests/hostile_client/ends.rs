@@ -127,3 +127,13 @@ fn a_signal_ends_a_server_whose_answers_nobody_reads() {
         ended.quietly(&format!("{signal:?}"));
     }
 }
+
+/// The map has no roots, which the server says at its start.
+#[test]
+fn a_start_does_not_wait_for_who_reads_what_it_says() {
+    let full = "mkfifo full && exec 2<>full && head -c 65536 /dev/zero >&2";
+    let mut session = world("text").after(full).client();
+    session.load(KEY).is("text");
+    session.signal(Signal::TERM);
+    session.ends_quietly();
+}

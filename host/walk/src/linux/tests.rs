@@ -1,4 +1,5 @@
-use super::{fuse, fuse_in, groups_in};
+use super::{fuse, fuse_in};
+use crate::groups_in;
 use crate::{
     DistrustReason::{ForeignMount, Unchecked},
     SystemError,
@@ -110,6 +111,6 @@ fn an_acl_that_is_not_understood_lets_others_write() {
         (list(2, &[own, vec![0]]), None),
         (vec![2, 0], None),
     ] {
-        assert_eq!(groups_in(&list, 50, Some(1000)), groups, "{list:?}");
+        assert_eq!(groups_in(&list, 2, 50, Some(1000)), groups, "{list:?}");
     }
 }
