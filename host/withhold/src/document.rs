@@ -40,11 +40,9 @@ impl Document {
             let content = line.trim_start_matches(BEFORE);
             let (quotes, indent) = depth(line);
             let item = without_marker(content);
-            let is_item = |line: &str| without_marker(line) != line;
             let next = *lines.peek().unwrap_or(&"");
-            let is_line = |line: &str| line.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
-            let is_line = is_line(next.trim_start_matches(BEFORE));
-            let is_under_columns = is_line && next.contains('|') && next.contains('-');
+            let under = next.trim_matches(|c| "> |-:\t".contains(c));
+            let is_under_columns = under.is_empty() && next.contains('|') && next.contains('-');
             // Without a bar, the table ends.
             names_rules &= content.contains('|');
             let marks = fence(item);
@@ -67,7 +65,7 @@ impl Document {
                 let is_deeper = |line: &str| depth(line).0 == quotes && depth(line).1 > indent;
                 let is_text = |line: &&str| {
                     let text = line.trim_start_matches(BEFORE);
-                    text.is_empty() || is_deeper(line) && !is_item(text)
+                    text.is_empty() || is_deeper(line) && without_marker(text) == text
                 };
                 let mut below = lines.clone().skip_while(is_text);
                 let below = below.next().filter(|_| item != content);
@@ -275,7 +273,9 @@ fn labelled(text: &str) -> (&str, &str) {
     // A reader does not see these marks, or a tag.
     let is_blank = |c: char| c.is_whitespace() || "*_`<".contains(c);
     let count = |label: &str| label.split_whitespace().count();
-    let mut marks = text.match_indices(ENDS_LABEL);
+    // To look at all of a long line for each of its marks would take too long.
+    let start = text.split_at(text.floor_char_boundary(256)).0;
+    let mut marks = start.match_indices(ENDS_LABEL);
     let found = marks.find_map(|(at, mark)| {
         let (label, value) = text.split_at(at + mark.len());
         let is_last = |c: char| !c.is_numeric() && !c.is_whitespace() && c != ':';

@@ -134,7 +134,7 @@ fn each_case_of_the_table_is_as_it_says() {
 #[test]
 fn a_long_text_of_marks_is_read_once() {
     for marks in [
-        "\\", "\\u{", "&#0", "<", "'a ", "- ", "a:", "\"a\":", "id=a ", " e", "1.",
+        "\\", "\\u{", "&#0", "<", "'a ", "- ", "a:", "\"a\":", "id=a ", " e", "1.", "1:", "10:20 ",
     ] {
         let text = marks.repeat(200_000 / marks.len());
         assert_eq!(withhold("- Larkspur", &text, &[]), text);
