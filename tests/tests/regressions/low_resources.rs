@@ -214,8 +214,17 @@ fn without_the_memory_that_the_engine_needs_each_command_names_the_limit() {
         // It denies its call.
         let _ = start("guard").exits(2).only_complains(named);
     }
-    for command in ["check", "serve"] {
+    for command in ["check", "serve", "agents"] {
         let ran = world().after("ulimit -d 300000").run([command]).exits(1);
         let _ = ran.only_complains("-d and -v to 512 MiB");
     }
+    // So has the comparison of a report with the largest file.
+    let all = format!("[keys.{KEY}]\npath = '~/a.md'\nmax_bytes = 8388608\nagents = ['a']\n");
+    let large = World::new().file("a.md", "a b ".repeat(2 << 20));
+    let large = large
+        .map(all + "withhold = true\n")
+        .after("ulimit -d 700000");
+    assert!(large.run(["check"]).stdout.contains("out-of-resources"));
+    let ran = large.run_with(["withhold"], br#"{"agent":"a","report":"x"}"#);
+    assert_eq!(ran.exits(0).json()["report"], serde_json::Value::Null);
 }
