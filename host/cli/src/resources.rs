@@ -94,8 +94,9 @@ pub(crate) fn room(bytes: u64) -> io::Result<()> {
 
 /// The same for the comparison of a document and a report that have so many bytes.
 pub(crate) fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
-    let all = room(OF_A_CALL + TO_COMPARE * bytes as u64);
-    all.map_err(|_| Refusal::OutOfResources)
+    // A call for a file of 1 MiB or less leaves so much for that.
+    let more = (bytes as u64).saturating_sub(1 << 20);
+    room(OF_A_CALL + TO_COMPARE * more).map_err(|_| Refusal::OutOfResources)
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.

@@ -4,7 +4,7 @@ use crate::{
     arguments::Serve,
     resources::{STREAM_THREADS, calls_at_once},
     start::{lacks, start},
-    streams::{OnThread, Waiting, tell},
+    streams::{Waiting, tell},
 };
 use keyhole_core::{
     BindingName, Caller, LiveMap, Loader, Location, Map, MapError, Refusal, limits::Limits,
@@ -14,12 +14,11 @@ use keyhole_mcp::{Surface, run_session};
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::{
     error::Error,
-    io::{self, IsTerminal as _, PipeWriter},
+    io::{self, BufReader, IsTerminal as _, PipeReader, PipeWriter},
     sync::Arc,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::unix::pipe::{OpenOptions, Receiver},
+    net::unix::pipe::{OpenOptions, Receiver, Sender},
     signal::unix::{SignalKind, signal},
 };
 
@@ -58,9 +57,11 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     let _entered = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    if let Some(mut copied) = copied {
-        runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut copied));
-    }
+    let written = copied.map(|(mut input, output)| {
+        runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut input));
+        let mut output = BufReader::with_capacity(PIPE_BYTES, output);
+        runtime.spawn_blocking(move || io::copy(&mut output, &mut Waiting(io::stdout())))
+    });
     let lacks = lacks(status, &live, &map);
     if arguments.require_wall && !(status.is_whole() && status.roots) {
         let lacks = lacks.as_deref().unwrap_or("this system has none");
@@ -91,7 +92,13 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         ..Limits::default()
     };
     let loader = Arc::new(Loader::new(live, sandbox, limits));
-    let session = run_session(loader, callers, surface, from, to);
+    let session = async {
+        let ended = run_session(loader, callers, surface, from, to).await;
+        if let Some(written) = written {
+            let _ = written.await;
+        }
+        ended
+    };
     Ok(runtime.block_on(async {
         tokio::select! {
             biased;
@@ -102,37 +109,37 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     })?)
 }
 
-type Reader = Box<dyn AsyncRead + Send + Unpin>;
-type Writer = Box<dyn AsyncWrite + Send + Unpin>;
-type Streams = (Reader, Writer, Option<PipeWriter>);
+type Streams = (Receiver, Sender, Option<(PipeWriter, PipeReader)>);
 
-/// The session's streams, the end to which a thread copies standard input if they are not pipes,
-/// and how many threads are needed.
+/// The session's streams, and how many threads are needed. If the standard streams are not pipes,
+/// threads copy input to the end that comes next, and output from the last one.
 fn streams() -> io::Result<(Streams, usize)> {
     if let Some((from, to)) = pipes() {
         return Ok(((from, to, None), 1));
     }
-    let (from, copied) = io::pipe()?;
+    let ((from, input), (output, to)) = (io::pipe()?, io::pipe()?);
     let from = Receiver::from_owned_fd(from.into())?;
-    let to = Box::<OnThread>::default();
-    Ok(((Box::new(from), to, Some(copied)), 1 + STREAM_THREADS))
+    let to = Sender::from_owned_fd(to.into())?;
+    Ok(((from, to, Some((input, output))), 1 + STREAM_THREADS))
 }
+
+const PIPE_BYTES: usize = 256 << 10;
 
 /// The streams of the session if both are pipes, on Linux. They are opened again, so that no thread
 /// is needed for them, and the client's own are left as they are. The one to the client becomes
 /// larger: a document of 1 MiB then needs a few turns instead of sixteen. With more, beyond what
 /// all pipes of a user may hold (64 MiB by default), new pipes of any program would be tiny.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
-fn pipes() -> Option<(Reader, Writer)> {
+fn pipes() -> Option<(Receiver, Sender)> {
     let options = OpenOptions::new();
     let from = options.open_receiver("/proc/self/fd/0").ok()?;
     let to = options.open_sender("/proc/self/fd/1").ok()?;
     #[cfg(target_os = "linux")]
-    if fcntl_getpipe_size(&to).is_ok_and(|bytes| bytes < 256 << 10) {
+    if fcntl_getpipe_size(&to).is_ok_and(|bytes| bytes < PIPE_BYTES) {
         // If this fails, the pipe stays as it is.
-        let _ = fcntl_setpipe_size(&to, 256 << 10);
+        let _ = fcntl_setpipe_size(&to, PIPE_BYTES);
     }
-    Some((Box::new(from), Box::new(to)))
+    Some((from, to))
 }
 
 const UNBOUND: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused";

@@ -8,14 +8,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     io::{self, Read, Write},
     os::fd::AsFd,
-    pin::Pin,
-    task::{Context, Poll, ready},
     thread,
     time::Duration,
-};
-use tokio::{
-    io::AsyncWrite,
-    task::{JoinHandle, spawn_blocking},
 };
 
 /// A standard stream that waits, whether it blocks or not.
@@ -90,35 +84,5 @@ impl<S: Write + AsFd> Write for Waiting<S> {
 
     fn flush(&mut self) -> io::Result<()> {
         again(&mut self.0, PollFlags::OUT, S::flush)
-    }
-}
-
-/// Standard output, which a thread of the runtime writes. tokio's own ends at "not now".
-#[derive(Default)]
-pub(crate) struct OnThread(Option<JoinHandle<io::Result<()>>>);
-
-impl AsyncWrite for OnThread {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        ready!(self.as_mut().poll_flush(cx))?;
-        let (bytes, taken) = (bytes.to_vec(), bytes.len());
-        self.0 = Some(spawn_blocking(move || put(&bytes)));
-        Poll::Ready(Ok(taken))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Some(busy) = &mut self.0 {
-            let ended = ready!(Pin::new(busy).poll(cx));
-            self.0 = None;
-            ended??;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_flush(cx)
     }
 }

@@ -108,13 +108,15 @@ impl Found {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
         let beside = format!(".{name}.keyhole-{}", std::process::id());
         let beside = self.real.with_file_name(beside);
-        let written = new.map_or(Ok(()), |new| self.write(&beside, new.as_bytes()));
+        let is_same = || {
+            let is_same = Self::at(&self.named).is_ok_and(|now| now == *self);
+            let why = "it has changed since it was shown; run this again";
+            is_same.then_some(()).ok_or_else(|| Why::from(why))
+        };
+        let write = |new: &str| self.write(&beside, new.as_bytes());
+        let written = is_same().and_then(|()| new.map_or(Ok(()), write));
         let done = written.and_then(|()| {
-            let mut now = Self::at(&self.real).unwrap_or_default();
-            now.named.clone_from(&self.named);
-            if now != *self {
-                return Err("it has changed since it was shown; run this again".into());
-            }
+            is_same()?;
             let remove = || fs::remove_file(&self.real);
             Ok(new.map_or_else(remove, |_| fs::rename(&beside, &self.real))?)
         });

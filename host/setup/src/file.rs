@@ -6,10 +6,7 @@ use keyhole_walk::{
     printable::{has_unseen, printable},
 };
 use percent_encoding::{PercentDecode, percent_decode_str};
-use rustix::{
-    fs::{getxattr, getxattr_query},
-    process::geteuid,
-};
+use rustix::{fs::getxattr, process::geteuid};
 use std::{
     fs,
     os::unix::fs::MetadataExt as _,
@@ -143,26 +140,32 @@ pub(crate) fn repository_above(path: &Path) -> Option<PathBuf> {
     found.map(Path::to_owned)
 }
 
-/// Whether somebody else than its owner may read the file: its mode says so, and that of each
-/// folder on the way. A group that only the owner is in counts as the owner. Where a folder has an
-/// access list, the mode's group is whoever that names.
+/// Whether somebody else than the user and root may read the file: its mode says so, and that of
+/// each folder on the way.
 pub fn is_open(real: &Path) -> bool {
     let has = |at: &Path, bit| fs::metadata(at).is_ok_and(|found| found.mode() & bit != 0);
-    let has_list = |at: &Path| getxattr_query(at, ACCESS_LIST).is_ok_and(|size| size > 0);
-    let lets_pass = |at: &Path| has(at, 0o001) || has(at, 0o010) && has_list(at);
-    let is_alone = || {
-        let found = fs::metadata(real).ok()?;
-        let mut list = [0; 4096];
-        let groups = match getxattr(real, ACCESS_LIST, &mut list[..]) {
-            Ok(size) => groups_in(&list[..size], 4, found.gid(), Some(geteuid().as_raw()))?,
-            Err(_) => vec![found.gid()],
-        };
-        let is_own = |group| Walker::new(System).others_in(group, found.uid()) == Ok(None);
-        Some(groups.into_iter().all(is_own))
+    let has_group = |at: &Path, right: u16| {
+        has(at, u32::from(right) << 3) && is_group_alone(at, right) != Some(true)
     };
     let mut above = real.ancestors().skip(1);
-    has(real, 0o004) && above.clone().all(lets_pass)
-        || has(real, 0o040) && above.all(|folder| has(folder, 0o011)) && is_alone() != Some(true)
+    has(real, 0o004)
+        && above
+            .clone()
+            .all(|folder| has(folder, 0o001) || has_group(folder, 1))
+        || has_group(real, 4) && above.all(|folder| has(folder, 0o011))
+}
+
+/// Whether only the user and root are in the group that has this right by the mode, or in all that
+/// have it by an access list.
+fn is_group_alone(at: &Path, right: u16) -> Option<bool> {
+    let (found, user) = (fs::metadata(at).ok()?, geteuid().as_raw());
+    let mut list = [0; 4096];
+    let groups = match getxattr(at, ACCESS_LIST, &mut list[..]) {
+        Ok(size) => groups_in(&list[..size], right, found.gid(), Some(user))?,
+        Err(_) => vec![found.gid()],
+    };
+    let is_own = |group| Walker::new(System).others_in(group, user) == Ok(None);
+    Some(groups.into_iter().all(is_own))
 }
 
 /// The folder that `roots` need for a file, as they have it. None if that would be the home, or

@@ -8,10 +8,11 @@ pub fn visible(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| text.chars().all(is_visible))
 }
 
-/// The path if it is [`visible`], and words in its place if not. An escaped one would be
+/// The path if a reader sees all of it, and words in its place if not. An escaped one would be
 /// another path.
 pub fn printable(path: &Path) -> String {
-    let shown = visible(path).unwrap_or("a path with a character that is not shown");
+    let shown = visible(path).filter(|text| !has_unseen(text));
+    let shown = shown.unwrap_or("a path with a character that is not shown");
     shown.to_owned()
 }
 

@@ -4,8 +4,8 @@
 
 use super::fuse::{Hanging, Overlay, TEXT};
 use keyhole_core::limits::Limits;
-use keyhole_tests::{PATIENCE, World};
-use rustix::process::Signal;
+use keyhole_tests::{PATIENCE, World, skipped};
+use rustix::process::{Signal, geteuid};
 use std::{fs, os::unix::fs::symlink, thread, time::Instant};
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
@@ -36,6 +36,30 @@ fn a_call_that_hangs_is_answered_although_the_input_has_ended() {
     let call = client.call(HUNG);
     client.hang_up();
     client.answer(call).refused("timed-out");
+    mount.let_go();
+}
+
+/// Neither may an answer wait for a thread: another user's pipes are written by one of the server's.
+#[test]
+fn calls_that_hang_are_answered_although_no_other_thread_is_to_be_had() {
+    /// Who has no other process.
+    const ALONE: u32 = 54_321;
+    if !geteuid().is_root() {
+        return skipped("only root can run a server as another user");
+    }
+    let world = World::new().directory("hung").map(keys()).run_by(ALONE);
+    // As many as a start needs.
+    let limit = ["/usr/bin/env", "PATH=/usr/bin:/bin", "prlimit", "--nproc=4"];
+    let world = world.through(limit);
+    let Some(mount) = Hanging::mount(&world.path("hung")) else {
+        return;
+    };
+    let mut client = world.client();
+    // Dropped first: until then, a server that hangs cannot be killed.
+    let mount = mount;
+    for call in [HUNG; 3].map(|key| client.call(key)) {
+        client.answer(call).refused("timed-out");
+    }
     mount.let_go();
 }
 

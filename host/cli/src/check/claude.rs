@@ -81,7 +81,8 @@ impl<'a> Client<'a> {
                     format!("{REFUSES}: {why} ({})", printable(folder))
                 }
                 None if is_bound => UNGUARDED.to_owned(),
-                None if agent.names_a_map => return None,
+                // It reads another map than this one.
+                None if agent.names_a_map || self.location.is_named => return None,
                 None => UNBOUND.to_owned(),
             };
             Some(format!("{} starts {why}", shown(&agent.file)))

@@ -15,7 +15,7 @@ use claude::{Client, DOOR};
 pub(crate) use entry::{EntryReport, LONG, ReadMap, Secrets, entry_report};
 use keyhole_core::{LiveMap, Loader, MapError, limits::Limits};
 use keyhole_setup::{PLUGIN, all_of, recipe::MAX_IN_TOOL};
-use keyhole_walk::{Policy, System, WalkError, Walker};
+use keyhole_walk::{Policy, System, WalkError, Walker, printable::has_unseen};
 use keyhole_wall::WallStatus;
 use std::{
     io::{self, IsTerminal as _},
@@ -65,6 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
 }
 
 const LONG_NAME: &str = "has a name with which some clients cannot call its tool; one of at most 41 characters works everywhere";
+const UNSEEN_ROOT: &str = "a path in roots has a character that nobody sees, as text from a web page may have it: write it again";
 const _: () = assert!(MAX_IN_TOOL == 41);
 
 /// Checks the map, and loads every file in it behind a server's wall, one after another. `plugin` is
@@ -99,6 +100,11 @@ pub(crate) fn report(
             let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
             let long = long.map(|(_, binding)| binding.entry.line);
             notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
+            let has_unseen = map
+                .roots()
+                .iter()
+                .any(|root| has_unseen(&root.to_string_lossy()));
+            notes.extend(has_unseen.then(|| UNSEEN_ROOT.to_owned()));
             for root in map.roots() {
                 let walked = Walker::new(System).walk(&root, Policy::Directory);
                 if let Err(WalkError::Untrusted(it)) = walked {

@@ -18,6 +18,7 @@ use keyhole_walk::{
     directories_of,
     printable::{has_unseen, printable, visible},
 };
+use rustix::process::geteuid;
 use serde::Serialize;
 use std::{
     env, fs,
@@ -121,8 +122,10 @@ fn opening(file: &Path) -> Option<String> {
 /// What closes a file that others may read, if they may.
 pub(super) fn closing(file: &Path) -> Option<Advice> {
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
-    let how = word(file).map(|word| format!("run: chmod 600 {word}"));
-    let how = how.unwrap_or_else(|| "close it to them: mode 600".to_owned());
+    let own = word(file).map(|word| format!("run: chmod 600 {word}"));
+    let own = own.unwrap_or_else(|| "close it to them: mode 600".to_owned());
+    let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
+    let how = if is_own { own } else { COPY.to_owned() };
     Some((how, vec![file.to_owned(), real]))
 }
 
