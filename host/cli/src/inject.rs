@@ -90,9 +90,9 @@ pub(crate) fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
     let text = match document.and_then(|text| Some(text).filter(fits).ok_or(Refusal::TooLarge)) {
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
         Ok(text) => text,
-        Err(code @ Refusal::UnknownKey) => refusal(&format!("{code}{NOT_ONE}")),
-        Err(code @ Refusal::TooLarge) => refusal(&format!("{code}{TOO_LONG}")),
-        Err(code) => refusal(&code.to_string()),
+        Err(code @ Refusal::UnknownKey) => refusal(&format!("{}{NOT_ONE}", code.says())),
+        Err(code @ Refusal::TooLarge) => refusal(&format!("{}{TOO_LONG}", code.says())),
+        Err(code) => refusal(code.says()),
     };
     write_answer(&if is_copilot {
         json!({ "additionalContext": text })

@@ -16,7 +16,7 @@ mod withhold;
 use arguments::{Cli, Command, tickets};
 use clap::Parser as _;
 use keyhole_core::sandbox::{COMPONENT, COMPONENT_WIT};
-use resources::{OF_A_MAP, OF_A_START, room};
+use resources::{OF_A_MAP, room};
 use sha2::{Digest as _, Sha256};
 use start::StartError;
 use std::{env, fmt::Display, io, process::ExitCode};
@@ -84,7 +84,7 @@ fn give_up() -> io::Result<()> {
     // An agent reads what these two lack.
     let is_told = |command| command == "inject" || command == "withhold";
     let is_told = env::args_os().nth(1).is_some_and(is_told);
-    room(if is_told { OF_A_START } else { OF_A_MAP })
+    room(if is_told { 0 } else { OF_A_MAP })
 }
 
 /// Reports only where a panic was: its message may contain a key or a file's content.

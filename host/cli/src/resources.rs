@@ -63,8 +63,6 @@ const OF_ALL: u64 = 2 << 30;
 pub(crate) const OF_A_CALL: u64 = 512 << 20;
 /// So much the program takes while it reads the largest map, of nothing but small inline tables.
 pub(crate) const OF_A_MAP: u64 = 320 << 20;
-/// So much it takes before it reads anything.
-pub(crate) const OF_A_START: u64 = 64 << 20;
 /// For each byte of a document and a report, their comparison takes at most so many more.
 const TO_COMPARE: u64 = 128;
 /// The main thread's stack.

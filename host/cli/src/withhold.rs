@@ -20,6 +20,8 @@ use std::{env, path::PathBuf};
 /// What an agent reads whose report quotes its document.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
 
+const UNCOMPARED: &str = "keyhole: your report could not be compared with your private document, so it was not delivered. Write it again without anything of the document. Places (file:line) and rule names may stay.";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -77,14 +79,13 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
     if !stop {
         return write_answer(&answer);
     }
-    match answer["report"].as_str() {
-        Some(report) if Some(report) != question.report.as_deref() => {
-            let reason = format!("{AGAIN}{report}");
-            write_answer(&json!({ "decision": "block", "reason": reason }))
-        }
-        // It quotes nothing, or is not compared: a hook cannot withhold a report.
-        _ => Ok(()),
-    }
+    let reason = match answer["report"].as_str() {
+        Some(report) if Some(report) != question.report.as_deref() => format!("{AGAIN}{report}"),
+        None if answer["withhold"] == true => UNCOMPARED.to_owned(),
+        // It quotes nothing, or no map withholds it.
+        _ => return Ok(()),
+    };
+    write_answer(&json!({ "decision": "block", "reason": reason }))
 }
 
 fn answer(loading: &Loading, question: &Question, known: &[PathBuf]) -> Result<Value, Refusal> {

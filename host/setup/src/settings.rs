@@ -269,14 +269,13 @@ pub fn of_javascript<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
                 let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
                 u16::from_str_radix(digits, 16).ok()
             };
-            let (escaped, size) = match (unit(0), unit(6)) {
-                (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (escape.get(..12), 12),
-                (Some(0xd800..0xe000), _) => (Some("\\ufffd"), 6),
-                _ => (escape.get(..2), 2),
+            let (size, is_half) = match (unit(0), unit(6)) {
+                (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (12, false),
+                (Some(0xd800..0xe000), _) => (6, true),
+                _ => (2, false),
             };
-            let behind = escape.get(size..).zip(escaped);
-            let (behind, escaped) = behind.unwrap_or(("", escape));
-            whole = whole + before + escaped;
+            let (escaped, behind) = escape.split_at_checked(size).unwrap_or((escape, ""));
+            whole = whole + before + if is_half { "\\ufffd" } else { escaped };
             rest = behind;
         }
         serde_json::from_str(&(whole + rest)).map_err(|_| error)

@@ -9,11 +9,10 @@
 //!   own; if the map has no roots, wherever its user may;
 //! - ask for any path whether something is there, its size, owner, times and number of names,
 //!   and where a link leads, which Landlock does not restrict;
-//! - use its standard streams, memory and processor time, and start threads.
+//! - use its standard streams, memory and processor time, and start threads;
+//! - with [`Rights::Tickets`], delete files in the folder of tickets.
 //!
-//! It cannot open files to write, delete or change anything, start a program or a process,
-//! make a socket, make machine code, or signal or trace another process. With
-//! [`Rights::Tickets`] it can also delete files in the folder of tickets.
+//! docs/promises.md has what it cannot do.
 //!
 //! Two mechanisms enforce this together. Landlock judges the object of a call: a file, a port,
 //! a process. It grants whole hierarchies, so a grant for a single file would not work: a file

@@ -75,13 +75,20 @@ impl Document {
                 for (index, cell) in cells(item).enumerate() {
                     let is_rule = names_rules && index == 0 && row.starts_with(cell);
                     if is_rule {
-                        add(&mut document.rules, &cut(cell, false));
+                        document.id(&cut(cell, false));
                     }
                     document.piece(cell, is_above || is_rule || is_term);
                 }
             }
         }
         document
+    }
+
+    /// The name of a rule. One with a long number may be a person's.
+    fn id(&mut self, words: &[Word]) {
+        if words.iter().map(|word| word.digits).sum::<usize>() < LONG_NUMBER {
+            add(&mut self.rules, words);
+        }
     }
 
     /// What stands in one line, item or cell. It may name what follows.
@@ -97,7 +104,7 @@ impl Document {
         let (mut label, mut value) = labelled(text);
         if is_id(label) {
             let (id, rest) = value.split_at(end_of_id(value));
-            add(&mut self.rules, of(id));
+            self.id(of(id));
             (label, value) = text.split_at(text.len() - rest.len());
         }
         let is_long = label.split_whitespace().count() > 4;
@@ -121,7 +128,9 @@ impl Document {
             }
         }
         let is_quote = |c: char| "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c);
-        let parts: Vec<_> = parts(value).map(|part| (part, labelled(part).1)).collect();
+        let mut names_rule = false;
+        let with_value = |part| (part, without_marker(labelled(part).1.trim_start()));
+        let parts: Vec<_> = parts(value).map(with_value).collect();
         let is_long = |(_, part): &&(&str, &str)| part.split_whitespace().count() > SHORT_PART;
         let long = parts.iter().filter(is_long).count();
         let is_list = long == 0 || long * 3 <= parts.len() && !value.contains(is_quote);
@@ -132,7 +141,11 @@ impl Document {
             let is_quoted = is_inside && before.ends_with(is_quote) && after.starts_with(is_quote);
             let behind = after.trim_start_matches(is_quote).trim_start();
             if is_quoted && behind.starts_with(ENDS_LABEL) {
+                names_rule = is_id(part);
                 continue;
+            }
+            if is_quoted && std::mem::take(&mut names_rule) || is_id(labelled(part).0) {
+                self.id(of(value));
             }
             if is_list || is_quoted {
                 self.value(of(value));
@@ -243,8 +256,8 @@ fn is_quotation(words: &[Word]) -> bool {
 /// The parts of a line that punctuation sets apart, or a word such as `and`.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     // Behind ` #` and ` ^`, Obsidian has a tag or an id.
-    let marks = "->|=>|  | #| ^|\t| //| --|<!--";
-    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 或 跟 と や および 及び または และ หรือ กับ और या và و او اور أو ثم או או и или 그리고 또는 ve oraz i és en та і și και ja dan 및 與 និង ແລະ နှင့်";
+    let marks = "->|=>|  | #| ^|\t| //| --|<!--| <|<br>";
+    let ands = "- / & + · and or und oder et ou y e och og 和 与 及 以及 或 跟 と や および 及び または และ หรือ กับ और या và و او اور أو ثم או או и или 그리고 또는 ve oraz i és en та і și και ή ja dan 및 與 និង ແລະ နှင့် sowie bzw. ir dhe və sekä eta agus với hoặc й або یا և ու და እና మరియు లేదా ಮತ್ತು ಅಥವಾ અને અથવા आणि किंवा ਅਤੇ ਜਾਂ ও এবং বা மற்றும் அல்லது एवं तथा සහ && vs. aka alias";
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
@@ -296,7 +309,8 @@ fn end_of_id(value: &str) -> usize {
     let value = value.split(" #").next().unwrap_or(value);
     let mut quotes = ['"', '\'', '`'].into_iter();
     let quote = quotes.find(|quote| value.trim_start().starts_with(*quote));
-    let is_end = |c: char| quote.map_or(",;}".contains(c), |quote| c == quote);
+    let ends = [",;}( ", ",;}("][usize::from(value.starts_with(' '))];
+    let is_end = |c: char| quote.map_or(ends.contains(c), |quote| c == quote);
     let end = value.match_indices(is_end).nth(quote.iter().count());
     end.map_or(value.len(), |(at, _)| at)
 }

@@ -191,6 +191,12 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
     ] {
         let _ = stop(agent, report, again).says("");
     }
+    world.write("hunter2.md", [0xff]);
+    let answer = stop(AGENT, &quoting, false).json();
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.contains("could not be compared"), "{reason}");
+    conceals(reason);
+    let _ = stop(AGENT, &quoting, true).says("");
     world.remove_map();
     let _ = stop(AGENT, &quoting, false).says("");
     let start = json!({ "hook_event_name": "SubagentStart", "agent_type": AGENT, "last_assistant_message": "", "stop_hook_active": false });
