@@ -24,9 +24,9 @@ set -u
 failed=1
 if [ "${2-}" = guard ]; then failed=2; fi
 said=
-trap 'exit $failed' HUP INT TERM
+trap 'said=yes; exit $failed' HUP INT TERM
 # Without a process or a descriptor for it, a shell ends here.
-trap '[ "$said" ] || fail "the shell could not go on; raise the limits (ulimit -u, -n)"; exit $failed' EXIT
+trap '[ "$said" ] || fail "the shell could not go on; look above, or raise the limits (ulimit -u, -n)"; exit $failed' EXIT
 
 fail() {
     said=yes
@@ -118,7 +118,9 @@ esac
 [ -x "$program" ] ||
     fail "server/$name in the plugin's folder may not be run: run chmod u+x on it, or, if its file system is mounted \
 noexec, keep the plugin on another"
-[ "${1-}" = install ] || exec "$program" "$@"
+# bash would end here, without the trap.
+shopt -s execfail 2>/dev/null
+[ "${1-}" = install ] || { exec "$program" "$@"; exit; }
 install
 trap - EXIT
 exit 0

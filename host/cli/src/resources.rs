@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::runtime::{self, Builder};
 
-/// The threads on which tokio reads and writes standard streams that are not both pipes.
+/// The threads that copy the standard streams if these are not both pipes.
 pub(crate) const STREAM_THREADS: usize = 2;
 
 /// It is never dropped: that would wait for a read that hangs in the kernel.

@@ -53,10 +53,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     // The wall allows no question about a terminal.
     let is_typed = io::stdin().is_terminal();
     let ((map, status, sandbox, runtime), (from, to, copied)) = start(&live, tickets, streams)?;
-    // Not before: a start that hangs must end as any program does.
     let _entered = runtime.enter();
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
     let written = copied.map(|(mut input, output)| {
         runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut input));
         let mut output = BufReader::with_capacity(PIPE_BYTES, output);
@@ -87,6 +84,9 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     if is_typed {
         tell(IS_TYPED);
     }
+    // Not before: a start that hangs must end as any program does.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
     let limits = Limits {
         running: calls_at_once(),
         ..Limits::default()

@@ -34,8 +34,8 @@ pub(crate) fn say(message: &str) {
     let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
 
-/// Writes a line to standard error if that takes it at once: neither a server's calls nor its start may wait. A pipe
-/// that is ready takes 4,096 bytes, more than all threads write at a time.
+/// Writes a line to standard error if that takes it at once: neither a call nor a start may wait. A
+/// pipe that is ready takes 4,096 bytes, more than all threads write at a time.
 pub(crate) fn note(line: &str) {
     let stderr = io::stderr();
     let mut polled = [PollFd::new(&stderr, PollFlags::OUT)];

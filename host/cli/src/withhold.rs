@@ -81,8 +81,8 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
     }
     let reason = match answer["report"].as_str() {
         Some(report) if Some(report) != question.report.as_deref() => format!("{AGAIN}{report}"),
-        None if answer["withhold"] == true => UNCOMPARED.to_owned(),
-        // It quotes nothing, or no map withholds it.
+        // Also if it is unknown whether the map withholds it.
+        None if answer["withhold"] != false => UNCOMPARED.to_owned(),
         _ => return Ok(()),
     };
     write_answer(&json!({ "decision": "block", "reason": reason }))

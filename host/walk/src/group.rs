@@ -106,9 +106,9 @@ fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<boo
     Ok(is_known && (holds_user || group == ROOT))
 }
 
-/// The groups that have one of these `rights` (write: 2, read: 4) by the bytes of an access list,
-/// as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group `own`. None if
-/// somebody else may have one but root, its owner and `user`, or if the list is not understood.
+/// The groups that have one of these `rights` (execute: 1, write: 2, read: 4) by the bytes of an
+/// access list, as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group `own`.
+/// None if somebody else may have one but root, its owner and `user`, or if it is not understood.
 pub fn groups_in(list: &[u8], rights: u16, own: u32, user: Option<u32>) -> Option<Vec<u32>> {
     /// The owner, the mask and all others: the mode has their rights.
     const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];

@@ -30,7 +30,7 @@ pub fn is_visible(c: char) -> bool {
     !is_unprintable(c) && !is_ignorable(c)
 }
 
-/// Whether a character stands in this text that nobody sees: none that a reader sees, and no blank.
+/// Whether this text has a character that nobody sees, or a blank other than a space, tab or CR.
 pub fn has_unseen(text: &str) -> bool {
     let is_unseen = |c: char| c.is_whitespace() || !is_visible(c);
     text.contains(|c| ![' ', '\t', '\r'].contains(&c) && is_unseen(c))

@@ -68,8 +68,7 @@ impl Document {
                     text.is_empty() || is_deeper(line) && without_marker(text) == text
                 };
                 let mut below = lines.clone().skip_while(is_text);
-                let below = below.next().filter(|_| item != content);
-                let is_above = below.is_some_and(is_deeper);
+                let is_above = item != content && below.next().is_some_and(is_deeper);
                 let is_term = next.starts_with(": ") && !line.starts_with(": ");
                 let row = item.strip_prefix('|').unwrap_or(item);
                 for (index, cell) in cells(item).enumerate() {

@@ -135,6 +135,7 @@ fn each_case_of_the_table_is_as_it_says() {
 fn a_long_text_of_marks_is_read_once() {
     for marks in [
         "\\", "\\u{", "&#0", "<", "'a ", "- ", "a:", "\"a\":", "id=a ", " e", "1.", "1:", "10:20 ",
+        " \n", "> \n", "- \n",
     ] {
         let text = marks.repeat(200_000 / marks.len());
         assert_eq!(withhold("- Larkspur", &text, &[]), text);

@@ -95,7 +95,7 @@ pub(crate) fn words(text: &str, decode: bool) -> Vec<Word> {
             word.into_iter().for_each(|word| word.at.end = at.end);
             continue;
         }
-        let is_note = last.is_none_or(char::is_alphabetic) && "⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c);
+        let is_note = last.is_some_and(char::is_alphabetic) && "⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c);
         let Some(c) = letter(c).filter(|_| !is_note) else {
             (gap.has_gap, last) = (true, None);
             gap.has_blank |= c.is_whitespace();

@@ -69,6 +69,8 @@ impl<'a> Client<'a> {
 
     /// Why an agent does not get its file, or others do. It names no file of the map.
     fn faults(&self, map: &Map, entries: &[EntryReport]) -> Vec<String> {
+        let usual = Location::find(None, |name| env::var_os(name));
+        let is_other = usual.is_ok_and(|usual| usual.file != self.location.file);
         let secrets = Secrets::of(map);
         let shown = |name: &str| if secrets.are_in(name) { "…" } else { name }.to_owned();
         let agents = self.agents.iter().filter_map(|agent| {
@@ -82,7 +84,7 @@ impl<'a> Client<'a> {
                 }
                 None if is_bound => UNGUARDED.to_owned(),
                 // It reads another map than this one.
-                None if agent.names_a_map || self.location.is_named => return None,
+                None if agent.names_a_map || is_other => return None,
                 None => UNBOUND.to_owned(),
             };
             Some(format!("{} starts {why}", shown(&agent.file)))

@@ -286,14 +286,12 @@ impl Reader<'_> {
     fn mistake(&self, at: Range<usize>, said: impl Into<String>, help: Option<&str>) -> MapMistake {
         let line = self.line(at.start);
         let text = self.text.split('\n').nth(line as usize - 1);
-        let is_seen = !text.is_some_and(has_unseen);
+        let unseen = text.filter(|text| has_unseen(text)).map(|_| UNSEEN);
+        let help: Vec<_> = unseen.into_iter().chain(help).collect();
         MapMistake {
             line,
             message: said.into(),
-            help: help
-                .filter(|_| is_seen)
-                .or((!is_seen).then_some(UNSEEN))
-                .map(str::to_owned),
+            help: (!help.is_empty()).then(|| help.join("; or else ")),
         }
     }
 
