@@ -82,8 +82,8 @@ fn give_up() -> io::Result<()> {
     keyhole_wall::hide_memory()?;
     keyhole_wall::set_signals()?;
     // An agent reads what these two lack.
-    let is_told = |command| command == "inject" || command == "withhold";
-    let is_told = env::args_os().nth(1).is_some_and(is_told);
+    let is_told = env::args_os().nth(1);
+    let is_told = is_told.is_some_and(|it| it == "inject" || it == "withhold");
     room(if is_told { 0 } else { OF_A_MAP })
 }
 

@@ -12,6 +12,7 @@ mod folder;
 
 use crate::{agent::AgentName, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
+use rustix::fs::{Access, access};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, DirBuilder, File},
@@ -101,13 +102,15 @@ pub enum Unverified {
 }
 
 impl Tickets {
-    /// Whether tickets could be left and taken: nobody else could write where the data folder is, or
-    /// is to be made.
+    /// Whether tickets could be left and taken: the user may write, and nobody else, where the data
+    /// folder is, or is to be made.
+    #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
     pub fn could_be_made(&self) -> Result<(), TicketError> {
         match self.data().and_then(|data| folder::open(&data)) {
             Err(TicketError::System(SystemError::Missing)) => {}
             opened => return opened.map(drop),
         }
+        let may_write = |place| access(place, Access::WRITE_OK).map_err(SystemError::from);
         let is_there = |place| Walker::new(System).walk(place, Policy::Name).is_ok();
         for place in self.0.ancestors() {
             match Self::walk_to(place) {
@@ -115,7 +118,7 @@ impl Tickets {
                     return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                 }
                 Err(TicketError::System(SystemError::Missing)) => {}
-                walked => return walked.map(drop),
+                walked => return walked.and_then(|_| Ok(may_write(place)?)),
             }
         }
         Ok(())
@@ -129,8 +132,10 @@ impl Tickets {
             return Ok(());
         }
         self.could_be_made()?;
-        let data = &self.0;
-        DirBuilder::new().recursive(true).mode(0o700).create(data)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.0)?;
         self.data_folder().map(drop)
     }
 

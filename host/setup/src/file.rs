@@ -21,7 +21,7 @@ pub(crate) const TEMPLATE: &str = include_str!("identifiers.md");
 
 const ODD_PATH: &str =
     "this path cannot be used: write it in full or with ~/, without a character that is not shown";
-const UNSEEN: &str = "a character that nobody sees stands in this path, or follows it, as text from a web page may have it: write it again";
+const UNSEEN: &str = "a character that nobody sees stands in this path, or follows it, as text from a web page may have it: write it again, or rename what has it";
 const PLACEHOLDER: &str =
     "replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md";
 

@@ -100,13 +100,10 @@ pub(crate) fn report(
             let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
             let long = long.map(|(_, binding)| binding.entry.line);
             notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
-            let has_unseen = map
-                .roots()
-                .iter()
-                .any(|root| has_unseen(&root.to_string_lossy()));
-            notes.extend(has_unseen.then(|| UNSEEN_ROOT.to_owned()));
             for root in map.roots() {
                 let walked = Walker::new(System).walk(&root, Policy::Directory);
+                let is_unseen = walked.is_err() && has_unseen(&root.to_string_lossy());
+                notes.extend(is_unseen.then(|| UNSEEN_ROOT.to_owned()));
                 if let Err(WalkError::Untrusted(it)) = walked {
                     let said = is_private.then(|| secrets.hidden_in(step::cure(&it, &root)));
                     let said = said.as_deref().unwrap_or("others could replace one");

@@ -77,8 +77,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
     }
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
-    let has_unseen =
-        has_unseen(&entry.path) || entry.path.contains('\t') || entry.path.ends_with(' ');
+    let has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
         Refusal::NotMarkdown if has_unseen && real == file => UNSEEN.to_owned(),

@@ -7,7 +7,7 @@ use crate::{
     start::StartError,
     streams::note,
 };
-use keyhole_core::{BindingName, ticket::Tickets};
+use keyhole_core::{BindingName, limits::Limits, sandbox::Sandbox, ticket::Tickets};
 use keyhole_setup::{
     PLUGIN, Plan, Request, Result, User, Walls,
     ask::Screen,
@@ -49,6 +49,7 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
 fn listen() -> Result<(), StartError> {
     // What is written is tried, too.
     room(OF_A_CALL)?;
+    Sandbox::embedded(Limits::default())?;
     let runtime = runtime(|| {})?;
     // From here on, it is caught.
     let mut ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
@@ -126,8 +127,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
 }
 
 fn ending(plan: &Plan) -> String {
-    let todo = plan.todo.iter().map(|todo| format!("- {todo}\n"));
-    let todo = todo.collect::<String>();
+    let todo: String = plan.todo.iter().map(|todo| format!("- {todo}\n")).collect();
     let head = ["\nStill to do:\n", ""][usize::from(todo.is_empty())];
     format!("{head}{todo}\n{}\n", plan.last)
 }
