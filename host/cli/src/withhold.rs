@@ -79,10 +79,10 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
     if !stop {
         return write_answer(&answer);
     }
+    let no_map = Refusal::MapMissing.to_string();
     let reason = match answer["report"].as_str() {
         Some(report) if Some(report) != question.report.as_deref() => format!("{AGAIN}{report}"),
-        // Also if it is unknown whether the map withholds it.
-        None if answer["withhold"] != false => UNCOMPARED.to_owned(),
+        None if answer["withhold"] != false && answer["refused"] != no_map => UNCOMPARED.into(),
         _ => return Ok(()),
     };
     write_answer(&json!({ "decision": "block", "reason": reason }))

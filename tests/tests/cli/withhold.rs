@@ -197,9 +197,11 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
     assert!(reason.contains("could not be compared"), "{reason}");
     conceals(reason);
     let _ = stop(AGENT, &quoting, true).says("");
-    world.remove_map();
+    world.write_map("[keys");
     let ran = stop(AGENT, &quoting, false);
     assert!(ran.stdout.contains("could not be compared"), "{ran:?}");
+    world.remove_map();
+    let _ = stop(AGENT, &quoting, false).says("");
     let start = json!({ "hook_event_name": "SubagentStart", "agent_type": AGENT, "last_assistant_message": "", "stop_hook_active": false });
     for input in ["{}", &start.to_string()] {
         let ran = world.run_with(["withhold", "--stop"], input.as_bytes());
