@@ -16,9 +16,7 @@ use std::{
 pub(crate) struct Waiting<S>(pub(crate) S);
 
 pub(crate) fn put(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = Waiting(io::stdout());
-    stdout.write_all(bytes)?;
-    stdout.flush()
+    Waiting(io::stdout()).write_all(bytes)
 }
 
 /// Prints `text` on standard output. If its reader, such as `head`, has seen enough, that is fine.
@@ -79,7 +77,9 @@ impl Read for Waiting<io::Stdin> {
 /// What a stream did not take, it keeps, or it was not told of it.
 impl<S: Write + AsFd> Write for Waiting<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        again(&mut self.0, PollFlags::OUT, |stream| stream.write(bytes))
+        let size = again(&mut self.0, PollFlags::OUT, |stream| stream.write(bytes))?;
+        // Standard output keeps a part of what a stream did not take.
+        self.flush().map(|()| size)
     }
 
     fn flush(&mut self) -> io::Result<()> {
