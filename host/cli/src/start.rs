@@ -72,6 +72,12 @@ type Reach = Result<Option<Vec<File>>, StartError>;
 /// First the map as it was at the start, or why it cannot be used.
 pub(crate) type Started = (Outcome, WallStatus, Sandbox, Runtime);
 
+/// The sandbox, if there is room for a call in it.
+pub(crate) fn sandbox() -> Result<Sandbox, StartError> {
+    room(OF_A_CALL)?;
+    Ok(Sandbox::embedded(Limits::default())?)
+}
+
 /// Loads, and restricts the process, which may take these tickets. `open` opens what the caller
 /// needs besides, and says how many threads there must be from the start. An unusable map is no
 /// error.
@@ -80,8 +86,7 @@ pub(crate) fn start<S>(
     tickets: Option<&Tickets>,
     open: impl FnOnce() -> io::Result<(S, usize)>,
 ) -> Result<(Started, S), StartError> {
-    room(OF_A_CALL)?;
-    let sandbox = Sandbox::embedded(Limits::default())?;
+    let sandbox = sandbox()?;
     let runtime = runtime(|| {})?;
     let (opened, threads) = runtime.block_on(async { open() })?;
     // If there is none, each call is refused, and says so.
@@ -103,8 +108,7 @@ pub(crate) fn start<S>(
 
 /// The same for `check`, which reads other files, too: it restricts only the threads that load.
 pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
-    room(OF_A_CALL)?;
-    let sandbox = Sandbox::embedded(Limits::default())?;
+    let sandbox = sandbox()?;
     let reach = Arc::new(OnceLock::<Option<Vec<File>>>::new());
     let of_threads = Arc::clone(&reach);
     let (tell, told) = channel();

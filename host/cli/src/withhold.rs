@@ -75,14 +75,15 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
         read_input()?
     };
     let answer = loading.and_then(|loading| answer(&loading, &question, &known));
+    let has_map = answer.as_ref().err() != Some(&Refusal::MapMissing);
     let answer = answer.unwrap_or_else(|code| json!({ "refused": code.to_string() }));
     if !stop {
         return write_answer(&answer);
     }
-    let no_map = Refusal::MapMissing.to_string();
     let reason = match answer["report"].as_str() {
         Some(report) if Some(report) != question.report.as_deref() => format!("{AGAIN}{report}"),
-        None if answer["withhold"] != false && answer["refused"] != no_map => UNCOMPARED.into(),
+        // Without a map, no agent had a file.
+        None if has_map && answer["withhold"] != false => UNCOMPARED.to_owned(),
         _ => return Ok(()),
     };
     write_answer(&json!({ "decision": "block", "reason": reason }))

@@ -132,10 +132,8 @@ impl Tickets {
             return Ok(());
         }
         self.could_be_made()?;
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.0)?;
+        let data = &self.0;
+        DirBuilder::new().recursive(true).mode(0o700).create(data)?;
         self.data_folder().map(drop)
     }
 

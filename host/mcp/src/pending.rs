@@ -81,10 +81,8 @@ impl PendingRequests {
     /// whoever waits to write the answer holds it. None means that the request was cancelled.
     pub(super) fn answer(&self, answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
         let (id, outcome) = match answer {
-            ServerJsonRpcMessage::Response(answer) => {
-                (answer.id, Outcome::Result(Box::new(answer.result)))
-            }
-            ServerJsonRpcMessage::Error(answer) => (answer.id?, Outcome::Error(answer.error)),
+            ServerJsonRpcMessage::Response(it) => (it.id, Outcome::Result(Box::new(it.result))),
+            ServerJsonRpcMessage::Error(it) => (it.id?, Outcome::Error(it.error)),
             // The server sends nothing else.
             _ => return None,
         };
@@ -114,9 +112,7 @@ impl PendingRequests {
         let mut table = self.table();
         // There are few requests to look through.
         let mut requests = table.requests.iter();
-        let number = *requests
-            .find(|(_, request)| request.id.get() == id.get())?
-            .0;
+        let (&number, _) = requests.find(|(_, request)| request.id.get() == id.get())?;
         table.requests.remove(&number);
         Some(RequestId::Number(number))
     }

@@ -147,11 +147,9 @@ pub fn is_open(real: &Path) -> bool {
     let has_group = |at: &Path, right: u16| {
         has(at, u32::from(right) << 3) && is_group_alone(at, right) != Some(true)
     };
+    let lets_pass = |folder: &Path| has(folder, 0o001) || has_group(folder, 1);
     let mut above = real.ancestors().skip(1);
-    has(real, 0o004)
-        && above
-            .clone()
-            .all(|folder| has(folder, 0o001) || has_group(folder, 1))
+    has(real, 0o004) && above.clone().all(lets_pass)
         || has_group(real, 4) && above.all(|folder| has(folder, 0o011))
 }
 

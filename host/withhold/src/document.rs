@@ -106,19 +106,19 @@ impl Document {
             self.id(of(id));
             (label, value) = text.split_at(text.len() - rest.len());
         }
-        let is_long = label.split_whitespace().count() > 4;
+        let is_sentence = label.split_whitespace().count() > 4;
         let label = if is_label { &*words } else { of(label) };
         self.runs(&words, label.len());
         let mut label_words = label.iter();
         let is_names = label_words.all(|word| word.is_capital && word.is_rare());
-        if is_long || label.len() > 1 && is_names {
+        if is_sentence || label.len() > 1 && is_names {
             self.names(label);
         }
         if is_label {
             return;
         }
         self.value(of(value));
-        let coded = if is_long { text } else { value };
+        let coded = if is_sentence { text } else { value };
         for chunk in coded.split_whitespace() {
             let words = of(chunk);
             let is_code = words.iter().any(|word| word.digits > 0);
@@ -128,12 +128,15 @@ impl Document {
         }
         let is_quote = |c: char| "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c);
         let mut names_rule = false;
-        let with_value = |part| (part, without_marker(labelled(part).1.trim_start()));
-        let parts: Vec<_> = parts(value).map(with_value).collect();
-        let is_long = |(_, part): &&(&str, &str)| part.split_whitespace().count() > SHORT_PART;
+        let parts = parts(value).map(|part| {
+            let (label, value) = labelled(part);
+            (part, label, without_marker(value.trim_start()))
+        });
+        let parts: Vec<_> = parts.collect();
+        let is_long = |(.., value): &&(_, _, &str)| value.split_whitespace().count() > SHORT_PART;
         let long = parts.iter().filter(is_long).count();
         let is_list = long == 0 || long * 3 <= parts.len() && !value.contains(is_quote);
-        for (part, value) in parts {
+        for (part, label, value) in parts {
             let before = text.get(..start_of(part)).unwrap_or_default();
             let after = text.get(before.len() + part.len()..).unwrap_or_default();
             let is_inside = before.ends_with('«') && after.starts_with('»') || part.trim() == part;
@@ -143,7 +146,7 @@ impl Document {
                 names_rule = is_id(part);
                 continue;
             }
-            if is_quoted && std::mem::take(&mut names_rule) || is_id(labelled(part).0) {
+            if is_quoted && std::mem::take(&mut names_rule) || is_id(label) {
                 self.id(of(value));
             }
             if is_list || is_quoted {

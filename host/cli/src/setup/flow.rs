@@ -3,11 +3,11 @@
 use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::{
     check,
-    resources::{OF_A_CALL, room, runtime},
-    start::StartError,
+    resources::runtime,
+    start::{StartError, sandbox},
     streams::note,
 };
-use keyhole_core::{BindingName, limits::Limits, sandbox::Sandbox, ticket::Tickets};
+use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
     PLUGIN, Plan, Request, Result, User, Walls,
     ask::Screen,
@@ -41,15 +41,14 @@ fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>
     if is_busy {
         return said("another `keyhole setup` runs; end that one first");
     }
-    listen().or_else(|why| said(why.to_string()))?;
+    // What is written is tried, too.
+    let ready = sandbox().and_then(|_| listen());
+    ready.or_else(|why| said(why.to_string()))?;
     Ok((screen, lock))
 }
 
 /// Says what was done when the user presses Ctrl-C.
 fn listen() -> Result<(), StartError> {
-    // What is written is tried, too.
-    room(OF_A_CALL)?;
-    Sandbox::embedded(Limits::default())?;
     let runtime = runtime(|| {})?;
     // From here on, it is caught.
     let mut ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;

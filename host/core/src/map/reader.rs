@@ -37,12 +37,13 @@ impl Map {
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let ends = ends.map(|(end, _)| end).collect();
+        let text = str::from_utf8(bytes);
         let reader = Reader {
-            text: str::from_utf8(bytes).unwrap_or_default(),
+            text: text.unwrap_or_default(),
             ends,
             location,
         };
-        let text = str::from_utf8(bytes).map_err(|error| {
+        let text = text.map_err(|error| {
             let at = error.valid_up_to();
             reader.mistake(at..at, "the map is not UTF-8 from here on", None)
         })?;
