@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let limits = Limits::default();
     let loader = Loader::new(LiveMap::new(location).into(), Native, limits);
 
-    // From here on as host/cli/src/resources.rs has it. If the pipe cannot be widened, it
+    // From here on as host/serve/src/resources.rs has it. If the pipe cannot be widened, it
     // stays as it is.
     #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), 256 << 10);

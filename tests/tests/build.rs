@@ -58,7 +58,19 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
         ("walk", &[][..], none, u32::MAX),
         ("wall", &[], none, u32::MAX),
         ("withhold", &[], none, u32::MAX),
-        ("setup", &["core", "walk"], "wasmtime tokio rmcp", 1),
+        ("claude", &["core"], "wasmtime tokio toml rmcp", 1),
+        (
+            "setup",
+            &["claude", "core", "walk"],
+            "wasmtime tokio rmcp",
+            1,
+        ),
+        (
+            "serve",
+            &["claude", "core", "mcp", "wall", "walk", "withhold"],
+            "wasmtime toml rmcp",
+            1,
+        ),
         ("core", &["engine", "walk"], "rmcp serde_json", u32::MAX),
         ("mcp", &["core"], "wasmtime toml rustix", 1),
     ] {

@@ -1,12 +1,9 @@
-//! The arguments of each command, their help, and what they stand for.
+//! What is typed: the arguments of each command, and their help. `wish` says what they mean.
 
-use crate::{setup, streams};
+use crate::setup;
 use clap::{Args, Parser, Subcommand};
-use keyhole_core::{AgentName, BindingName, Caller, Key, LiveMap, Location, ticket::Tickets};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use keyhole_core::{AgentName, BindingName};
+use std::path::PathBuf;
 
 /// Gives a private file to one AI subagent, and not to the main conversation
 ///
@@ -205,46 +202,6 @@ pub(crate) struct Serve {
     pub(crate) require_wall: bool,
 }
 
-impl Serve {
-    /// How this server learns who calls.
-    pub(crate) fn callers(&self) -> Result<Caller, String> {
-        let agent = self.agent.clone();
-        if !self.require_ticket {
-            return Ok(agent.map_or(Caller::Nobody, Caller::Agent));
-        }
-        let tickets = Arc::new(tickets(self.tickets.as_deref())?);
-        let made = self.tickets.as_ref().map(|_| tickets.make());
-        if let Some(Err(why)) = made {
-            let until = "as long as that is so, each call is refused";
-            streams::tell(&format!("{why}; {until}"));
-        }
-        Ok(Caller::Ticket {
-            tickets,
-            only: agent,
-            id: None,
-            tell: |why| streams::tell(&format!("caller-not-verified: {why}")),
-        })
-    }
-
-    /// The key in the variable of `--key-env`. The error does not repeat its value.
-    pub(crate) fn key(&self) -> Result<Option<Key>, &'static str> {
-        let key = |variable| Key::try_from(&*std::env::var(variable).ok()?).ok();
-        let key = |variable| key(variable).ok_or(NO_KEY);
-        self.key_env.as_ref().map(key).transpose()
-    }
-}
-
-const NO_KEY: &str = "the variable that --key-env names is not set to a key";
-const NO_DATA: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";
-
-/// The folder that a server and its guard share: the one that an option names, or the plugin's.
-pub(crate) fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
-    let plugins = || std::env::var_os("CLAUDE_PLUGIN_DATA").map(PathBuf::from);
-    let data = folder.map(Path::to_owned).or_else(plugins);
-    let data = data.filter(|data| data.is_absolute()).ok_or(NO_DATA)?;
-    Ok(Tickets(data))
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct MapArg {
     /// The map, instead of the one in your configuration directory
@@ -252,16 +209,12 @@ pub(crate) struct MapArg {
     pub(crate) file: Option<PathBuf>,
 }
 
-impl MapArg {
-    /// The map that the user means. This reads nothing yet.
-    pub(crate) fn live(&self) -> Result<LiveMap, String> {
-        let found = Location::find(self.file.as_deref(), |name| std::env::var_os(name));
-        found.map(LiveMap::new).map_err(|error| error.to_string())
-    }
-}
-
 /// Parses a folder that two processes have in common, wherever they are started.
 fn folder(text: &str) -> Result<PathBuf, &'static str> {
-    let folder = Some(PathBuf::from(text)).filter(|folder| folder.is_absolute());
-    folder.ok_or("the folder for tickets must be an absolute path")
+    let folder = PathBuf::from(text);
+    if folder.is_absolute() {
+        Ok(folder)
+    } else {
+        Err("the folder for tickets must be an absolute path")
+    }
 }

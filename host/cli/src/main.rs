@@ -1,26 +1,27 @@
-//! The `keyhole` command: its subcommands, and their exit codes. `arguments` has what they take.
+//! The `keyhole` command: its subcommands, and their exit codes. `arguments` has what is typed,
+//! and `wish` what that means.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod check;
-mod guard;
-mod inject;
 mod mistake;
-mod resources;
-mod serve;
 mod setup;
-mod start;
-mod streams;
-mod withhold;
+mod wish;
 
-use arguments::{Cli, Command, tickets};
+use arguments::Cli;
 use clap::Parser as _;
 use keyhole_core::sandbox::{COMPONENT, COMPONENT_WIT};
-use resources::{OF_A_MAP, room};
+use keyhole_serve::{
+    guard, inject,
+    resources::{OF_A_MAP, room},
+    session,
+    start::StartError,
+    streams::{print, say},
+    withhold,
+};
 use sha2::{Digest as _, Sha256};
-use start::StartError;
 use std::{env, fmt::Display, io, process::ExitCode};
-use streams::{print, say};
+use wish::Wish;
 
 /// Cargo.toml says why.
 #[cfg(target_env = "musl")]
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     });
     let done = given_up.and_then(|()| match Cli::try_parse() {
         Err(error) => mistake::explain(&error),
-        Ok(cli) => run(cli.command),
+        Ok(cli) => run(Wish::of(cli.command)?),
     });
     ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
         say(&why);
@@ -56,21 +57,21 @@ fn main() -> ExitCode {
     }))
 }
 
-fn run(command: Command) -> Result<u8, Failure> {
-    match command {
-        Command::Serve(arguments) => serve::serve(arguments)?,
-        Command::Guard(call) => guard::run(&call).map_err(|why| Failure(2, why.to_string()))?,
-        Command::Inject(map) => inject::inject(map.live())?,
-        Command::Withhold { map, stop } => withhold::withhold(map.live(), stop)?,
-        Command::Tickets => tickets(None)?.make()?,
-        Command::Check(arguments) => return check::run(&arguments),
-        Command::Agents(map) => print(&guard::agents(&map.live()?)?)?,
-        Command::Contract => {
+fn run(wish: Wish) -> Result<u8, Failure> {
+    match wish {
+        Wish::Serve(wanted) => session::serve(wanted)?,
+        Wish::Guard(call) => guard::run(call).map_err(|why| Failure(2, why.to_string()))?,
+        Wish::Inject(map) => inject::inject(map)?,
+        Wish::Withhold { map, is_stop } => withhold::withhold(map, is_stop)?,
+        Wish::Tickets(tickets) => tickets.make()?,
+        Wish::Check(wanted) => return check::run(wanted),
+        Wish::Agents(map) => print(&guard::agents(&map)?)?,
+        Wish::Contract => {
             let (size, sum) = (COMPONENT.len(), Sha256::digest(COMPONENT));
             let head = format!("// The component in this program: {size} bytes\n// sha256:{sum:x}");
             print(&format!("{head}\n\n{COMPONENT_WIT}"))?
         }
-        Command::Setup(arguments) => print(&setup::run(&arguments)?)?,
+        Wish::Setup(arguments) => print(&setup::run(&arguments)?)?,
     }
     Ok(0)
 }

@@ -1,10 +1,11 @@
 //! A mistake on the command line, told without what was typed.
 
-use crate::{Failure, streams};
+use crate::Failure;
 use clap::{
     Error,
     error::{ContextKind, ErrorKind as Kind},
 };
+use keyhole_serve::streams;
 use std::{
     error::Error as _,
     io::{self, Write as _},

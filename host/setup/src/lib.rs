@@ -51,9 +51,6 @@ use std::{
     sync::Arc,
 };
 
-/// The plugin's agent, and the key that it has in its text.
-pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
-
 /// Where the servers of own agents keep their tickets.
 fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let state = absolute(variable, "XDG_STATE_HOME");

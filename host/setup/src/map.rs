@@ -1,7 +1,7 @@
 //! What a file needs in the map: one table at its end, and one string among its roots.
 
 use crate::{
-    EditError, PLUGIN, Plan, Request, Result,
+    EditError, Plan, Request, Result,
     disk::Found,
     error::{by_hand, refused},
     file::{File, root_of},
@@ -9,6 +9,7 @@ use crate::{
     plan::lines_of,
     rules::without_links,
 };
+use keyhole_claude::PLUGIN;
 use keyhole_core::{AgentName, Entry, Map};
 use serde_json::json;
 use std::{

@@ -1,13 +1,14 @@
 //! What setup would change, file by file; what to say about it; and doing it.
 
 use crate::{
-    PLUGIN, Result, Unfit,
+    Result, Unfit,
     disk::Found,
     error::{by_hand, said},
     file::{repository_above, shown},
     json::{self, Change},
     rules::without_links,
 };
+use keyhole_claude::PLUGIN;
 use keyhole_walk::printable::{printable, printable_text};
 use std::{
     fs,

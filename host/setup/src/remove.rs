@@ -1,7 +1,7 @@
 //! What setup takes away: what it would write for this name, wherever that stands.
 
 use crate::{
-    EditError, PLUGIN, Plan, Result, SetupError, Unfit, User,
+    EditError, Plan, Result, SetupError, Unfit, User,
     agents::{groups, own_hooks},
     clients::{Part, all},
     disk::Found,
@@ -15,6 +15,7 @@ use crate::{
     rules::{Denied, Places},
     settings,
 };
+use keyhole_claude::PLUGIN;
 use keyhole_core::Entry;
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};

@@ -1,13 +1,14 @@
 //! What Claude Code asks: who gets a file, and what keeps the main conversation from it.
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
-use super::{EntryReport, Report, Secrets, entry::is_the_plugins, step::door};
-use crate::{arguments::tickets, inject::MAX_DOCUMENT};
+use super::{EntryReport, Plugin, Report, Secrets, entry::is_the_plugins, step::door};
+use keyhole_claude::PLUGIN;
 use keyhole_core::{
     AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, ticket::Tickets,
 };
+use keyhole_serve::inject::MAX_DOCUMENT;
 use keyhole_setup::{
-    Named, PLUGIN,
+    Named,
     agents::{InjectHook, OwnAgent, is_gone, own_agents},
     all_of,
     settings::{Fault, Settings, Way, switches_plugin},
@@ -154,7 +155,13 @@ impl<'a> Client<'a> {
         ))
     }
 
-    pub(super) fn judge(&self, report: &mut Report, map: Option<&Map>, is_private: bool) {
+    pub(super) fn judge(
+        &self,
+        report: &mut Report,
+        map: Option<&Map>,
+        plugin: Option<&Plugin>,
+        is_private: bool,
+    ) {
         let (settings, places) = (&self.settings, self.settings.places.as_ref().ok());
         let is_plugin = report.agent.is_some();
         // The user's settings list each plugin that is on. Without a list, ours may be on as well.
@@ -180,7 +187,7 @@ impl<'a> Client<'a> {
             report.faults = self.faults(map, entries);
         }
         // The client tells its shells where the plugin's folder is.
-        let tickets = tickets(None).ok().filter(|_| is_plugin);
+        let tickets = plugin.and_then(|plugin| plugin.tickets.as_ref());
         let refused = tickets.and_then(|tickets| tickets.could_be_made().err());
         let refused = refused.map(|why| format!("the plugin starts {REFUSES}: {why}"));
         report.faults.extend(refused);

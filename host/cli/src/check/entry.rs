@@ -1,12 +1,13 @@
 //! One entry of the map: whether its file would be served, and what to do.
 
 use super::step;
-use crate::{resources::room_to_compare, serve::SHOWS_A_KEY};
+use keyhole_claude::PLUGIN;
 use keyhole_core::{
     AgentName, Caller, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal, Target,
     limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
 };
-use keyhole_setup::{Named, PLUGIN};
+use keyhole_serve::{resources::room_to_compare, session::SHOWS_A_KEY};
+use keyhole_setup::Named;
 use keyhole_walk::{Handle, System, Walker, printable::is_blank};
 use keyhole_withhold::has_few_values;
 use std::{

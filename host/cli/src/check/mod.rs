@@ -7,19 +7,22 @@ mod step;
 
 use crate::{
     Failure,
-    arguments::Check as Arguments,
-    start::{StartError, start_loading},
-    streams::print,
+    wish::{Answer, Check},
 };
 use claude::{Client, DOOR};
 pub(crate) use entry::{EntryReport, LONG, ReadMap, Secrets, entry_report};
-use keyhole_core::{LiveMap, Loader, MapError, limits::Limits};
-use keyhole_setup::{PLUGIN, all_of, recipe::MAX_IN_TOOL};
+use keyhole_claude::PLUGIN;
+use keyhole_core::{LiveMap, Loader, MapError, limits::Limits, ticket::Tickets};
+use keyhole_serve::{
+    start::{StartError, start_loading},
+    streams::print,
+};
+use keyhole_setup::{all_of, recipe::MAX_IN_TOOL};
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::has_unseen};
 use keyhole_wall::WallStatus;
 use std::{
     io::{self, IsTerminal as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 use step::Unusable;
@@ -43,37 +46,55 @@ pub(crate) struct Report {
     wall: WallStatus,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let foreign = |map: &LiveMap| foreign_map(&map.location).filter(|_| !arguments.brief);
-    let map = arguments.map.live();
-    let map = match map.and_then(|map| foreign(&map).map_or(Ok(map), Err)) {
-        Err(_) if arguments.quiet => return Ok(2),
-        map => map.map_err(|why| Failure(2, why))?,
+pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
+    let answer = wanted.answer;
+    let found = wanted.map.and_then(|map| match foreign_map(&map.location) {
+        Some(why) if answer != Answer::Brief => Err(why),
+        _ => Ok(map),
+    });
+    let map = match found {
+        Ok(map) => map,
+        Err(_) if answer == Answer::Quiet => return Ok(2),
+        Err(why) => return Err(Failure(2, why)),
     };
-    if arguments.brief {
+    if answer == Answer::Brief {
         print(&claude::brief(&map).unwrap_or_default())?;
         return Ok(0);
     }
-    let plugin = arguments.plugin.as_deref();
-    let report = report(&map, plugin, plugin.is_none() || io::stdout().is_terminal())?;
-    if arguments.json {
-        print(&report.to_json())?;
-    } else if !arguments.quiet {
-        print(&report.to_text(arguments.verbose))?;
+    let plugin = wanted.plugin.map(|command| Plugin {
+        command,
+        tickets: wanted.tickets,
+    });
+    let is_private = plugin.is_none() || io::stdout().is_terminal();
+    let report = report(&map, plugin.as_ref(), is_private)?;
+    match answer {
+        Answer::Json => print(&report.to_json())?,
+        Answer::Text => print(&report.to_text(false))?,
+        Answer::Verbose => print(&report.to_text(true))?,
+        Answer::Quiet | Answer::Brief => {}
     }
     Ok(report.exit_code())
+}
+
+/// The plugin, if it asks.
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    /// Its command.
+    pub(crate) command: PathBuf,
+    /// Where it keeps its tickets, if the client says it.
+    pub(crate) tickets: Option<Tickets>,
 }
 
 const LONG_NAME: &str = "has a name with which some clients cannot call its tool; one of at most 41 characters works everywhere";
 const UNSEEN_ROOT: &str = "a path in roots has a character that nobody sees, as text from a web page may have it: write it again";
 const _: () = assert!(MAX_IN_TOOL == 41);
 
-/// Checks the map, and loads every file in it behind a server's wall, one after another. `plugin` is
-/// the command of the plugin, if that asks. The main conversation then reads this report, so it
-/// names no path of the map or an entry, unless `is_private`.
+/// Checks the map, and loads every file in it behind a server's wall, one after another. If the
+/// plugin asks, the main conversation reads this report: then it names no path of the map or an
+/// entry, unless `is_private`.
 pub(crate) fn report(
     live: &LiveMap,
-    plugin: Option<&Path>,
+    plugin: Option<&Plugin>,
     is_private: bool,
 ) -> Result<Report, StartError> {
     use MapError::{Missing, Unreadable};
@@ -132,10 +153,10 @@ pub(crate) fn report(
         wall,
     };
     if let Some(client) = client {
-        client.judge(&mut report, valid, is_private);
+        client.judge(&mut report, valid, plugin, is_private);
     }
-    if let (Some(command), Some((_, agent))) = (plugin, &report.agent) {
-        let command = step::plugins(command, "check");
+    if let (Some(plugin), Some((_, agent))) = (plugin, &report.agent) {
+        let command = step::plugins(&plugin.command, "check");
         let all = format!("No path is shown to a session. In a terminal of your own: {command}");
         report.closing.extend((!is_private).then_some(all));
         report.closing.push(format!("{}: {agent}", PLUGIN.0));

@@ -1,9 +1,9 @@
 //! The report for people, and for programs.
 
 use super::{EntryReport, LONG, Report, entry::WARNINGS};
-use crate::serve::SHOWS_A_KEY;
+use keyhole_claude::PLUGIN;
 use keyhole_core::Refusal;
-use keyhole_setup::PLUGIN;
+use keyhole_serve::session::SHOWS_A_KEY;
 use keyhole_walk::printable::{is_visible, printable, printable_text};
 use keyhole_wall::WallStatus;
 use serde_json::{Value, json};

@@ -1,15 +1,16 @@
 //! The questions of `keyhole setup`, in their order; and doing what was agreed to.
 
 use super::{Arguments, conceals, fresh, judge::is_served, list};
-use crate::{
-    check,
+use crate::check::{self, Plugin};
+use keyhole_claude::PLUGIN;
+use keyhole_core::{BindingName, ticket::Tickets};
+use keyhole_serve::{
     resources::runtime,
     start::{StartError, sandbox},
     streams::note,
 };
-use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_setup::{
-    PLUGIN, Plan, Request, Result, User, Walls,
+    Plan, Request, Result, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
@@ -21,7 +22,6 @@ use keyhole_setup::{
 use keyhole_walk::printable::printable;
 use std::{
     fmt::Display,
-    path::Path,
     process,
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -109,10 +109,14 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
         return Ok(screen.shown);
     }
     let made = tickets.map_or(Ok(()), |tickets| tickets.make());
-    let plugin = request.client.is_plugin().then_some(Path::new("keyhole"));
+    let plugin = request.client.is_plugin().then(|| Plugin {
+        command: "keyhole".into(),
+        tickets: None,
+    });
     let failed =
         |why: &dyn Display| format!("the result cannot be checked: {why}; run `keyhole check`");
-    let checked = check::report(&user.map, plugin, true).or_else(|why| said(failed(&why)))?;
+    let checked =
+        check::report(&user.map, plugin.as_ref(), true).or_else(|why| said(failed(&why)))?;
     let mut text = screen.shown + &checked.to_text(false);
     let texts = plan.print.iter().chain(&plan.for_the_machine);
     text.extend(texts.map(|text| format!("\n{text}\n")));

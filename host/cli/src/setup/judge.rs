@@ -1,15 +1,15 @@
 //! What a call would get with a map that is only planned.
 
-use crate::{
-    check::{LONG, ReadMap, Secrets, entry_report},
-    inject::MAX_DOCUMENT,
-    resources::{make_threads, runtime},
-    start::StartError,
-};
+use crate::check::{LONG, ReadMap, Secrets, entry_report};
 use keyhole_core::{
     Loader, Map, Refusal,
     limits::{Limits, MAX_CLAUDE_CHARS},
     sandbox::Sandbox,
+};
+use keyhole_serve::{
+    inject::MAX_DOCUMENT,
+    resources::{make_threads, runtime},
+    start::StartError,
 };
 use keyhole_setup::{Plan, Request, all_of};
 use std::sync::Arc;

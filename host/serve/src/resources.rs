@@ -12,14 +12,14 @@ use std::{
 use tokio::runtime::{self, Builder};
 
 /// The threads that copy the standard streams if these are not both pipes.
-pub(crate) const STREAM_THREADS: usize = 2;
+pub const STREAM_THREADS: usize = 2;
 
 /// It is never dropped: that would wait for a read that hangs in the kernel.
-pub(crate) type Runtime = ManuallyDrop<runtime::Runtime>;
+pub type Runtime = ManuallyDrop<runtime::Runtime>;
 
 /// Makes the runtime, which has one thread for the protocol, and as many for calls as may run; each
 /// of these does `begin` first. It creates no thread yet.
-pub(crate) fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> {
+pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> {
     // tokio panics if the system refuses it a descriptor for signals.
     unless_panicking(|| {
         Builder::new_current_thread()
@@ -35,7 +35,7 @@ pub(crate) fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Ru
 
 /// Makes the runtime create now the `most` threads that it needs for the first call and for its
 /// streams: tokio would panic later if the system refused one.
-pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
+pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     unless_panicking(|| {
         // Each waits there, so that the next one's job needs another thread.
         let gate = Arc::new(Mutex::new(()));
@@ -60,9 +60,9 @@ pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
 /// each thread (64 MiB in glibc).
 const OF_ALL: u64 = 2 << 30;
 /// So much the program and one call for the largest file take.
-pub(crate) const OF_A_CALL: u64 = 512 << 20;
+pub const OF_A_CALL: u64 = 512 << 20;
 /// So much the program takes while it reads the largest map, of nothing but small inline tables.
-pub(crate) const OF_A_MAP: u64 = 320 << 20;
+pub const OF_A_MAP: u64 = 320 << 20;
 /// For each byte of a document and a report, their comparison takes at most so many more.
 const TO_COMPARE: u64 = 128;
 /// The main thread's stack.
@@ -77,21 +77,21 @@ fn is_short(bytes: u64) -> bool {
 }
 
 /// How many calls run at once: one, if the limits allow less memory than all may take.
-pub(crate) fn calls_at_once() -> usize {
+pub fn calls_at_once() -> usize {
     let all = Limits::default().running;
     if is_short(OF_ALL) { 1 } else { all }
 }
 
 /// Fails if the limits allow fewer bytes than these. A program that gets no memory for one byte
 /// more ends, with all of its calls.
-pub(crate) fn room(bytes: u64) -> io::Result<()> {
+pub fn room(bytes: u64) -> io::Result<()> {
     let is_short = is_short(bytes) || is_below(Resource::Stack, STACK);
     let refused = io::ErrorKind::OutOfMemory;
     (!is_short).then_some(()).ok_or(refused.into())
 }
 
 /// The same for the comparison of a document and a report that have so many bytes.
-pub(crate) fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
+pub fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
     // A call for a file of 1 MiB or less leaves so much for that.
     let more = (bytes as u64).saturating_sub(1 << 20);
     room(OF_A_CALL + TO_COMPARE * more).map_err(|_| Refusal::OutOfResources)

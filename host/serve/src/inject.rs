@@ -6,22 +6,23 @@
 //! document, the answer tells it to stop.
 
 use crate::{
-    guard::{HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer},
+    guard::write_answer,
     resources::Runtime,
     start::{lacks, start},
-    streams::say,
+    streams::{Waiting, say},
 };
+use keyhole_claude::hook::{HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent};
 use keyhole_core::{
     AgentName, Caller, LiveMap, Load, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_walk::printable::is_blank;
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 /// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, which keeps
 /// a longer one in a file that others may read; in bytes in Codex, which cuts it, and Copilot.
-pub(crate) const MAX_DOCUMENT: usize = 10_000;
+pub const MAX_DOCUMENT: usize = 10_000;
 
 const EVENT: &str = "SubagentStart";
 
@@ -70,9 +71,9 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
 
 /// Answers the client's input. Without a map, or if it cannot start as a server does, the agent
 /// reads a refusal. On an error, the agent gets nothing; neither is there an answer to another event.
-pub(crate) fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
+pub fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
     let loading = begin(map);
-    let input: Input = read_input()?;
+    let input: Input = read_input(Waiting(io::stdin()))?;
     let is_copilot = match (&input.hook_event_name, &input.parent_agent_id) {
         (Some(event), _) if event == EVENT => false,
         (Some(_), _) => return Ok(()),

@@ -1,14 +1,13 @@
 //! What the client tells its hooks, above all the input of PreToolUse and of PostToolUse.
 
-use crate::streams::{Waiting, put};
+use crate::{PLUGIN, javascript::of_javascript};
 use keyhole_core::AgentName;
-use keyhole_setup::{PLUGIN, settings::of_javascript};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use std::{
     error::Error,
     fs,
-    io::{self, Read as _},
+    io::Read,
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -20,12 +19,12 @@ const MAX_INPUT_BYTES: u64 = 16 << 20;
 /// A server of ours whose calls the guard judges: its name, which its tool's name holds; the one
 /// agent that has it, or none if all share the plugin's, whose tool takes a key; and whether there
 /// is a client that has such servers and states no source. Any other server of the name is not ours.
-pub(super) type Server<'a> = (&'a str, Option<&'a str>, bool);
+pub type Server<'a> = (&'a str, Option<&'a str>, bool);
 
 /// The plugin's two: the server that all agents share, and that of the bundled agent, which the
 /// plugin's module makes the client start for this agent alone. Only newer clients, which state
 /// sources, have the second.
-pub(super) const PLUGINS: [Server<'_>; 2] = [
+pub const PLUGINS: [Server<'_>; 2] = [
     ("plugin_keyhole_context", None, true),
     ("keyhole_privacy_scanner", Some(PLUGIN.0), false),
 ];
@@ -34,21 +33,20 @@ pub(super) const PLUGINS: [Server<'_>; 2] = [
 const FORK: &str = "fork";
 
 /// Why a hook gives no answer. A model may get the message, so it repeats nothing of the input.
-pub(crate) type HookError = Box<dyn Error>;
+pub type HookError = Box<dyn Error>;
 
 /// The question is not the JSON that this hook gets, or it is too long.
-pub(crate) const NOT_UNDERSTOOD: &str = "this is not a question that this hook understands";
+pub const NOT_UNDERSTOOD: &str = "this is not a question that this hook understands";
 
 /// The question is about another tool or another event.
 const NOT_OURS: &str =
     "the guard was asked about something other than its own tool; the call is denied";
 
-/// What the client tells a hook on standard input, if it is not too long: the fields of the object
+/// What the client tells a hook on `stdin`, if it is not too long: the fields of the object
 /// that it sends. serde would take an array for one, too.
-pub(crate) fn read_input<T: DeserializeOwned>() -> Result<T, HookError> {
+pub fn read_input<T: DeserializeOwned>(stdin: impl Read) -> Result<T, HookError> {
     let mut input = Vec::new();
-    let mut stdin = Waiting(io::stdin()).take(MAX_INPUT_BYTES + 1);
-    let read = stdin.read_to_end(&mut input);
+    let read = stdin.take(MAX_INPUT_BYTES + 1).read_to_end(&mut input);
     read.map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
     let fits = input.len() as u64 <= MAX_INPUT_BYTES;
     parse(fits.then_some(&input).ok_or(NOT_UNDERSTOOD)?)
@@ -61,17 +59,13 @@ fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
     parsed.ok_or(NOT_UNDERSTOOD.into())
 }
 
-pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
-    let written = put(format!("{answer}\n").as_bytes());
-    written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
-}
-
 /// The fields that count. There are others, and new client versions add more.
 #[derive(Deserialize)]
-pub(super) struct Input {
+pub struct Input {
     hook_event_name: String,
     tool_name: String,
-    pub(super) tool_use_id: String,
+    /// The client's id of the call, which the server gets as well.
+    pub tool_use_id: String,
     agent_id: Option<String>,
     agent_type: Option<String>,
     transcript_path: Option<PathBuf>,
@@ -95,7 +89,7 @@ struct Arguments {
 /// Whether the id has the form that the client gives to subagents: `a` and 16 hexadecimal digits.
 /// A teammate's id is `a`, its name, `-` and the digits. The main conversation chooses that name,
 /// and the client sends it as the agent's type: so a teammate could pass for any agent.
-pub(crate) fn is_subagents(id: &str) -> bool {
+pub fn is_subagents(id: &str) -> bool {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     id.len() == 17 && id.starts_with('a') && id.bytes().all(is_digit)
 }
@@ -120,8 +114,12 @@ fn has_record(transcript: &Path, id: &str) -> bool {
 }
 
 /// Reads what is said about a call of one of our tools, at this event, and of which.
-pub(super) fn input<'o>(of: &[Server<'o>], event: &str) -> Result<(Input, Server<'o>), HookError> {
-    let input: Input = read_input()?;
+pub fn input<'o>(
+    stdin: impl Read,
+    of: &[Server<'o>],
+    event: &str,
+) -> Result<(Input, Server<'o>), HookError> {
+    let input: Input = read_input(stdin)?;
     let is_its = |name: &str| input.tool_name == format!("mcp__{name}__load_context");
     let is_asked = |of: &&Server<'_>| is_its(of.0) && input.hook_event_name == event;
     let server = *of.iter().find(is_asked).ok_or(NOT_OURS)?;
@@ -134,7 +132,7 @@ pub(super) fn input<'o>(of: &[Server<'o>], event: &str) -> Result<(Input, Server
 /// The subagent that a hook's input names by its id and its type. None is anyone else: the main
 /// conversation has neither, a session that runs as an agent only a type; a copy of the main
 /// conversation and a teammate have other ids.
-pub(crate) fn subagent(
+pub fn subagent(
     id: Option<String>,
     agent: Option<String>,
     is_one: impl Fn(&str) -> bool,
@@ -148,10 +146,11 @@ pub(crate) fn subagent(
 
 /// The question before a call: the client's id of the call, which the server gets as well; the
 /// subagent that is about to make it, as [`subagent`] says; its key, if the server has none itself.
-pub(super) fn read(
+pub fn read(
+    stdin: impl Read,
     ours: &[Server<'_>],
 ) -> Result<(String, Option<AgentName>, Option<String>), HookError> {
-    let (input, (_, own, may_lack_source)) = input(ours, "PreToolUse")?;
+    let (input, (_, own, may_lack_source)) = input(stdin, ours, "PreToolUse")?;
     let takes_key = own.is_none();
     let source = if takes_key { "plugin" } else { "agent" };
     let is_its_source = match &input.mcp_server {

@@ -10,19 +10,13 @@
 //! A client lets a call pass if the hook crashes (before 2.1.295) or hooks are switched off. But
 //! then there is no ticket, and without a ticket the server returns no file.
 
-mod hook;
-
-pub(crate) use hook::{
-    HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent, write_answer,
-};
-use hook::{PLUGINS, Server};
-
-use crate::arguments::{Guard as Arguments, tickets};
+use crate::streams::{Waiting, put};
+use keyhole_claude::hook::{self, HookError, PLUGINS, Server};
 use keyhole_core::{
-    AgentName, Key, LiveMap, Map, MapError, Refusal,
+    AgentName, BindingName, Key, LiveMap, Map, MapError, Refusal,
     ticket::{Ticket, Tickets},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
     io::{self, IsTerminal as _},
@@ -37,32 +31,47 @@ const KEY_IN_TICKET: &str = "the-key-is-in-the-ticket";
 /// What an agent gets instead of an answer that is not ours.
 const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so it was taken away. There is no document. Stop, and report that another server may have its name: the user can look for it with /mcp";
 
+/// What one run of the guard is for.
+pub struct Guard {
+    /// The map, or why it is not known which one is meant.
+    pub map: Result<LiveMap, String>,
+    /// Where tickets are left, or why that is not known.
+    pub tickets: Result<Tickets, String>,
+    /// The server that an agent of the user's starts itself, and the agent. None: the plugin's
+    /// servers.
+    pub own: Option<(BindingName, AgentName)>,
+    /// Whether the call is over, and its result is judged.
+    pub is_after: bool,
+}
+
 /// Runs the guard. Every failure must deny the call, also a panic: only exit code 2 does.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), HookError> {
+///
+/// # Errors
+/// Why the call is denied, or the answer cannot be written.
+pub fn run(guard: Guard) -> Result<(), HookError> {
     if io::stdin().is_terminal() {
         let why = "a client's hook runs this, before and after a call; you want `keyhole check`";
         return Err(why.into());
     }
     let answer = || {
-        let ours = match (&arguments.bind, &arguments.agent) {
+        let ours = match &guard.own {
             // That of the user's own agent. The client calls it as the binding, and did so
             // before it stated sources.
-            (Some(bind), Some(agent)) => vec![(&**bind, Some(&**agent), true)],
-            _ => PLUGINS.to_vec(),
+            Some((bind, agent)) => vec![(&**bind, Some(&**agent), true)],
+            None => PLUGINS.to_vec(),
         };
-        let tickets = tickets(arguments.tickets.as_deref());
-        if arguments.after {
-            guard_after(&ours, tickets.ok().as_ref())
+        if guard.is_after {
+            guard_after(&ours, guard.tickets.ok().as_ref())
         } else {
-            guard(&ours, &arguments.map.live()?, &tickets?)
+            guard_before(&ours, &guard.map?, &guard.tickets?)
         }
     };
     // The panic has printed its message.
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| process::exit(2))
 }
 
-fn guard(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
-    let (id, agent, key) = hook::read(ours)?;
+fn guard_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
+    let (id, agent, key) = hook::read(Waiting(io::stdin()), ours)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
     let (decision, reason) = match decide(agent, key.as_deref(), map) {
         Ok(ticket) => {
@@ -79,9 +88,23 @@ fn guard(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), Ho
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
+/// What the client says of a call that is over.
+fn asked_after<'o>(ours: &[Server<'o>]) -> Result<(hook::Input, Server<'o>), HookError> {
+    hook::input(Waiting(io::stdin()), ours, "PostToolUse")
+}
+
+/// Answers the client on standard output.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
+    let written = put(format!("{answer}\n").as_bytes());
+    written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
+}
+
 /// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
 fn guard_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), HookError> {
-    if let (Ok((input, _)), Some(tickets)) = (hook::input(ours, "PostToolUse"), tickets)
+    if let (Ok((input, _)), Some(tickets)) = (asked_after(ours), tickets)
         && tickets.was_redeemed(&input.tool_use_id)
     {
         return Ok(());
@@ -108,7 +131,7 @@ fn decide(agent: Option<AgentName>, key: Option<&str>, map: &LiveMap) -> Result<
 
 /// The names, one a line. The plugin's module shows the tool to no others. A missing map names
 /// nobody.
-pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
+pub fn agents(map: &LiveMap) -> Result<String, MapError> {
     let line = |name: &str| format!("{name}\n");
     match map.current() {
         Err(MapError::Missing(_)) => Ok(String::new()),
@@ -117,7 +140,7 @@ pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
 }
 
 /// The agents that the map names, and `*` if any agent may use some key.
-pub(crate) fn names(map: &Map) -> BTreeSet<&str> {
+pub fn names(map: &Map) -> BTreeSet<&str> {
     let entries = map.entries().into_iter();
     let names = entries.flat_map(|(_, entry)| match &entry.agents {
         None => vec!["*"],

@@ -30,7 +30,7 @@ use std::{
 /// Why a process that serves files could not start: what a caller learns, and the words.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start: {1}")]
-pub(crate) struct StartError(pub(crate) Refusal, String);
+pub struct StartError(pub Refusal, String);
 
 impl StartError {
     fn new(code: Refusal, why: &dyn Display) -> Self {
@@ -66,14 +66,15 @@ impl From<SandboxError> for StartError {
     }
 }
 
-pub(crate) type Outcome = Result<Arc<Map>, MapError>;
+/// The map as it was read, or why it cannot be used.
+pub type Outcome = Result<Arc<Map>, MapError>;
 type Reach = Result<Option<Vec<File>>, StartError>;
 
 /// First the map as it was at the start, or why it cannot be used.
-pub(crate) type Started = (Outcome, WallStatus, Sandbox, Runtime);
+pub type Started = (Outcome, WallStatus, Sandbox, Runtime);
 
 /// The sandbox, if there is room for a call in it.
-pub(crate) fn sandbox() -> Result<Sandbox, StartError> {
+pub fn sandbox() -> Result<Sandbox, StartError> {
     room(OF_A_CALL)?;
     Ok(Sandbox::embedded(Limits::default())?)
 }
@@ -81,7 +82,7 @@ pub(crate) fn sandbox() -> Result<Sandbox, StartError> {
 /// Loads, and restricts the process, which may take these tickets. `open` opens what the caller
 /// needs besides, and says how many threads there must be from the start. An unusable map is no
 /// error.
-pub(crate) fn start<S>(
+pub fn start<S>(
     live: &LiveMap,
     tickets: Option<&Tickets>,
     open: impl FnOnce() -> io::Result<(S, usize)>,
@@ -107,7 +108,7 @@ pub(crate) fn start<S>(
 }
 
 /// The same for `check`, which reads other files, too: it restricts only the threads that load.
-pub(crate) fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
+pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     let sandbox = sandbox()?;
     let reach = Arc::new(OnceLock::<Option<Vec<File>>>::new());
     let of_threads = Arc::clone(&reach);
@@ -161,7 +162,7 @@ fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Reach {
 
 /// What of the wall does not stand, or why the map cannot be used, and what to do. Clients keep
 /// what a server prints, so it contains neither a binding's name nor the map's path.
-pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
+pub fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
     Some(match map {
         Err(MapError::Missing(_)) if live.location == Location::nowhere() => {
             format!("map-missing: {}.", LocationError::NoHome)

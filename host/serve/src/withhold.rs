@@ -7,15 +7,17 @@
 //! whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
-    guard::{HookError, NOT_UNDERSTOOD, names, read_input, write_answer},
+    guard::{names, write_answer},
     inject::{Loading, begin},
     resources::room_to_compare,
+    streams::Waiting,
 };
+use keyhole_claude::hook::{HookError, NOT_UNDERSTOOD, read_input};
 use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, absolute};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{env, path::PathBuf};
+use std::{env, io, path::PathBuf};
 
 /// What an agent reads whose report quotes its document.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
@@ -50,7 +52,7 @@ struct Stop {
 ///   map, there is nothing else.
 ///
 /// On an error, the module withholds the whole report.
-pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
+pub fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
     // Whoever reads a report knows the user's home, and the folder of the session. A hook starts
     // there; the plugin's module starts this elsewhere, and says the folder.
     let here = env::current_dir().ok().filter(|_| stop);
@@ -58,7 +60,7 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
     known.extend(absolute(|name| env::var_os(name), "HOME"));
     let loading = begin(map);
     let question = if stop {
-        let stop: Stop = read_input()?;
+        let stop: Stop = read_input(Waiting(io::stdin()))?;
         if stop.hook_event_name != "SubagentStop" {
             return Err(NOT_UNDERSTOOD.into());
         }
@@ -72,7 +74,7 @@ pub(crate) fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), H
             folder: None,
         }
     } else {
-        read_input()?
+        read_input(Waiting(io::stdin()))?
     };
     let answer = loading.and_then(|loading| answer(&loading, &question, &known));
     let has_map = answer.as_ref().err() != Some(&Refusal::MapMissing);

@@ -1,13 +1,13 @@
-//! `keyhole serve`: the process around one MCP session. `start` has what happens before.
+//! The process around one MCP session. [`crate::start`] has what happens before.
 
 use crate::{
-    arguments::Serve,
     resources::{STREAM_THREADS, calls_at_once},
     start::{lacks, start},
     streams::{Waiting, tell},
 };
 use keyhole_core::{
-    BindingName, Caller, LiveMap, Loader, Location, Map, MapError, Refusal, limits::Limits,
+    AgentName, BindingName, Caller, Key, LiveMap, Loader, Map, MapError, Refusal, limits::Limits,
+    ticket::Tickets,
 };
 use keyhole_mcp::{Surface, run_session};
 #[cfg(target_os = "linux")]
@@ -23,29 +23,88 @@ use tokio::{
 };
 
 /// What to do about a binding that would show a key to every client. Its server does not start.
-pub(crate) const SHOWS_A_KEY: &str =
+pub const SHOWS_A_KEY: &str =
     "the binding's name, title or description holds a key, and clients show them; reword it";
 
 const IS_TYPED: &str = "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it";
+
+/// What one server is started for.
+pub struct Session {
+    /// The map.
+    pub map: LiveMap,
+    /// How the server learns who calls.
+    pub callers: Callers,
+    /// The binding that it serves. None: its tool takes a key.
+    pub bind: Option<BindingName>,
+    /// The key of the file that the binding stands for. None: the map says which file.
+    pub key: Option<Key>,
+    /// Whether it starts only behind a whole wall.
+    pub require_wall: bool,
+}
+
+/// How a server learns who calls.
+#[derive(Debug)]
+pub enum Callers {
+    /// Nothing says it.
+    Unknown,
+    /// The operator says that each caller is this agent.
+    Agent(AgentName),
+    /// A ticket says it, which the guard left for the call.
+    Tickets {
+        /// Where they are.
+        tickets: Tickets,
+        /// The one agent that they may name. None: any.
+        only: Option<AgentName>,
+        /// Whether the server makes their folder.
+        makes_folder: bool,
+    },
+}
+
+impl Callers {
+    /// Makes the folder for tickets, if this is its server's task. The user is told if it cannot
+    /// be made: then each call is refused, and the server starts all the same.
+    fn ready(self) -> Caller {
+        let (tickets, only) = match self {
+            Self::Unknown => return Caller::Nobody,
+            Self::Agent(agent) => return Caller::Agent(agent),
+            Self::Tickets {
+                tickets,
+                only,
+                makes_folder,
+            } => {
+                if makes_folder && let Err(why) = tickets.make() {
+                    tell(&format!(
+                        "{why}; as long as that is so, each call is refused"
+                    ));
+                }
+                (Arc::new(tickets), only)
+            }
+        };
+        Caller::Ticket {
+            tickets,
+            only,
+            id: None,
+            tell: |why| tell(&format!("caller-not-verified: {why}")),
+        }
+    }
+}
 
 /// Serves one session until the end of standard input, SIGINT or SIGTERM.
 ///
 /// An unusable map is no error here, and neither is a map without the binding: the user may fix
 /// it at any time. Until then each call is refused with the code, which a model can pass on.
-pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
-    let callers = arguments.callers()?;
-    let live = Arc::new(match arguments.map.live() {
-        // Nothing says where the map is. Clients show nothing of a server that does not start, so
-        // it starts, and each call is refused.
-        Err(_) if arguments.map.file.is_none() => LiveMap::new(Location::nowhere()),
-        live => live?,
-    });
-    let key = arguments.key()?;
-    if let (Some(name), Some(key)) = (&arguments.bind, &key)
+///
+/// # Errors
+/// If it cannot start, or the session fails.
+pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
+    let Session { map, bind, key, .. } = session;
+    if let (Some(name), Some(key)) = (&bind, &key)
         && name.contains(key.expose())
     {
         return Err(format!("cannot start: {SHOWS_A_KEY}").into());
     }
+    let live = Arc::new(map);
+    let callers = session.callers.ready();
     let tickets = match &callers {
         Caller::Ticket { tickets, .. } => Some(&**tickets),
         Caller::Nobody | Caller::Agent(_) => None,
@@ -60,7 +119,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         runtime.spawn_blocking(move || io::copy(&mut output, &mut Waiting(io::stdout())))
     });
     let lacks = lacks(status, &live, &map);
-    if arguments.require_wall && !(status.is_whole() && status.roots) {
+    if session.require_wall && !(status.is_whole() && status.roots) {
         let lacks = lacks.as_deref().unwrap_or("this system has none");
         let why = "cannot start: --require-wall asks for the whole wall, and";
         return Err(format!("{why} {lacks}").into());
@@ -76,7 +135,7 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
         }
         tell(&lacks);
     }
-    let surface = match (arguments.bind, key) {
+    let surface = match (bind, key) {
         (None, _) => Surface::general(),
         (Some(name), Some(key)) => Surface::to_key(&name, key),
         (Some(name), None) => bound(&name, map.ok().as_deref())?,

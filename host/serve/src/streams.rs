@@ -13,14 +13,18 @@ use std::{
 };
 
 /// A standard stream that waits, whether it blocks or not.
-pub(crate) struct Waiting<S>(pub(crate) S);
+pub struct Waiting<S>(pub S);
 
-pub(crate) fn put(bytes: &[u8]) -> io::Result<()> {
+/// Writes these bytes to standard output, which may not block.
+///
+/// # Errors
+/// If it is closed, or cannot be written.
+pub fn put(bytes: &[u8]) -> io::Result<()> {
     Waiting(io::stdout()).write_all(bytes)
 }
 
 /// Prints `text` on standard output. If its reader, such as `head`, has seen enough, that is fine.
-pub(crate) fn print(text: &str) -> Result<(), String> {
+pub fn print(text: &str) -> Result<(), String> {
     match put(text.as_bytes()) {
         Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write: {why}")),
         _ => Ok(()),
@@ -28,13 +32,13 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
 }
 
 /// Tells the user on standard error. If that is closed, nobody is left to tell.
-pub(crate) fn say(message: &str) {
+pub fn say(message: &str) {
     let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
 
 /// Writes a line to standard error if that takes it at once: neither a call nor a start may wait. A
 /// pipe that is ready takes 4,096 bytes, more than all threads write at a time.
-pub(crate) fn note(line: &str) {
+pub fn note(line: &str) {
     let stderr = io::stderr();
     let mut polled = [PollFd::new(&stderr, PollFlags::OUT)];
     let is_told = poll(&mut polled, Some(&Timespec::default())).is_ok();
@@ -44,7 +48,7 @@ pub(crate) fn note(line: &str) {
 }
 
 /// Tells the user, as [`note`] does.
-pub(crate) fn tell(message: &str) {
+pub fn tell(message: &str) {
     note(&format!("keyhole: {message}"));
 }
 

@@ -1,0 +1,175 @@
+//! What the user or a client wants, once the environment has been read. `arguments` has what is
+//! typed; this says what it means.
+
+use crate::{arguments, setup};
+use keyhole_core::{Key, LiveMap, Location, ticket::Tickets};
+use keyhole_serve::{
+    guard::Guard,
+    session::{Callers, Session},
+};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// What one run of the program is for. A map or a folder that cannot be named is an error here
+/// only if the command does nothing without it: a hook answers all the same.
+pub(crate) enum Wish {
+    /// Serve one session.
+    Serve(Session),
+    /// Decide about a call.
+    Guard(Guard),
+    /// Hand an agent its file.
+    Inject(Result<LiveMap, String>),
+    /// Take out of a report what quotes the agent's file.
+    Withhold {
+        map: Result<LiveMap, String>,
+        /// Whether a hook asks that runs when an agent is about to end.
+        is_stop: bool,
+    },
+    /// Make the folder for the plugin's tickets.
+    Tickets(Tickets),
+    /// Print the agents that the map names.
+    Agents(LiveMap),
+    /// Say what would be served.
+    Check(Check),
+    /// Print what the guest can reach.
+    Contract,
+    /// Configure a client, or take that back.
+    Setup(Box<setup::Arguments>),
+}
+
+/// What `keyhole check` looks at, and how it answers.
+pub(crate) struct Check {
+    /// The map, or why it is not known which one is meant.
+    pub(crate) map: Result<LiveMap, String>,
+    pub(crate) answer: Answer,
+    /// The plugin's command, if the plugin asks.
+    pub(crate) plugin: Option<PathBuf>,
+    /// Where the plugin keeps its tickets, if the client says it.
+    pub(crate) tickets: Option<Tickets>,
+}
+
+/// In which form `keyhole check` answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A table for people.
+    Text,
+    /// The same, with the walls also if all stand.
+    Verbose,
+    /// JSON, for programs.
+    Json,
+    /// Only the exit code.
+    Quiet,
+    /// One line for the start of a session, if the map cannot be used.
+    Brief,
+}
+
+impl Wish {
+    /// # Errors
+    /// If the environment lacks what the command cannot do without. The text repeats no argument.
+    pub(crate) fn of(command: arguments::Command) -> Result<Self, String> {
+        use arguments::Command;
+        Ok(match command {
+            Command::Serve(typed) => Self::Serve(session(typed)?),
+            Command::Guard(typed) => Self::Guard(guard(typed)),
+            Command::Inject(map) => Self::Inject(live(&map)),
+            Command::Withhold { map, stop } => Self::Withhold {
+                map: live(&map),
+                is_stop: stop,
+            },
+            Command::Tickets => Self::Tickets(tickets(None)?),
+            Command::Agents(map) => Self::Agents(live(&map)?),
+            Command::Check(typed) => Self::Check(check(typed)),
+            Command::Contract => Self::Contract,
+            Command::Setup(typed) => Self::Setup(Box::new(typed)),
+        })
+    }
+}
+
+fn session(typed: arguments::Serve) -> Result<Session, String> {
+    let callers = if typed.require_ticket {
+        Callers::Tickets {
+            tickets: tickets(typed.tickets.as_deref())?,
+            only: typed.agent,
+            // The plugin's own folder is made when it is installed.
+            makes_folder: typed.tickets.is_some(),
+        }
+    } else {
+        typed.agent.map_or(Callers::Unknown, Callers::Agent)
+    };
+    let map = match live(&typed.map) {
+        // Nothing says where the map is. Clients show nothing of a server that does not start, so
+        // it starts, and each call is refused.
+        Err(_) if typed.map.file.is_none() => LiveMap::new(Location::nowhere()),
+        found => found?,
+    };
+    let key = match &typed.key_env {
+        Some(variable) => Some(key_in(variable)?),
+        None => None,
+    };
+    Ok(Session {
+        map,
+        callers,
+        bind: typed.bind,
+        key,
+        require_wall: typed.require_wall,
+    })
+}
+
+/// The key in a variable. The error does not repeat its value.
+fn key_in(variable: &str) -> Result<Key, String> {
+    const NO_KEY: &str = "the variable that --key-env names is not set to a key";
+    let value = env::var(variable).map_err(|_| NO_KEY)?;
+    Key::try_from(&*value).map_err(|_| NO_KEY.to_owned())
+}
+
+fn guard(typed: arguments::Guard) -> Guard {
+    Guard {
+        map: live(&typed.map),
+        tickets: tickets(typed.tickets.as_deref()),
+        own: typed.bind.zip(typed.agent),
+        is_after: typed.after,
+    }
+}
+
+fn check(typed: arguments::Check) -> Check {
+    let answer = if typed.brief {
+        Answer::Brief
+    } else if typed.json {
+        Answer::Json
+    } else if typed.quiet {
+        Answer::Quiet
+    } else if typed.verbose {
+        Answer::Verbose
+    } else {
+        Answer::Text
+    };
+    Check {
+        map: live(&typed.map),
+        answer,
+        plugin: typed.plugin,
+        tickets: tickets(None).ok(),
+    }
+}
+
+/// The map that is meant: the one that was named, or the user's. Nothing is read yet.
+fn live(typed: &arguments::MapArg) -> Result<LiveMap, String> {
+    let found = Location::find(typed.file.as_deref(), |name| env::var_os(name));
+    found.map(LiveMap::new).map_err(|error| error.to_string())
+}
+
+const NO_DATA: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";
+
+/// The folder that a server and its guard share: the one that was named, or the plugin's.
+fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
+    let data = match folder {
+        Some(folder) => folder.to_owned(),
+        None => env::var_os("CLAUDE_PLUGIN_DATA").map_or_else(PathBuf::new, PathBuf::from),
+    };
+    if data.is_absolute() {
+        Ok(Tickets(data))
+    } else {
+        Err(NO_DATA.to_owned())
+    }
+}
