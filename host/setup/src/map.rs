@@ -10,7 +10,7 @@ use crate::{
     rules::without_links,
 };
 use keyhole_claude::PLUGIN;
-use keyhole_core::{AgentName, Entry, Map};
+use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
 use std::{
     fs,
@@ -20,13 +20,13 @@ use toml::de::DeTable;
 
 /// A table as setup writes it. A list of texts is the same in JSON and TOML.
 pub(crate) fn table(
-    (kind, name): Named<'_>,
+    (table, name): Named<'_>,
     path: &str,
     agents: &[&str],
     max_bytes: Option<u64>,
     withholds: bool,
 ) -> String {
-    let mut text = format!("[{kind}.{name}]\npath = {}\n", quoted(path));
+    let mut text = format!("[{}.{name}]\npath = {}\n", table.as_str(), quoted(path));
     let agents = (!agents.is_empty()).then(|| format!("agents = {}\n", json!(agents)));
     text.extend(agents);
     text.extend(max_bytes.map(|most| format!("max_bytes = {most}\n")));
@@ -43,22 +43,22 @@ pub fn entry(
     key: &str,
 ) -> (Option<String>, String) {
     let is_plugins = agent == Some(PLUGIN.0);
-    let key = ("keys", if is_plugins { PLUGIN.1 } else { key });
-    let named = bind.map_or(key, |bind| ("bindings", bind));
+    let key = (Table::Key, if is_plugins { PLUGIN.1 } else { key });
+    let named = bind.map_or(key, |bind| (Table::Binding, bind));
     let table = table(named, &file.written, agent.as_slice(), max_bytes, false);
     let roots = root_of(&file.real, home).map(|root| format!("roots = [{}]\n", quoted(&root)));
     (roots, format!("\n{table}"))
 }
 
-/// A table of a map: whether it is one of `keys` or of `bindings`, and its key or name.
-pub type Named<'a> = (&'static str, &'a str);
+/// An entry of a map: the table it is in, and its key or name there.
+pub type Named<'a> = (Table, &'a str);
 
 /// All tables of a map, with their entries.
 pub fn all_of(map: &Map) -> impl Iterator<Item = (Named<'_>, &Entry)> {
     let keys = map.entries().into_iter();
-    let keys = keys.map(|(key, entry)| (("keys", key.expose()), entry));
+    let keys = keys.map(|(key, entry)| ((Table::Key, key.expose()), entry));
     let bindings = map.bindings().iter();
-    keys.chain(bindings.map(|(name, found)| (("bindings", &**name), &found.entry)))
+    keys.chain(bindings.map(|(name, found)| ((Table::Binding, &**name), &found.entry)))
 }
 
 impl Plan {
@@ -76,11 +76,11 @@ impl Plan {
                 ));
             }
             let named = keys.first().map_or(key, |(key, _)| key.expose());
-            ("keys", named, Some(name))
+            (Table::Key, named, Some(name))
         } else if is_plugin {
-            ("keys", PLUGIN.1, Some(PLUGIN.0))
+            (Table::Key, PLUGIN.1, Some(PLUGIN.0))
         } else {
-            ("bindings", name, request.agent.as_deref())
+            (Table::Binding, name, request.agent.as_deref())
         };
         self.table = (kind, named.to_owned());
         if let Some((_, entry)) = all_of(map).find(|(it, _)| *it == (kind, named)) {

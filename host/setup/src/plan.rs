@@ -9,6 +9,7 @@ use crate::{
     rules::without_links,
 };
 use keyhole_claude::PLUGIN;
+use keyhole_core::Table;
 use keyhole_walk::printable::{printable, printable_text};
 use std::{
     fs,
@@ -47,7 +48,7 @@ pub struct Plan {
     /// The map as it would be, and what of it is asked for.
     pub map: String,
     /// See [`Self::map`].
-    pub table: (&'static str, String),
+    pub table: (Table, String),
 }
 
 impl Plan {

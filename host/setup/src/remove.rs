@@ -16,7 +16,7 @@ use crate::{
     settings,
 };
 use keyhole_claude::PLUGIN;
-use keyhole_core::Entry;
+use keyhole_core::{Entry, Table};
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, path::PathBuf};
@@ -35,9 +35,9 @@ pub fn names(user: &User<'_>) -> Result<Vec<String>> {
 }
 
 /// The name by which `remove` takes this entry of the map.
-fn name_of<'a>((kind, named): Named<'a>, entry: &'a Entry) -> Option<&'a str> {
+fn name_of<'a>((table, named): Named<'a>, entry: &'a Entry) -> Option<&'a str> {
     match entry.agents.as_deref() {
-        _ if kind == "bindings" => Some(named),
+        _ if table == Table::Binding => Some(named),
         _ if named == PLUGIN.1 => Some(PLUGIN_NAME),
         Some([agent]) => Some(&**agent),
         _ => None,
@@ -45,10 +45,10 @@ fn name_of<'a>((kind, named): Named<'a>, entry: &'a Entry) -> Option<&'a str> {
 }
 
 /// Whether the name of this entry can be one that setup wrote.
-fn is_made((kind, named): Named<'_>) -> bool {
+fn is_made((table, named): Named<'_>) -> bool {
     let rest = named.strip_prefix("k-").unwrap_or_default();
     let is_fresh = rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    kind == "bindings" || named == PLUGIN.1 || is_fresh
+    table == Table::Binding || named == PLUGIN.1 || is_fresh
 }
 
 /// What the map has for a name, and for others.

@@ -4,7 +4,7 @@
 use super::{EntryReport, Plugin, Report, Secrets, entry::is_the_plugins, step::door};
 use keyhole_claude::PLUGIN;
 use keyhole_core::{
-    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, ticket::Tickets,
+    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets,
 };
 use keyhole_serve::inject::MAX_DOCUMENT;
 use keyhole_setup::{
@@ -62,8 +62,8 @@ impl<'a> Client<'a> {
 
     /// Whether only an agent of Claude Code takes this file, as far as can be told: an entry with
     /// agents may also be for those of another client.
-    pub(super) fn takes(&self, (kind, named): Named<'_>) -> bool {
-        let is_bound = kind == "bindings";
+    pub(super) fn takes(&self, (table, named): Named<'_>) -> bool {
+        let is_bound = table == Table::Binding;
         let is_its = |agent: &OwnAgent| is_bound && agent.bind == named;
         !is_bound && named == PLUGIN.1 || self.agents.iter().any(is_its)
     }
@@ -115,7 +115,7 @@ impl<'a> Client<'a> {
         for (named, entry) in all_of(map) {
             if entry.agents.is_some() || self.takes(named) {
                 files.extend(self.location.expand(&entry.path));
-                has_tickets |= named.0 == "bindings";
+                has_tickets |= named.0 == Table::Binding;
             }
         }
         (files, has_tickets)

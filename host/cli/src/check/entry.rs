@@ -3,8 +3,8 @@
 use super::step;
 use keyhole_claude::PLUGIN;
 use keyhole_core::{
-    AgentName, Caller, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal, Target,
-    limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
+    AgentName, Caller, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal, Table,
+    Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
 };
 use keyhole_serve::{resources::room_to_compare, session::SHOWS_A_KEY};
 use keyhole_setup::Named;
@@ -102,7 +102,7 @@ pub(super) fn is_the_plugins(name: &AgentName) -> bool {
 /// Loads one entry as a call would; `is_for_claude` if only an agent of Claude Code takes it.
 pub(crate) async fn entry_report(
     map: &Map,
-    ((kind, named), entry): (Named<'_>, &Entry),
+    ((table, named), entry): (Named<'_>, &Entry),
     is_for_claude: bool,
     secrets: &Secrets<'_>,
     location: &Location,
@@ -110,7 +110,7 @@ pub(crate) async fn entry_report(
 ) -> EntryReport {
     let (path, agents) = (&*entry.path, entry.agents.as_deref().unwrap_or_default());
     // The agents of a binding are those of one server.
-    let is_binding = kind == "bindings";
+    let is_binding = table == Table::Binding;
     let binding = map.binding(named).filter(|_| is_binding);
     let shows_a_key = binding.is_some_and(|it| it.shows_a_key(named, map));
     let may_ask = |name: &AgentName| {

@@ -46,6 +46,26 @@ pub struct Map {
     bindings: Vec<(BindingName, Binding)>,
 }
 
+/// The two tables of a map that have entries. In each, an entry has a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Table {
+    /// `[keys]`: the name of an entry is a [`Key`], a secret.
+    #[default]
+    Key,
+    /// `[bindings]`: the name of an entry is a [`BindingName`], which anybody may see.
+    Binding,
+}
+
+impl Table {
+    /// The name of the table in the text of a map.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "keys",
+            Self::Binding => "bindings",
+        }
+    }
+}
+
 /// What the map says of one key, or of one binding.
 pub struct Entry {
     /// The path as the user wrote it: not empty, without NUL, absolute, under `~/`, or relative.

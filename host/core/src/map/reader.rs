@@ -3,7 +3,7 @@
 //!
 //! No message quotes the map: what looks like a wrong field may be a key in the wrong place.
 
-use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake};
+use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake, Table};
 use crate::{
     agent::{AgentName, Malformed},
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
@@ -15,7 +15,12 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
+const MAP_FIELDS: [&str; 4] = [
+    "roots",
+    "max_bytes",
+    Table::Key.as_str(),
+    Table::Binding.as_str(),
+];
 const ENTRY_FIELDS: [&str; 4] = ["path", "max_bytes", "agents", "withhold"];
 const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "description"];
 
@@ -85,10 +90,10 @@ impl Reader<'_> {
         let roots = optional(document, "roots", |value| self.roots(value))?;
         let max_bytes = optional(document, "max_bytes", |value| self.max_bytes(value))?;
         let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
-        let keys = self.table(document, "keys", "tables: write [keys.\"KEY\"]")?;
+        let keys = self.table(document, Table::Key, "tables: write [keys.\"KEY\"]")?;
         let entry = |item| self.entry(item, max_bytes);
         let entries = keys.into_iter().map(entry).collect::<Read<_>>()?;
-        let bindings = self.table(document, "bindings", "a table: write [bindings.NAME]")?;
+        let bindings = self.table(document, Table::Binding, "a table: write [bindings.NAME]")?;
         let binding = |item| self.binding(item, max_bytes);
         Ok(Map {
             location: self.location.clone(),
@@ -99,8 +104,8 @@ impl Reader<'_> {
     }
 
     /// What this table has, in the order of the text.
-    fn table<'d>(&self, top: &'d DeTable<'d>, name: &str, wanted: &str) -> Read<Vec<Item<'d>>> {
-        let Some(value) = top.get(name) else {
+    fn table<'d>(&self, top: &'d DeTable<'d>, table: Table, wanted: &str) -> Read<Vec<Item<'d>>> {
+        let Some(value) = top.get(table.as_str()) else {
             return Ok(Vec::new());
         };
         let DeValue::Table(table) = value.get_ref() else {
