@@ -167,9 +167,5 @@ fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
         Some(folder) => folder.to_owned(),
         None => env::var_os("CLAUDE_PLUGIN_DATA").map_or_else(PathBuf::new, PathBuf::from),
     };
-    if data.is_absolute() {
-        Ok(Tickets(data))
-    } else {
-        Err(NO_DATA.to_owned())
-    }
+    Tickets::in_folder(data).map_err(|_| NO_DATA.to_owned())
 }

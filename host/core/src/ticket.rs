@@ -41,13 +41,19 @@ pub struct Ticket {
     pub key: Option<Key>,
 }
 
-/// The folder of tickets, by its data folder: the plugin's, or one that holds nothing else.
+/// The folder `tickets` in a data folder.
 #[derive(Debug)]
-pub struct Tickets(pub PathBuf);
+pub struct Tickets {
+    /// The absolute path of the data folder: the plugin's, or one that holds nothing else.
+    data: PathBuf,
+}
 
 /// Why a ticket cannot be used. It names no path: a client may show it to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
+    /// The data folder's path is relative, so it means another folder in another process.
+    #[error("the folder that Keyhole keeps tickets in is not an absolute path")]
+    Relative,
     /// The folder of tickets is a link, is another user's, or is open to others.
     #[error(
         "the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it"
@@ -102,6 +108,16 @@ pub enum Unverified {
 }
 
 impl Tickets {
+    /// The folder of tickets in the data folder at this absolute path. This looks at no file:
+    /// [`Self::could_be_made`] and [`Self::data_folder`] do.
+    pub fn in_folder(data: PathBuf) -> Result<Self, TicketError> {
+        if data.is_absolute() {
+            Ok(Self { data })
+        } else {
+            Err(TicketError::Relative)
+        }
+    }
+
     /// Whether tickets could be left and taken: the user may write, and nobody else, where the data
     /// folder is, or is to be made.
     #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
@@ -112,7 +128,7 @@ impl Tickets {
         }
         let may_write = |place| access(place, Access::WRITE_OK).map_err(SystemError::from);
         let is_there = |place| Walker::new(System).walk(place, Policy::Name).is_ok();
-        for place in self.0.ancestors() {
+        for place in self.data.ancestors() {
             match Self::walk_to(place) {
                 Err(TicketError::System(SystemError::Missing)) if is_there(place) => {
                     return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
@@ -132,8 +148,8 @@ impl Tickets {
             return Ok(());
         }
         self.could_be_made()?;
-        let data = &self.0;
-        DirBuilder::new().recursive(true).mode(0o700).create(data)?;
+        let mut private = DirBuilder::new();
+        private.recursive(true).mode(0o700).create(&self.data)?;
         self.data_folder().map(drop)
     }
 
@@ -210,7 +226,7 @@ impl Tickets {
     /// folder by its path, and removes only in the open folder.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
     fn sweep(&self, folder: &File) {
-        let entries = fs::read_dir(self.0.join(FOLDER)).into_iter().flatten();
+        let entries = fs::read_dir(self.data.join(FOLDER)).into_iter().flatten();
         for entry in entries.flatten().take(MAX_SWEPT) {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
             let age = modified.map(|modified| modified.elapsed());
@@ -225,7 +241,7 @@ impl Tickets {
 
     /// The data folder, if nobody else could have put it there or written in it.
     fn data(&self) -> Result<File, TicketError> {
-        let data = Self::walk_to(&self.0)?;
+        let data = Self::walk_to(&self.data)?;
         // The launcher writes names there that others could have made before it.
         if data.stat.is_shared() {
             return Err(TicketError::NotTrusted);

@@ -55,7 +55,8 @@ impl Surface {
                     agent: MARKER.try_into().unwrap(),
                     key: Some(KEY.try_into().unwrap()),
                 };
-                Tickets(world.path("data")).leave(CALL, &ticket).unwrap();
+                let tickets = Tickets::in_folder(world.path("data")).unwrap();
+                tickets.leave(CALL, &ticket).unwrap();
                 world
                     .arguments(["--bind", "document", "--key-env", "CATALOG_KEY"])
                     .arguments(["--agent", MARKER, "--require-ticket"])

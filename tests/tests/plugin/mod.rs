@@ -128,7 +128,8 @@ pub(crate) fn leave(data: &Path, id: &str, agent: &str) {
         agent: agent.try_into().unwrap(),
         key: None,
     };
-    Tickets(data.to_owned()).leave(id, &ticket).unwrap();
+    let tickets = Tickets::in_folder(data.to_owned()).unwrap();
+    tickets.leave(id, &ticket).unwrap();
 }
 
 /// A call with these arguments under the client's id.

@@ -80,7 +80,8 @@ impl<'a> Client<'a> {
                 Some(gone) => format!("{}, {GONE}", printable(gone)),
                 None if is_bound && agent.is_guarded => {
                     let folder = agent.tickets.as_deref()?;
-                    let why = Tickets(folder.to_owned()).could_be_made().err()?;
+                    let tickets = Tickets::in_folder(folder.to_owned());
+                    let why = tickets.and_then(|it| it.could_be_made()).err()?;
                     format!("{REFUSES}: {why} ({})", printable(folder))
                 }
                 None if is_bound => UNGUARDED.to_owned(),

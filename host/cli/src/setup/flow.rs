@@ -79,10 +79,7 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     let (agent, file) = (request.agent.as_deref(), &*request.file.written);
     conceals(user, &[Some(&request.name), agent, Some(file)])?;
     let has_tickets = request.client.name == "claude-code" && !request.is_hook;
-    let tickets = has_tickets.then(|| Tickets(user.tickets()));
-    if let Some(Err(why)) = tickets.as_ref().map(Tickets::could_be_made) {
-        return refused(format!("{why} ({})", printable(&user.tickets())));
-    }
+    let tickets = has_tickets.then(|| usable_tickets(user)).transpose()?;
     let key = fresh()?;
     let planned = |walls| {
         let mut plan = Plan::install(&request, &key, walls)?;
@@ -127,6 +124,14 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
         Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
         Ok(()) => Ok(format!("{text}\n{done}\n{ending}")),
     }
+}
+
+/// The tickets of the user's own agents. It is refused if they could not be left in their folder.
+fn usable_tickets(user: &User<'_>) -> Result<Tickets> {
+    let folder = user.tickets();
+    let tickets = Tickets::in_folder(folder.clone())
+        .and_then(|tickets| tickets.could_be_made().map(|()| tickets));
+    tickets.or_else(|why| refused(format!("{why} ({})", printable(&folder))))
 }
 
 fn ending(plan: &Plan) -> String {

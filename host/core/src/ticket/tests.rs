@@ -18,6 +18,14 @@ fn ticket(agent: &str) -> Ticket {
     }
 }
 
+#[test]
+fn a_relative_path_names_no_folder_of_tickets() {
+    for data in ["", ".", "data", "./data", "~/data"] {
+        let tickets = Tickets::in_folder(data.into());
+        assert!(matches!(tickets, Err(TicketError::Relative)), "{data}");
+    }
+}
+
 struct Data(Tree);
 
 /// The place of the ticket for the call `id`.
@@ -31,7 +39,7 @@ impl Data {
     }
 
     fn tickets(&self) -> Tickets {
-        Tickets(self.0.directory().to_owned())
+        Tickets::in_folder(self.0.directory().to_owned()).unwrap()
     }
 
     /// Writes a ticket that the guard would not write.
