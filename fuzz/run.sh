@@ -12,19 +12,25 @@ COVERAGE="--cfg fuzzing -Cpasses=sancov-module -Cdebug-assertions \
 # Runs each target for this many seconds, starting from the committed corpus. New inputs
 # go to fuzz/found, and inputs that fail to fuzz/artifacts.
 fuzz() {
+    built=$BUILD/debug
     if [ "$1" -ge 120 ]; then
         export RUSTFLAGS="$COVERAGE"
         # With a target that is named, these flags leave build scripts as they are.
-        set -- "$1" --profile release --target "$(rustc --print host-tuple)"
+        system=$(rustc --print host-tuple)
+        built=$BUILD/$system/release
+        set -- "$1" --profile release --target "$system"
     else
         # To build all that a target depends on would take longer than the run itself.
         export KEYHOLE_COVERAGE="$COVERAGE" RUSTC_WORKSPACE_WRAPPER="$PWD/fuzz/covered.sh"
     fi
     seconds=$1
     shift
+    # Beside the program, what the targets depend on has the features with which it is built
+    # already.
+    cargo build --locked -p keyhole -p keyhole-fuzz --bin map --bin session "$@"
     for target in map session; do
         mkdir -p fuzz/found/$target fuzz/artifacts/$target
-        cargo run --locked -p keyhole-fuzz --bin $target "$@" -- fuzz/found/$target fuzz/corpus/$target \
+        "$built/$target" fuzz/found/$target fuzz/corpus/$target \
             -artifact_prefix=fuzz/artifacts/$target/ -max_total_time="$seconds" -timeout=20 -max_len=4096 \
             -print_final_stats=1
     done
