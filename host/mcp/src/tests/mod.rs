@@ -2,6 +2,7 @@
 
 mod pending;
 mod random;
+mod rules;
 
 use super::{Surface, run_session};
 use keyhole_core::{Caller, Content, Load, Refusal, Target};
