@@ -97,7 +97,7 @@ Reads a SubagentStart hook's input on standard input. If exactly one entry of th
 names the agent in `agents`, it answers with that file, of up to 10,000 characters;
 else with a text that tells the agent to stop. The agent gets it without a key and
 without a call. `keyhole setup claude-code --inject AGENT --file FILE` writes the
-settings.
+map's entry and the rules, and prints the hook.
 
 Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Inject(MapArg),

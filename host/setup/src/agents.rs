@@ -1,7 +1,6 @@
 //! Agents' files of Claude Code that start a server of ours.
 
 use keyhole_walk::printable::printable;
-use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashSet},
     ffi::OsString,
@@ -151,63 +150,6 @@ fn gone(head: &str) -> Option<PathBuf> {
 }
 
 /// Whether nothing is where a program is said to be.
-pub fn is_gone(program: &Path) -> bool {
+fn is_gone(program: &Path) -> bool {
     program.is_absolute() && !program.exists()
-}
-
-/// A SubagentStart hook that hands an agent its file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InjectHook {
-    /// The agent.
-    pub agent: String,
-    /// The program.
-    pub program: PathBuf,
-    /// The map that it reads.
-    pub map: PathBuf,
-}
-
-impl InjectHook {
-    /// Those in these settings that setup could have written.
-    pub fn all(settings: &Value) -> Vec<Self> {
-        groups(settings).filter_map(Self::of).collect()
-    }
-
-    fn of(group: &Value) -> Option<Self> {
-        let agent = group["matcher"].as_str()?.strip_prefix('^')?;
-        let agent = agent.strip_suffix('$')?;
-        let mut hooks = group["hooks"].as_array()?.iter();
-        hooks.find_map(|hook| {
-            let (program, map) = hook["command"].as_str()?.split_once(" inject --map ")?;
-            Some(Self {
-                agent: agent.to_owned(),
-                program: unquoted(program)?.into(),
-                map: unquoted(map)?.into(),
-            })
-        })
-    }
-}
-
-/// What these settings have for the start of an agent.
-pub(crate) fn groups(settings: &Value) -> impl Iterator<Item = &Value> {
-    let groups = settings["hooks"]["SubagentStart"].as_array();
-    groups.into_iter().flatten()
-}
-
-/// The hooks in these settings that setup has written for the agent, by whatever path they name
-/// the program.
-pub(crate) fn own_hooks(settings: &Value, agent: &str) -> Vec<Value> {
-    let is_own = |group: &&Value| {
-        let hook = InjectHook::of(group).filter(|hook| hook.agent == agent);
-        let is_ours = hook.is_some_and(|it| it.program.to_string_lossy().ends_with("keyhole"));
-        is_ours && group["hooks"].get(1).is_none()
-    };
-    groups(settings).filter(is_own).cloned().collect()
-}
-
-/// The text of one word of sh, as [`crate::paste::quoted_for_sh`] writes it.
-fn unquoted(word: &str) -> Option<String> {
-    match word.strip_prefix('\'') {
-        Some(rest) => Some(rest.strip_suffix('\'')?.replace(r"'\''", "'")),
-        None => crate::paste::bare(word).map(str::to_owned),
-    }
 }

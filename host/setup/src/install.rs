@@ -2,14 +2,14 @@
 
 use crate::{
     Plan, Result, SetupError, User,
-    agents::{agents_named, own_hooks},
+    agents::agents_named,
     clients::{Audience, Client},
     disk::Found,
     error::refused,
     file::{File, NEW, TEMPLATE, shown},
-    json::{Change, HOOKS, RULES},
+    json::{Change, RULES},
     plan::lines_of,
-    recipe::{AGENT, Hook, Recipe},
+    recipe::{AGENT, Recipe},
     rules::Places,
     settings::{Settings, Way},
     shells::{self, Shells},
@@ -49,6 +49,17 @@ impl Request<'_> {
         let names = (&*self.name, self.agent.as_deref());
         Recipe(self.user, &self.client, names)
     }
+
+    /// The way in Claude Code that settings may switch off. None for a hook: the user pastes it.
+    fn way(&self) -> Option<Way> {
+        if self.is_hook {
+            None
+        } else if self.client.is_plugin() {
+            Some(Way::Plugin)
+        } else {
+            Some(Way::Agent)
+        }
+    }
 }
 
 impl Plan {
@@ -66,13 +77,12 @@ impl Plan {
         let hook = request.is_hook.then(|| request.recipe().hook(Some(file)));
         let hook = hook.transpose()?;
         if client.is_claude_code() {
-            plan.settings(request, hook.as_ref(), walls)?;
+            plan.settings(request, walls)?;
         }
         plan.add_to_map(request, key)?;
         if let Some(hook) = hook {
             (plan.who, plan.last) = (hook.who, hook.last);
-            let is_written = usize::from(client.is_claude_code());
-            plan.print = hook.texts.into_iter().skip(is_written).collect();
+            plan.print = hook.texts;
             plan.todo.push("Do what the texts above say.".to_owned());
         } else if client.is_plugin() {
             (plan.who, plan.last) = (client.who.to_owned(), client.say.to_owned());
@@ -89,21 +99,19 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The rules, and a hook. They come first: nobody gets what they keep back before they stand.
-    fn settings(&mut self, request: &Request<'_>, hook: Option<&Hook>, walls: Walls) -> Result<()> {
+    /// The rules. They come first: nobody gets what they keep back before they stand.
+    fn settings(&mut self, request: &Request<'_>, walls: Walls) -> Result<()> {
         let (user, name) = (request.user, &*request.name);
         let settings = Settings::read(&user.home, user.variable, None);
         let places = settings.places.clone()?;
-        let way = match hook {
-            Some(_) => Way::Inject,
-            None if request.client.is_plugin() => Way::Plugin,
-            None => Way::Agent,
-        };
+        let way = request.way();
+        let has_server = way == Some(Way::Agent);
         for fault in settings.faults(&[name]) {
             // Rules in settings that the client does not load keep nothing back.
             let unread = [Way::Plugin, Way::Rules];
             let is_unread = unread.iter().all(|way| fault.ways.contains(way));
-            if is_unread || fault.ways.contains(&way) {
+            let is_off = way.is_some_and(|way| fault.ways.contains(&way));
+            if is_unread || is_off {
                 return refused(fault.text);
             }
             self.notes.push(fault.text);
@@ -111,7 +119,7 @@ impl Plan {
         let (denied, files) = (settings.denied(), slice::from_ref(&request.file.path));
         let mut changes = Vec::new();
         if walls != Walls::None {
-            let (rules, is_unnamed) = places.missing(&denied, files, way == Way::Agent);
+            let (rules, is_unnamed) = places.missing(&denied, files, has_server);
             if is_unnamed {
                 self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
             }
@@ -123,7 +131,7 @@ impl Plan {
         }
         let shells = (walls == Walls::Shells).then(|| self.shells(request, &settings));
         let agents = || agents_named(&places.claude, name);
-        if way == Way::Agent {
+        if has_server {
             let folder = printable(&user.tickets());
             self.notes.push(format!(
                 "The folder for this agent's tickets is {folder}; it is made if it is not there."
@@ -134,13 +142,9 @@ impl Plan {
                 );
             }
         }
-        if let Some(hook) = hook {
-            if agents().is_empty() && !name.contains(':') {
-                let shown = &places.shown;
-                self.notes.push(format!("No agent of the name {name} is in {shown}/agents. One of a project or a plugin may have it."));
-            }
-            let (old, new) = (own_hooks(&settings.value, name), vec![hook.group.clone()]);
-            changes.extend((old != new).then(|| Change::new(HOOKS, old, new)));
+        if request.is_hook && agents().is_empty() && !name.contains(':') {
+            let shown = &places.shown;
+            self.notes.push(format!("No agent of the name {name} is in {shown}/agents. One of a project or a plugin may have it."));
         }
         changes.extend(shells.flatten().unwrap_or_default());
         // Of settings that stay as they are, it does not matter whether they may be written.

@@ -1,4 +1,4 @@
-//! Edits of Claude Code's `settings.json`: strings in `permissions.deny`, hooks, and switches.
+//! Edits of Claude Code's `settings.json`: strings in `permissions.deny`, and switches.
 
 use crate::{EditError, plan::lines_of, settings};
 use jsonc_parser::{
@@ -8,9 +8,8 @@ use jsonc_parser::{
 use serde_json::{Value, json};
 use std::slice;
 
-/// Where the rules are, and the hooks.
+/// Where the rules are.
 pub(crate) const RULES: &[&str] = &["permissions", "deny"];
-pub(crate) const HOOKS: &[&str] = &["hooks", "SubagentStart"];
 
 /// A change at one place of the settings: what goes from the list there and what comes; or a
 /// value that comes, and no list.

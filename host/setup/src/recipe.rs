@@ -7,7 +7,7 @@ use crate::{
     paste::{is_expanded, plain, quoted, quoted_for_sh},
     remove::PLUGIN_NAME,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The binding's name in the examples.
@@ -171,15 +171,20 @@ impl Recipe<'_> {
         let command = format!("{program} inject --map {map}");
         // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
         let matcher = format!("^{agent}$");
-        let own = json!({ "type": "command", "command": command });
-        let mut group = json!({ "matcher": matcher, "hooks": [own] });
-        let mut whole = json!({});
-        if client.name == "copilot-cli" {
-            group = json!({ "matcher": matcher, "type": "command", "command": command });
-            whole["version"] = 1.into();
-        }
-        whole["hooks"] = json!({ "SubagentStart": [group] });
-        let place = format!("Put this into {file}, beside what you have there");
+        let whole = if client.name == "copilot-cli" {
+            let group = json!({ "matcher": matcher, "type": "command", "command": command });
+            json!({ "version": 1, "hooks": { "SubagentStart": [group] } })
+        } else {
+            let own = json!({ "type": "command", "command": command });
+            let group = json!({ "matcher": matcher, "hooks": [own] });
+            json!({ "hooks": { "SubagentStart": [group] } })
+        };
+        // A variable may have moved the client's folder.
+        let moved = Recipe(user, client, (client.usual(), None)).with("", Some(""))?;
+        let place = format!(
+            "Put this into {}, beside what you have there",
+            moved.fill(file)
+        );
         let mut texts = vec![format!("{place}:\n\n```json\n{whole:#}\n```")];
         texts.extend(OF_HOOKS.map(str::to_owned));
         let is_beside = |part: &Part| part.to.is_none();
@@ -193,7 +198,6 @@ impl Recipe<'_> {
             who: format!(
                 "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
             ),
-            group,
             texts,
             last: last.replace(AGENT, agent),
         })
@@ -243,9 +247,7 @@ impl Filled {
 pub struct Hook {
     /// Who gets the file by it.
     pub who: String,
-    /// What stands in the file of settings beside other hooks: one for the start of an agent.
-    pub(crate) group: Value,
-    /// The whole, to be pasted, and what to know of it.
+    /// What to paste, each with its place, and what to know of it.
     pub texts: Vec<String>,
     /// The last step, in the client's words.
     pub last: String,

@@ -2,12 +2,11 @@
 
 use crate::{
     EditError, Plan, Result, SetupError, Unfit, User,
-    agents::{groups, own_hooks},
     clients::{Part, all},
     disk::Found,
     error::refused,
     file::shown,
-    json::{Change, HOOKS, RULES},
+    json::{Change, RULES},
     map::{self, Named, all_of, line_end},
     own::own_blocks,
     plan::lines_of,
@@ -24,7 +23,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 /// As whom `remove` knows the plugin's agent.
 pub(crate) const PLUGIN_NAME: &str = "plugin";
 
-/// The names that `remove` takes: those of bindings, of agents with a hook, and `plugin`.
+/// The names that `remove` takes: those of bindings, of agents with a key, and `plugin`.
 pub fn names(user: &User<'_>) -> Result<Vec<String>> {
     let map = user.map_now()?;
     let all = map.iter().flat_map(|map| all_of(map));
@@ -77,7 +76,7 @@ impl Plan {
                 plan.take_part(Recipe(user, &client, (name, agent)), part)?;
             }
         }
-        match plan.take_from_settings(user, name, &entries, with_rules) {
+        match plan.take_from_settings(user, &entries, with_rules) {
             Err(SetupError::Unfit(why)) => {
                 let stays = format!("Claude Code's settings stay as they are: {why}");
                 plan.todo.push(stays);
@@ -182,11 +181,10 @@ impl Plan {
         self.edit(found, Some(rest), lines_of("", &gone, ""))
     }
 
-    /// Takes a hook out of Claude Code's settings; and the rules, if nothing needs them.
+    /// Takes the rules out of Claude Code's settings, if nothing needs them.
     fn take_from_settings(
         &mut self,
         user: &User<'_>,
-        name: &str,
         Entries { files, others, .. }: &Entries,
         with_rules: bool,
     ) -> Result<()> {
@@ -198,15 +196,6 @@ impl Plan {
         let is_last = others.is_empty();
         if is_last && value["sandbox"]["enabled"] == true {
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));
-        }
-        let old = own_hooks(&value, name);
-        let is_odd = |hook: &Value| {
-            let matcher = hook["matcher"].as_str().unwrap_or_default();
-            let is_ours = hook["hooks"].to_string().contains(" inject --map ");
-            matcher.trim_matches(['^', '$']) == name && is_ours && !old.contains(hook)
-        };
-        if groups(&value).any(is_odd) {
-            self.todo.push(format!("A hook for {name} in hooks.SubagentStart of {} is not as setup writes it. Take it away yourself.", printable(&file)));
         }
         let none = Denied::default();
         let all = |files: &[PathBuf]| places.missing(&none, files, true).0;
@@ -224,12 +213,14 @@ impl Plan {
         }
         let rules = rules.into_iter().map(Value::from).collect();
         let rules = Change::new(RULES, rules, json!([]));
-        let mut changes = vec![Change::new(HOOKS, old, json!([]))];
-        if !rules.goes.is_empty() {
-            self.rules = rules.shown();
-            changes.extend(with_rules.then_some(rules));
+        if rules.goes.is_empty() {
+            return Ok(());
         }
-        self.change(found, &changes)
+        self.rules = rules.shown();
+        if !with_rules {
+            return Ok(());
+        }
+        self.change(found, &[rules])
     }
 
     /// Whether conversations of agents are still there, with what they read: then their rules

@@ -27,8 +27,6 @@ pub enum Way {
     Plugin,
     /// An agent's file that starts a server.
     Agent,
-    /// A hook that hands an agent its file.
-    Inject,
     /// The deny rules of the user's settings.
     Rules,
 }
@@ -173,7 +171,7 @@ impl Settings {
 
 impl Fault {
     fn of(words: &str, text: String) -> Self {
-        let mut ways = vec![Way::Plugin, Way::Agent, Way::Inject, Way::Rules];
+        let mut ways = vec![Way::Plugin, Way::Agent, Way::Rules];
         ways.retain(|way| words.contains(&format!("{way:?}").to_lowercase()));
         Self { text, ways }
     }
@@ -188,7 +186,7 @@ fn loaded(file: &Path, shown: &str) -> Result<Value, Fault> {
         let text = format!(
         "{shown} {why}. Claude Code then loads nothing of this file{some}: no deny rule, hook or plugin in it counts. Fix it, and check again"
     );
-    Fault::of("plugin inject rules", text)
+    Fault::of("plugin rules", text)
     })
 }
 
@@ -196,7 +194,7 @@ fn hooks_off(settings: &Value, shown: &str) -> Option<Fault> {
     let text = format!(
         "disableAllHooks is true in {shown}, so no hook and no mod runs, and no agent gets its file. Take it out"
     );
-    (settings["disableAllHooks"] == true).then(|| Fault::of("plugin agent inject", text))
+    (settings["disableAllHooks"] == true).then(|| Fault::of("plugin agent", text))
 }
 
 /// Whether these settings switch our plugin on, or off.

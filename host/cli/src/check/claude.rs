@@ -3,13 +3,10 @@
 
 use super::{EntryReport, Plugin, Report, Secrets, entry::is_the_plugins, step::door};
 use keyhole_claude::PLUGIN;
-use keyhole_core::{
-    AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets,
-};
-use keyhole_serve::inject::MAX_DOCUMENT;
+use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
 use keyhole_setup::{
     Named,
-    agents::{InjectHook, OwnAgent, is_gone, own_agents},
+    agents::{OwnAgent, own_agents},
     all_of,
     settings::{Fault, Settings, Way, switches_plugin},
     shells::Shells,
@@ -26,8 +23,6 @@ const UNGUARDED: &str = "Keyhole's server without its hook and ticket: then a se
 const REFUSES: &str = "a server that refuses each call";
 const UNBOUND: &str = "a server for a binding that the map does not have, so its agent gets no file. Run `keyhole setup` for it again";
 
-const OF_A_MARKET: &str =
-    "names the agent with a marketplace, which no hook is told. Take that out";
 const IS_OFF: &str = "does not switch the plugin on. To install it, type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`";
 const ANY_FILE: &str = "Read(FILE) with the path of your file";
 const ANY_FOLDER: &str = "Read(FOLDER/**) with the folder of your file";
@@ -69,7 +64,7 @@ impl<'a> Client<'a> {
     }
 
     /// Why an agent does not get its file, or others do. It names no file of the map.
-    fn faults(&self, map: &Map, entries: &[EntryReport]) -> Vec<String> {
+    fn faults(&self, map: &Map) -> Vec<String> {
         let usual = Location::find(None, |name| env::var_os(name));
         let is_other = usual.is_ok_and(|usual| usual.file != self.location.file);
         let secrets = Secrets::of(map);
@@ -91,22 +86,7 @@ impl<'a> Client<'a> {
             };
             Some(format!("{} starts {why}", shown(&agent.file)))
         });
-        let hooks = InjectHook::all(&self.settings.value);
-        let hooks = hooks.iter().filter_map(|hook| {
-            let why = if is_gone(&hook.program) {
-                format!("it starts {}, where nothing is", printable(&hook.program))
-            } else if !hook.map.exists() {
-                "it names a map that is not there".to_owned()
-            } else if hook.map == self.location.file {
-                why_not_handed_over(map, entries, &AgentName::try_from(&*hook.agent).ok()?)?
-            } else {
-                return None;
-            };
-            let name = shown(&hook.agent);
-            let hook = format!("the SubagentStart hook for {name} in the client's settings");
-            Some(format!("{hook} hands over nothing: {why}"))
-        });
-        agents.chain(hooks).collect()
+        agents.collect()
     }
 
     /// The files of the map that only agents of Claude Code are to read, or those of a client of
@@ -181,11 +161,10 @@ impl<'a> Client<'a> {
         let is_used = |way: &Way| match way {
             Way::Plugin => is_plugin || map.is_some_and(|map| map.entries().iter().any(is_plugins)),
             Way::Agent => !self.agents.is_empty(),
-            Way::Inject => !InjectHook::all(&settings.value).is_empty(),
             Way::Rules => false,
         };
-        if let (Some(map), Ok(entries)) = (map, &report.outcome) {
-            report.faults = self.faults(map, entries);
+        if let Some(map) = map {
+            report.faults = self.faults(map);
         }
         // The client tells its shells where the plugin's folder is.
         let tickets = plugin.and_then(|plugin| plugin.tickets.as_ref());
@@ -216,24 +195,6 @@ impl<'a> Client<'a> {
         let older = self.of_older().filter(|_| needs_rules);
         report.closing.extend(older);
     }
-}
-
-fn why_not_handed_over(map: &Map, entries: &[EntryReport], agent: &AgentName) -> Option<String> {
-    let named = map.entries_of(agent);
-    let lines: Vec<_> = named.iter().map(|(_, entry)| entry.line).collect();
-    let mut entries = entries.iter();
-    let entry = entries.find(|entry| Some(&entry.line) == lines.first());
-    Some(match (&lines[..], entry) {
-        ([], _) => "no entry of the map names this agent".to_owned(),
-        ([one, two, ..], _) => format!("lines {one} and {two} both name this agent. Keep one"),
-        ([one], _) if map.only_key_of(agent).is_none() => format!("line {one} {OF_A_MARKET}"),
-        (_, Some(entry)) if entry.is_blank => "its file is empty".to_owned(),
-        ([one], Some(entry)) if entry.chars > MAX_DOCUMENT => format!(
-            "the file on line {one} has {} characters, and a hook hands over {MAX_DOCUMENT} at most. Shorten it",
-            entry.chars
-        ),
-        _ => return None,
-    })
 }
 
 /// Whether the plugin's agent gets its file, and what to do.

@@ -204,8 +204,9 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
     let most = client.max_bytes.map(|most| format!(" --max-bytes {most}"));
     let (of, most) = (client.name, most.unwrap_or_default());
     let mut said: Vec<_> = user.program.caution.iter().cloned().collect();
+    let written = if is_hook { "the map's entry" } else { "it" };
     said.push(format!(
-        "To have it written, add --file, in a terminal: keyhole setup {of} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{most}"
+        "To have {written} written, add --file, in a terminal: keyhole setup {of} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{most}"
     ));
     let recipe = Recipe(user, client, (name, agent));
     let who = if is_hook {
