@@ -1,6 +1,6 @@
 // A hook hands an agent of the user its document when it starts: `keyhole inject`, with
-// the settings that `keyhole setup claude-code --inject` writes or prints. No plugin,
-// no server, no key, no call.
+// the settings that `keyhole setup claude-code --inject` prints. No plugin, no server, no
+// key, no call.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -19,15 +19,20 @@ const BARE = { plugin: 'none' };
 const agent = (home, owner, tools = 'Read', of = 'user') =>
   home.agent(owner, { name: AGENT, tools }, `File of the ${of}.`);
 
+/** Puts the hook that setup printed into the settings; `change` changes it before. */
+function paste(home, printed, change = (hook) => hook) {
+  const [{ matcher, hooks: [hook] }] = JSON.parse(printed.match(/```json\n([^]+?)```/)[1]).hooks.SubagentStart;
+  home.set({ hooks: { SubagentStart: [{ matcher, hooks: [change(hook)] }] } });
+}
+
 /** The document of `name`, and the settings as printed; `change` changes the hook. */
-function world(home, { text = CATALOG, change = (hook) => hook, name = AGENT } = {}) {
+function world(home, { text = CATALOG, change, name = AGENT } = {}) {
   const file = home.write(home.home, 'private/catalog.md', text);
   home.map({ 'k-2c1f8a96d0e34b57': { path: file, agents: [name] } });
   agent(home, home.home);
   const { status, stdout, stderr } = spawnSync(KEYHOLE, ['setup', 'claude-code', '--inject', name], { env: home.env(), encoding: 'utf8' });
   assert.equal(status, 0, stderr);
-  const [{ matcher, hooks: [hook] }] = JSON.parse(stdout.match(/```json\n([^]+?)```/)[1]).hooks.SubagentStart;
-  home.set({ hooks: { SubagentStart: [{ matcher, hooks: [change(hook)] }] } });
+  paste(home, stdout, change);
   return file;
 }
 
@@ -54,7 +59,7 @@ const RUNS_AGAIN = ['2.1.197'];
 onEachClient('inject-to-agent-alone: the agent is sent the document, also when it goes on, and nobody else is', { ...BARE, terminal: true }, async ({ home, client }) => {
   const document = home.write(home.home, 'private/catalog.md', CATALOG);
   agent(home, home.home, 'Read, Agent');
-  await home.agreed(KEYHOLE, ...recorded('claude-code-inject', AGENT, '~/private/catalog.md'));
+  paste(home, await home.agreed(KEYHOLE, ...recorded('claude-code-inject', AGENT, '~/private/catalog.md')));
   const others = ['fork', 'other', 'nested'];
   const session = await home.session(
     {
