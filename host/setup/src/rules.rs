@@ -124,14 +124,11 @@ impl Places {
         let tickets = both(&self.tickets).map(|folder| (folder, "/**"));
         wanted.extend(tickets.into_iter().filter(|_| served));
         for (path, tail) in without_doubles(wanted) {
-            let Some(all) = self.rule(&path, wide(tail)) else {
+            let Some(rule) = self.rule(&path, tail) else {
                 is_unnamed |= !denied.has(&path, &self.home);
                 continue;
             };
-            if denied.covers(&all, &self.home) {
-                continue;
-            }
-            rules.extend(self.rule(&path, tail));
+            rules.push(rule);
             rules.extend((tail == TASKS).then(|| LINKS.to_owned()));
             if [TRANSCRIPTS, TASKS].contains(&tail) {
                 let path = path.to_string_lossy();
@@ -144,15 +141,6 @@ impl Places {
         }
         rules.retain(|rule| !denied.covers(rule, &self.home));
         (without_doubles(rules), is_unnamed)
-    }
-
-    /// The rules that deny all that the client keeps, as far as `denied` has no such rule. An
-    /// older client needs them.
-    pub fn wider(&self, denied: &Denied) -> Vec<String> {
-        let kept = self.kept.iter();
-        let rules = kept.filter_map(|(folder, tail)| self.rule(folder, wide(tail)));
-        let is_open = |rule: &String| !denied.covers(rule, &self.home);
-        rules.filter(is_open).collect()
     }
 
     /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
@@ -172,11 +160,6 @@ impl Places {
             Err(_) => format!("Read(/{}{tail})", literal(path)?),
         })
     }
-}
-
-/// What follows the folder in the rule for all that is in it.
-fn wide(tail: &'static str) -> &'static str {
-    tail.split_inclusive("/**").next().unwrap_or(tail)
 }
 
 /// Without `.` and `..`, which the client takes out, too.

@@ -35,12 +35,12 @@ const OUTSIDE: &str =
     "PATH SHELL CLAUDE_CODE_SHELL BASH_ENV SHELLOPTS PS4 LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH";
 
 const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on";
-const IN_SANDBOX: &str = "Claude Code's own sandbox is on (2.1.290 or newer)";
+const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or newer)";
 const NOT_THERE: &str =
     "It needs bubblewrap and socat: install both, as packages of your system, and run setup again.";
 const NOT_ALLOWED: &str = "bubblewrap may not make what it needs here: docs/shells.md says how to allow it. Then run setup again.";
 
-/// How the client starts bubblewrap (2.1.332 and 2.1.197): without a network, and inside once more,
+/// How the client starts bubblewrap (2.1.332): without a network, and inside once more,
 /// with a filter of system calls.
 const TRIAL: &str = "--new-session --die-with-parent --unshare-net --ro-bind / / --dev /dev --unshare-pid --proc /proc --seccomp 0 -- bwrap --unshare-user --unshare-pid --ro-bind / / true";
 /// A filter that allows all: `BPF_RET`, `SECCOMP_RET_ALLOW` (linux/seccomp.h), as the processor

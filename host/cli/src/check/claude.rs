@@ -125,17 +125,6 @@ impl<'a> Client<'a> {
         ))
     }
 
-    /// What an older client needs beside: there, a shell gets past the narrower rules.
-    fn of_older(&self) -> Option<String> {
-        let _ = self.settings.rules_file()?;
-        let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let rules = places.wider(&denied);
-        (!rules.is_empty()).then(|| format!(
-            "In Claude Code 2.1.197, a shell still reads an agent's transcript, as by `cd` to its folder. There, add {}. They also keep the main conversation from its background output, long outputs and memory.",
-            rules.join(", ")
-        ))
-    }
-
     pub(super) fn judge(
         &self,
         report: &mut Report,
@@ -192,8 +181,6 @@ impl<'a> Client<'a> {
         let off = places.filter(|_| is_off);
         let off = off.map(|places| format!("{}/settings.json {IS_OFF}", places.shown));
         report.notes.extend(off);
-        let older = self.of_older().filter(|_| needs_rules);
-        report.closing.extend(older);
     }
 }
 
