@@ -60,7 +60,7 @@ impl From<Errno> for SystemError {
             | Errno::SHUTDOWN
             | Errno::STALE
             | Errno::TIMEDOUT => Self::Late,
-            other => Self::Failed(io::Error::from(other).kind()),
+            other => Self::Failed(other.kind()),
         }
     }
 }
@@ -68,8 +68,8 @@ impl From<Errno> for SystemError {
 /// Whether the operating system reports that there are too few file descriptors, or too
 /// little memory. `EAGAIN` does not count: for a file it means something else.
 pub fn is_exhaustion(error: &io::Error) -> bool {
-    let error = error.raw_os_error().map(Errno::from_raw_os_error);
-    error.is_some_and(|error| SystemError::from(error) == SystemError::OutOfResources)
+    let reported = Errno::from_io_error(error).map(SystemError::from);
+    reported == Some(SystemError::OutOfResources)
 }
 
 /// Why a walk did not reach its end, or the file at its end cannot be had.

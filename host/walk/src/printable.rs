@@ -11,35 +11,51 @@ pub fn visible(path: &Path) -> Option<&str> {
 /// The path if a reader sees all of it, and words in its place if not. An escaped one would be
 /// another path.
 pub fn printable(path: &Path) -> String {
-    let shown = visible(path).filter(|text| !has_unseen(text));
-    let shown = shown.unwrap_or("a path with a character that is not shown");
+    let shown = match visible(path) {
+        Some(text) if !has_unseen(text) => text,
+        _ => "a path with a character that is not shown",
+    };
     shown.to_owned()
 }
 
 /// A text on one line, with escapes for what is not shown as itself.
 pub fn printable_text(text: &str) -> String {
-    let shown = |c: char| match c {
-        c if is_visible(c) => c.to_string(),
-        c => c.escape_default().to_string(),
-    };
-    text.chars().map(shown).collect()
+    let mut printed = String::new();
+    for c in text.chars() {
+        if is_visible(c) {
+            printed.push(c);
+        } else {
+            printed.extend(c.escape_default());
+        }
+    }
+    printed
 }
 
-/// Whether a reader sees something of this character.
+/// Whether a terminal shows this character as itself. Blanks are visible here, also a no-break space;
+/// line ends and tabs are not.
 pub fn is_visible(c: char) -> bool {
     !is_unprintable(c) && !is_ignorable(c)
 }
 
 /// Whether this text has a character that nobody sees, or a blank other than a space, tab or CR.
 pub fn has_unseen(text: &str) -> bool {
-    let is_unseen = |c: char| c.is_whitespace() || !is_visible(c);
-    text.contains(|c| ![' ', '\t', '\r'].contains(&c) && is_unseen(c))
+    text.contains(is_unseen)
+}
+
+/// Whether nobody sees this character, and no text needs it.
+fn is_unseen(c: char) -> bool {
+    !matches!(c, ' ' | '\t' | '\r') && leaves_no_mark(c)
 }
 
 /// Whether a reader sees nothing of this text: it is empty, or has blanks, control characters
 /// and characters that are not shown, and nothing else.
 pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|c| c.is_whitespace() || !is_visible(c))
+    text.chars().all(leaves_no_mark)
+}
+
+/// Whether a reader sees nothing where this character stands: a blank, or one that is not shown.
+fn leaves_no_mark(c: char) -> bool {
+    c.is_whitespace() || !is_visible(c)
 }
 
 /// What is not shown where nothing knows it: Unicode's `Default_Ignorable_Code_Point`,
@@ -55,7 +71,8 @@ fn is_ignorable(c: char) -> bool {
 /// Control characters, line separators, and the marks that reorder text.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}'
+            | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
