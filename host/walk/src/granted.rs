@@ -15,10 +15,13 @@
 //! which settles when it is opened ([`GrantedFile::open`]). The model plays this file as it is.
 
 use crate::{
-    Kind, Policy, SystemError, WalkError, Walked, Walker, plain_name,
-    system::{FileSystem, Stat, System},
+    error::{SystemError, WalkError},
+    system::{FileSystem, Kind, Stat, System},
+    walker::{Policy, Walker},
+    way::Walked,
 };
 use std::{
+    ffi::OsStr,
     path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -30,55 +33,72 @@ pub const RECENT: Duration = Duration::from_secs(10);
 /// place takes a few milliseconds, also if it has to wait for a processor.
 pub const APART: Duration = Duration::from_millis(100);
 
-/// The same if the time of the change has no fraction: the file system may keep every other
-/// second only.
+/// The time between two looks if the time of the change has no fraction of a second: the file
+/// system may keep every other second only, as FAT does.
 const APART_IN_SECONDS: Duration = Duration::from_millis(2100);
 
-/// No further look comes after this: somebody keeps writing.
+/// How long a file may take to settle. No further look comes after this: somebody keeps writing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often the host reads a file if somebody writes to it each time; as often as the guest.
+/// How often the host reads a file if somebody writes to it each time: four times, as the guest does.
 const READINGS: usize = 4;
 
 impl Stat {
     /// Whether nobody has changed the file lately. A time in the future tells nothing: the
     /// clock was set back, or belongs to another machine.
     fn is_old(&self, now: SystemTime) -> bool {
-        // A time before 1970 is long ago.
-        let seconds = self.changed.0.try_into().unwrap_or(0);
-        let changed = Duration::new(seconds, self.changed.1.try_into().unwrap_or(0));
-        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-        now.checked_sub(changed).is_some_and(|age| age > RECENT)
+        let (seconds, nanoseconds) = self.changed;
+        // Both times are counted from 1970. A time before that is long ago.
+        let changed = Duration::new(
+            seconds.try_into().unwrap_or(0),
+            nanoseconds.try_into().unwrap_or(0),
+        );
+        let present = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        match present.checked_sub(changed) {
+            Some(age) => age > RECENT,
+            None => false,
+        }
     }
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// What an open file reports once it has settled. `look` is what it reported just now.
-    fn settle(&self, file: &F::Handle, mut look: Stat) -> Result<Stat, SystemError> {
+    /// What an open file reports once it has settled. `first` is what it reported just now.
+    ///
+    /// # Errors
+    /// [`SystemError::Busy`] if the file keeps changing, or if the call ends before the next look.
+    fn settle(&self, file: &F::Handle, first: Stat) -> Result<Stat, SystemError> {
+        let mut last = first;
         let mut waited = Duration::ZERO;
-        while !look.is_old(self.files.now()) {
+        while !last.is_old(self.files.now()) {
             self.in_time()?;
-            let apart = match look.changed.1 {
-                0 => APART_IN_SECONDS,
-                _ => APART,
+            let (_, nanoseconds) = last.changed;
+            let apart = if nanoseconds == 0 {
+                APART_IN_SECONDS
+            } else {
+                APART
             };
-            let ends_before = |until| until < Instant::now() + apart;
-            if waited >= PATIENCE || self.until.is_some_and(ends_before) {
+            let next_look = Instant::now() + apart;
+            let ends_before = self.deadline.is_some_and(|end| end < next_look);
+            if waited >= PATIENCE || ends_before {
                 return Err(SystemError::Busy);
             }
             self.files.pause(apart);
             waited += apart;
-            let last = std::mem::replace(&mut look, self.files.stat(file)?);
+            let look = self.files.stat(file)?;
             if look == last {
-                break;
+                return Ok(look);
             }
+            last = look;
         }
-        Ok(look)
+        Ok(last)
     }
 
     /// All of a file that was walked to, at rest. None means that it has more than `most`
-    /// bytes. `known` is what it reported when it was last walked to and read so: if it still
-    /// reports that, it has settled. [`SystemError::Busy`] means that it does not settle.
+    /// bytes. `known` is what the file reported when this function last read it: if the file still
+    /// reports that, it has settled.
+    ///
+    /// # Errors
+    /// [`SystemError::Busy`] if the file does not settle, or changes during each of four readings.
     pub fn read_at_rest(
         &self,
         file: &Walked<F::Handle>,
@@ -105,11 +125,11 @@ impl<F: FileSystem> Walker<F> {
 #[derive(Debug)]
 pub struct GrantedFile<F: FileSystem = System> {
     handle: F::Handle,
-    /// What it reported when it had settled, until the guest asks for it.
-    first: Option<Stat>,
-    /// The largest size that may be read.
+    /// What the file reported when it had settled. None once the guest has asked for it.
+    settled: Option<Stat>,
+    /// The size of the largest file that the guest may have, in bytes.
     most: u64,
-    /// Reads end before this offset.
+    /// Reads end before this offset. It is 0 until the guest has looked at the file.
     end: u64,
 }
 
@@ -117,8 +137,8 @@ impl<F: FileSystem> GrantedFile<F> {
     /// What `name` in an open directory is, as far as one look tells. It opens nothing, and
     /// follows no link.
     pub fn kind(walker: &Walker<F>, directory: &F::Handle, name: &str) -> Result<Kind, WalkError> {
-        let name = plain_name(name).ok_or(SystemError::Missing)?;
-        Ok(walker.files.kind(directory, name)?)
+        let kind = walker.files.kind(directory, plain_name(name)?)?;
+        Ok(kind)
     }
 
     /// Opens `name` in an open directory for reading, and judges both, as the walk does:
@@ -126,8 +146,10 @@ impl<F: FileSystem> GrantedFile<F> {
     /// further than one byte past `most` bytes, or past the size at the last look.
     ///
     /// # Errors
-    /// [`Distrust`](crate::Distrust) has an empty path. [`SystemError::Busy`] means that the file does not settle
-    /// within a second, or that the call ends too soon for another look.
+    /// [`SystemError::Missing`] if `name` is not a single name; [`SystemError::NotAFile`] if it is
+    /// no regular file; [`Distrust`](crate::Distrust), with an empty path, if the file or its
+    /// directory is not trusted; [`SystemError::Busy`] if the file does not settle within a second,
+    /// or if the call ends too soon for another look.
     pub fn open(
         walker: &Walker<F>,
         directory: &F::Handle,
@@ -135,17 +157,17 @@ impl<F: FileSystem> GrantedFile<F> {
         most: u64,
     ) -> Result<Self, WalkError> {
         walker.in_time()?;
-        let name = plain_name(name).ok_or(SystemError::Missing)?;
+        let single_name = plain_name(name)?;
         let around = walker.files.stat(directory)?;
         // The walk that led here has judged the mount of the directory.
         walker.check(directory, &around, None, Policy::Name, PathBuf::new)?;
-        let (handle, stat) = walker.files.open(directory, name)?;
+        let (handle, stat) = walker.files.open(directory, single_name)?;
         if stat.kind != Kind::File {
             return Err(SystemError::NotAFile.into());
         }
         walker.check(&handle, &stat, Some(&around), Policy::Name, PathBuf::new)?;
         Ok(Self {
-            first: Some(walker.settle(&handle, stat)?),
+            settled: Some(walker.settle(&handle, stat)?),
             handle,
             most,
             end: 0,
@@ -155,24 +177,36 @@ impl<F: FileSystem> GrantedFile<F> {
     /// What the file reports. The first time, this is what it reported when it had settled:
     /// a change after that must show.
     pub fn look(&mut self, walker: &Walker<F>) -> Result<Stat, WalkError> {
-        let first = self.first.take();
-        let stat = first.map_or_else(|| walker.files.stat(&self.handle), Ok)?;
+        let stat = match self.settled.take() {
+            Some(settled) => settled,
+            None => walker.files.stat(&self.handle)?,
+        };
         self.end = stat.size.min(self.most).saturating_add(1);
         Ok(stat)
     }
 
-    /// Up to `length` bytes from `offset`; no bytes only at the end. It allocates no more
-    /// than can be read.
+    /// Up to `length` bytes from `offset`; no bytes only at the end, or before the first
+    /// [`look`](Self::look). It allocates no more than can be read.
     pub fn read(&self, walker: &Walker<F>, length: u64, offset: u64) -> Result<Vec<u8>, WalkError> {
-        let length = length.min(self.end.saturating_sub(offset));
-        let length = usize::try_from(length).map_err(|_| SystemError::OutOfResources)?;
-        let mut bytes = vec![0; length];
-        if length > 0 {
+        let allowed = length.min(self.end.saturating_sub(offset));
+        let size = usize::try_from(allowed).map_err(|_| SystemError::OutOfResources)?;
+        let mut bytes = vec![0; size];
+        if size > 0 {
             let got = walker.files.read(&self.handle, &mut bytes, offset)?;
             bytes.truncate(got);
         }
         Ok(bytes)
     }
+}
+
+/// A name as a [`FileSystem`] takes it. [`SystemError::Missing`] for a text that is not one plain
+/// name: it is empty, `.` or `..`, or has a slash or a NUL.
+fn plain_name(name: &str) -> Result<&OsStr, SystemError> {
+    let leads_elsewhere = matches!(name, "" | "." | "..");
+    if leads_elsewhere || name.contains(['/', '\0']) {
+        return Err(SystemError::Missing);
+    }
+    Ok(OsStr::new(name))
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod trust;
+mod walker;
 mod way;
 
 pub use error::{SystemError, WalkError, is_exhaustion};
@@ -40,13 +41,11 @@ pub use group::{GroupFiles, groups_in};
 pub use linux::remember;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
+pub use walker::{Policy, Walker};
+pub use way::Walked;
 
-use std::{
-    ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
-    time::Instant,
-};
-use way::{PathStack, Step, push_names};
+use std::path::{Path, PathBuf};
+use way::{PathStack, push_names};
 
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
@@ -59,83 +58,25 @@ const ATTEMPTS: usize = 3;
 /// itself would lead through 32,000 directories otherwise. No path of a user has a tenth of this.
 const MAX_STEPS: usize = 1024;
 
-/// What a walk must lead to. All on the way must be trusted, whatever the policy: see `trust.rs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// A file, open for reading: a map.
-    File,
-    /// A directory: a root, the folder of tickets.
-    Directory,
-    /// A name in a directory: a mapped file, which [`GrantedFile`] opens and judges later.
-    Name,
-    /// A file that says who is in a group. Group-writable is always refused here; else the
-    /// file would vouch for itself.
-    GroupFile,
-}
-
-/// The end of a walk.
-#[derive(Debug)]
-pub struct Walked<H> {
-    /// The file, open for reading; or the directory. For [`Policy::Name`], the
-    /// directory that `name` is in.
-    pub handle: H,
-    /// What `handle` reported when it was judged.
-    pub stat: Stat,
-    /// For [`Policy::Name`], the name; it is not a link, as far as one look tells. Otherwise empty.
-    pub name: OsString,
-    /// The real path of `handle`, as it was then.
-    pub path: PathBuf,
-    /// The directories that the real path passes before `handle`, still open: so nothing
-    /// else can get their numbers.
-    above: Vec<Step<H>>,
-}
-
-impl<H> Walked<H> {
-    /// Whether the end lies in `directory` or below. Both are identified by open
-    /// descriptors, never by name.
-    pub fn is_beneath(&self, directory: &Self) -> bool {
-        let passed = self.above.iter().map(|step| &step.stat);
-        let mut passed = passed.chain([&self.stat]);
-        passed.any(|stat| stat.id() == directory.stat.id())
-    }
-}
-
-/// Walks paths in one file system.
-#[derive(Clone, Debug, Default)]
-pub struct Walker<F = System> {
-    files: F,
-    /// When its call has to end. None means that nobody waits.
-    until: Option<Instant>,
-}
-
 impl<F: FileSystem> Walker<F> {
-    /// Walks in `files`, as long as it takes.
-    pub const fn new(files: F) -> Self {
-        Self { files, until: None }
-    }
-
-    /// The same, for a call that has to end at `deadline`. After that it takes no further
-    /// step: [`SystemError::Late`]. Nothing ends the step that it is in.
-    #[must_use]
-    pub fn until(self, deadline: Instant) -> Self {
-        let until = Some(deadline);
-        Self { until, ..self }
-    }
-
-    fn in_time(&self) -> Result<(), SystemError> {
-        match self.until {
-            Some(until) if Instant::now() >= until => Err(SystemError::Late),
-            _ => Ok(()),
-        }
-    }
-
     /// Walks the absolute `path` from `/`. It treats a path that is not absolute as if
     /// it began there as well.
+    ///
+    /// It goes on from an object, follows it or returns it only after `check_child` has found it
+    /// to be trusted. For [`Policy::Name`] it does not open the last name, unless this is a link.
+    ///
+    /// # Errors
+    /// [`SystemError::Missing`] if a name does not exist, is no directory and should be one, or if
+    /// the path has too many links, steps or directories; [`SystemError::NotAFile`] if the path
+    /// leads to no file, but should; [`SystemError::Busy`] if the last name keeps changing its type;
+    /// [`WalkError::Untrusted`] at the first object that is not trusted.
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
         let mut way = PathStack::from_root(self, policy)?;
         let mut names = Vec::new();
         push_names(&mut names, path.as_os_str());
-        let (mut steps, mut links, mut attempts) = (0, 0, 0);
+        let mut steps = 0;
+        let mut links = 0;
+        let mut attempts = 0;
         while let Some(name) = names.pop() {
             self.in_time()?;
             steps += 1;
@@ -149,31 +90,17 @@ impl<F: FileSystem> Walker<F> {
                 way.back();
                 continue;
             }
-            let here = &way.here.handle;
-            // What the last name must be.
-            let end = names.is_empty().then_some(policy);
-            let is_file = matches!(end, Some(Policy::File | Policy::GroupFile));
-            if is_file {
-                match self.files.open(here, &name) {
-                    Ok((_, stat)) if stat.kind != Kind::File => {
-                        return Err(SystemError::NotAFile.into());
-                    }
-                    Ok((handle, stat)) => {
-                        let file = Step { handle, stat, name };
-                        way.check_child(&file)?;
-                        way.push(file);
-                        return Ok(way.end(OsString::new()));
-                    }
-                    // The link is judged and followed below, like any other.
-                    Err(SystemError::IsLink) => {}
-                    Err(error) => return Err(error.into()),
-                }
+            // The policy says what the last name must be. Names before it are directories or links.
+            let must_be_file = names.is_empty() && policy.opens_file();
+            let is_only_named = names.is_empty() && policy == Policy::Name;
+            if must_be_file && let Some(file) = way.open(&name)? {
+                way.check_child(&file)?;
+                return Ok(way.end_at(file));
             }
-            if end == Some(Policy::Name) && self.files.kind(here, &name)? != Kind::Link {
-                return Ok(way.end(name));
+            if is_only_named && way.kind(&name)? != Kind::Link {
+                return Ok(way.end_with(name));
             }
-            let (handle, stat) = self.files.hold(here, &name)?;
-            let next = Step { handle, stat, name };
+            let next = way.hold(name)?;
             match next.stat.kind {
                 Kind::Link => {
                     links += 1;
@@ -181,30 +108,30 @@ impl<F: FileSystem> Walker<F> {
                         return Err(SystemError::Missing.into());
                     }
                     way.check_child(&next)?;
-                    let target = self.files.read_link(&next.handle, here, &next.name)?;
-                    if target.is_empty() {
-                        return Err(SystemError::Missing.into());
-                    }
-                    if target.as_encoded_bytes().starts_with(b"/") {
-                        way.back_to_root();
-                    }
-                    push_names(&mut names, &target);
+                    way.follow(&next, &mut names)?;
                 }
                 // It was a link just now, and is none any more.
-                _ if end == Some(Policy::Name) => return Ok(way.end(next.name)),
-                Kind::Directory => way.enter(next)?,
-                _ if is_file && attempts < ATTEMPTS => {
+                _ if is_only_named => return Ok(way.end_with(next.name)),
+                Kind::Directory => {
+                    way.check_child(&next)?;
+                    way.enter(next)?;
+                }
+                // It was a link just now, and is a file or the like: it is opened once more.
+                _ if must_be_file => {
                     attempts += 1;
+                    if attempts > ATTEMPTS {
+                        return Err(SystemError::Busy.into());
+                    }
                     names.push(next.name);
                 }
-                _ if is_file => return Err(SystemError::Busy.into()),
                 _ => return Err(SystemError::Missing.into()),
             }
         }
-        match policy {
-            Policy::Directory => Ok(way.end(OsString::new())),
-            _ => Err(SystemError::NotAFile.into()),
+        // The last name was a directory, or there was none.
+        if policy == Policy::Directory {
+            return Ok(way.end());
         }
+        Err(SystemError::NotAFile.into())
     }
 
     /// Reads all of `file` if it has at most `most` bytes. None means that it has more.
@@ -250,10 +177,4 @@ pub fn directories_of(file: &Path) -> Vec<PathBuf> {
         path = directory.join(target);
     }
     directories
-}
-
-/// The name of a file as a [`FileSystem`] takes it: one name, which leads nowhere else.
-fn plain_name(name: &str) -> Option<&OsStr> {
-    let is_plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);
-    is_plain.then_some(OsStr::new(name))
 }

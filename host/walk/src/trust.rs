@@ -67,6 +67,7 @@ pub enum DistrustReason {
     NobodysUser,
 }
 
+/// The advice that takes the place of `SHUT` in a message.
 const SHUT: &str =
     "keep your file, or a copy of it, in a folder that only you can write to, such as ~/private";
 
@@ -74,6 +75,7 @@ const SHUT: &str =
 const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
 impl DistrustReason {
+    /// The reason as a sentence for the user, and what to do. `path` takes the place of `PATH`.
     fn says(self, path: &str) -> String {
         let is_in_store = STORES.iter().any(|store| path.starts_with(store));
         let said = match self {
@@ -130,10 +132,20 @@ impl Stat {
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// Checks that an open object is trusted, which was found at `path`, in a directory that
-    /// reports `around`. That directory is trusted, and so is its mount: one of another file system
-    /// always has another device number. Only under [`Policy::GroupFile`], a group whose only member
-    /// is the user does not count as the user.
+    /// Checks that an open object is trusted. `stat` is what it reports. It was found at `path`, in a
+    /// directory that reports `around`; None for `/`, or if the mount was judged before.
+    ///
+    /// The directory is trusted, and so is its mount. So the object's mount is judged only if its
+    /// device number is another one: each file system has its own. Then the first reason counts, in
+    /// this order: the mount; the owner; whether others could have moved the object here; who may
+    /// write to it.
+    ///
+    /// Only under [`Policy::GroupFile`], a group whose only member is the user does not count as the
+    /// user.
+    ///
+    /// # Errors
+    /// [`WalkError::Untrusted`] with the first reason; [`WalkError::System`] if there are too few
+    /// descriptors, too little memory or time, or if the mount cannot be asked.
     pub(crate) fn check(
         &self,
         handle: &F::Handle,

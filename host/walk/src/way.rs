@@ -1,9 +1,14 @@
 //! The state of a walk: the names that are left, and the directories that it passed,
 //! all of them open and trusted.
 
-use crate::{FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker};
+use crate::{
+    error::{Result, SystemError, WalkError},
+    system::{FileSystem, Kind, Stat},
+    walker::{Policy, Walker},
+};
 use std::{
     ffi::{OsStr, OsString},
+    mem,
     os::unix::ffi::OsStrExt as _,
     path::PathBuf,
 };
@@ -12,12 +17,14 @@ use std::{
 /// character; the walk keeps a descriptor for each until it ends.
 const MAX_DEPTH: usize = 128;
 
-/// Puts the names of `path` before those still to walk, of which the last one is the next. It
-/// leaves out empty names and `.`, except at the end: there they say that the name before them is
-/// a directory.
+/// Puts the names of `path` before those still to walk. The next name to walk is the last of
+/// `names`.
+///
+/// It leaves out empty names and `.`, except at the end of `path`: there, as in `a/` and `a/.`, a
+/// `.` stays, which says that the name before it is a directory.
 pub(crate) fn push_names(names: &mut Vec<OsString>, path: &OsStr) {
-    let parts = path.as_bytes().rsplit(|byte| *byte == b'/');
-    for (index, name) in parts.enumerate() {
+    let from_the_end = path.as_bytes().rsplit(|byte| *byte == b'/');
+    for (index, name) in from_the_end.enumerate() {
         match name {
             b"" | b"." if index == 0 => names.push(".".into()),
             b"" | b"." => {}
@@ -30,20 +37,24 @@ pub(crate) fn push_names(names: &mut Vec<OsString>, path: &OsStr) {
 #[derive(Debug)]
 pub(crate) struct Step<H> {
     pub(crate) handle: H,
+    /// What `handle` reported when it was opened.
     pub(crate) stat: Stat,
     /// Its name in the directory where it was found.
     pub(crate) name: OsString,
 }
 
+/// Where a walk is, and how it came there. Whatever is in it was found to be trusted.
 pub(crate) struct PathStack<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
-    /// Those that lead to the last one. `/` is the first of all.
+    /// The directories from `/` to the one that `here` is in.
     above: Vec<Step<F::Handle>>,
-    pub(crate) here: Step<F::Handle>,
+    /// The directory in which the next name is looked up; at the end, perhaps the file.
+    here: Step<F::Handle>,
 }
 
 impl<'a, F: FileSystem> PathStack<'a, F> {
+    /// Opens `/`, and checks that it is trusted.
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
         // The mount of `/` is trusted: whoever made it owns the system.
@@ -57,47 +68,116 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         })
     }
 
-    /// Enters an open directory of this one, if it is trusted.
-    pub(crate) fn enter(&mut self, directory: Step<F::Handle>) -> Result<(), WalkError> {
-        self.check_child(&directory)?;
+    /// What `name` in this directory is, as far as one look tells.
+    pub(crate) fn kind(&self, name: &OsStr) -> Result<Kind> {
+        self.walker.files.kind(&self.here.handle, name)
+    }
+
+    /// Opens `name` in this directory, whatever it is, but not for reading. It is not judged yet.
+    pub(crate) fn hold(&self, name: OsString) -> Result<Step<F::Handle>> {
+        let (handle, stat) = self.walker.files.hold(&self.here.handle, &name)?;
+        Ok(Step { handle, stat, name })
+    }
+
+    /// Opens the file `name` in this directory for reading. It is not judged yet. None if a link
+    /// has this name; [`SystemError::NotAFile`] for a directory, a device and the like.
+    pub(crate) fn open(&self, name: &OsStr) -> Result<Option<Step<F::Handle>>> {
+        let (handle, stat) = match self.walker.files.open(&self.here.handle, name) {
+            Err(SystemError::IsLink) => return Ok(None),
+            opened => opened?,
+        };
+        if stat.kind != Kind::File {
+            return Err(SystemError::NotAFile);
+        }
+        Ok(Some(Step {
+            handle,
+            stat,
+            name: name.to_owned(),
+        }))
+    }
+
+    /// Checks that an open object of this directory is trusted.
+    pub(crate) fn check_child(&self, child: &Step<F::Handle>) -> Result<(), WalkError> {
+        self.walker.check(
+            &child.handle,
+            &child.stat,
+            Some(&self.here.stat),
+            self.policy,
+            || self.path().join(&child.name),
+        )
+    }
+
+    /// Follows an open link of this directory, which was found to be trusted: puts the names of its
+    /// target before those still to walk. An absolute target begins at `/`. An empty one leads
+    /// nowhere: [`SystemError::Missing`].
+    pub(crate) fn follow(
+        &mut self,
+        link: &Step<F::Handle>,
+        names: &mut Vec<OsString>,
+    ) -> Result<()> {
+        let directory = &self.here.handle;
+        let files = &self.walker.files;
+        let target = files.read_link(&link.handle, directory, &link.name)?;
+        if target.is_empty() {
+            return Err(SystemError::Missing);
+        }
+        if target.as_encoded_bytes().starts_with(b"/") {
+            self.back_to_root();
+        }
+        push_names(names, &target);
+        Ok(())
+    }
+
+    /// Goes into an open directory of this one, which was found to be trusted. Deeper than
+    /// [`MAX_DEPTH`] names below `/`, the answer is [`SystemError::Missing`].
+    pub(crate) fn enter(&mut self, directory: Step<F::Handle>) -> Result<()> {
         if self.above.len() == MAX_DEPTH {
-            return Err(SystemError::Missing.into());
+            return Err(SystemError::Missing);
         }
         self.push(directory);
         Ok(())
     }
 
-    /// Goes to an open object of this directory, which was found to be trusted.
-    pub(crate) fn push(&mut self, child: Step<F::Handle>) {
-        self.above.push(std::mem::replace(&mut self.here, child));
+    fn push(&mut self, child: Step<F::Handle>) {
+        let directory = mem::replace(&mut self.here, child);
+        self.above.push(directory);
     }
 
     /// One directory up: to the one that the walk passed, not to the one that is above
     /// now. `/` is above itself.
     pub(crate) fn back(&mut self) {
-        if let Some(above) = self.above.pop() {
-            self.here = above;
+        if let Some(directory) = self.above.pop() {
+            self.here = directory;
         }
     }
 
-    pub(crate) fn back_to_root(&mut self) {
+    fn back_to_root(&mut self) {
         self.above.truncate(1);
         self.back();
     }
 
-    pub(crate) fn check_child(&self, child: &Step<F::Handle>) -> Result<(), WalkError> {
-        let Step { handle, stat, name } = child;
-        let (around, path) = (Some(&self.here.stat), || self.path().join(name));
-        self.walker.check(handle, stat, around, self.policy, path)
-    }
-
+    /// The real path of `here`.
     fn path(&self) -> PathBuf {
-        let passed = self.above.iter().chain([&self.here]);
-        passed.map(|step| &step.name).collect()
+        let mut path = PathBuf::new();
+        for step in &self.above {
+            path.push(&step.name);
+        }
+        path.join(&self.here.name)
     }
 
-    /// Ends the walk here, and with `name` if a file in this directory is only named.
-    pub(crate) fn end(self, name: OsString) -> Walked<F::Handle> {
+    /// Ends the walk in this directory.
+    pub(crate) fn end(self) -> Walked<F::Handle> {
+        self.end_with(OsString::new())
+    }
+
+    /// Ends the walk at an open file of this directory, which was found to be trusted.
+    pub(crate) fn end_at(mut self, file: Step<F::Handle>) -> Walked<F::Handle> {
+        self.push(file);
+        self.end()
+    }
+
+    /// Ends the walk in this directory, at the name of a file that was not opened.
+    pub(crate) fn end_with(self, name: OsString) -> Walked<F::Handle> {
         Walked {
             path: self.path(),
             handle: self.here.handle,
@@ -105,5 +185,36 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
             name,
             above: self.above,
         }
+    }
+}
+
+/// The end of a walk.
+#[derive(Debug)]
+pub struct Walked<H> {
+    /// The file, open for reading; or the directory. For [`Policy::Name`], the
+    /// directory that `name` is in.
+    pub handle: H,
+    /// What `handle` reported when it was judged.
+    pub stat: Stat,
+    /// For [`Policy::Name`], the name; it is not a link, as far as one look tells. Otherwise empty.
+    pub name: OsString,
+    /// The real path of `handle`, as it was then.
+    pub path: PathBuf,
+    /// The directories that the real path passes before `handle`. They are still open, so nothing
+    /// else can get their numbers.
+    above: Vec<Step<H>>,
+}
+
+impl<H> Walked<H> {
+    /// Whether the end is `directory`, or lies below it. Both are identified by open descriptors,
+    /// never by name.
+    pub fn is_beneath(&self, directory: &Self) -> bool {
+        let wanted = directory.stat.id();
+        for step in &self.above {
+            if step.stat.id() == wanted {
+                return true;
+            }
+        }
+        self.stat.id() == wanted
     }
 }
