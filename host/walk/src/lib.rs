@@ -26,6 +26,7 @@ mod group;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod members;
 pub mod printable;
 mod system;
 #[cfg(test)]
@@ -36,9 +37,10 @@ mod way;
 
 pub use error::{SystemError, WalkError, is_exhaustion};
 pub use granted::{APART, GrantedFile, RECENT};
-pub use group::{GroupFiles, groups_in};
+pub use group::groups_in;
 #[cfg(target_os = "linux")]
 pub use linux::remember;
+pub use members::GroupFiles;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
 pub use walker::{Policy, Walker};

@@ -2,7 +2,7 @@
 
 use crate::{
     error::Result,
-    group::GroupFiles,
+    members::GroupFiles,
     trust::{DistrustReason, GROUP_WRITE},
 };
 use rustix::{

@@ -1,4 +1,12 @@
-use super::{GROUPS, USERS, holds_alone};
+use super::{Contents, GROUPS, USERS};
+
+fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<bool, &'static str> {
+    let files = Contents {
+        users: users.to_vec(),
+        groups: groups.to_vec(),
+    };
+    files.holds_alone(group, user)
+}
 
 const OF_USERS: &[u8] = b"root:x:0:0::/root:/bin/sh\n# a comment\njane:x:1000:1000::/home/jane:/bin/sh\njoe:x:1001:1001:J\xfce:/home/joe:/bin/sh\nann:x:1002:1000::/:/bin/sh\n";
 
