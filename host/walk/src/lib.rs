@@ -41,7 +41,7 @@ pub use group::groups_in;
 #[cfg(target_os = "linux")]
 pub use linux::remember;
 pub use members::GroupFiles;
-pub use system::{FileSystem, Handle, Kind, Stat, System, Time, Writers};
+pub use system::{FileSystem, Handle, Kind, Opened, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
 pub use walker::{Policy, Walker};
 pub use way::Walked;

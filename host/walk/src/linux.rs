@@ -2,32 +2,41 @@
 #![expect(clippy::disallowed_methods, reason = "the walk itself")]
 
 use crate::{
-    Walker,
     error::{Result, SystemError, WalkError, is_exhaustion},
     group::groups_in,
-    system::{FileSystem, Handle, Kind, OPEN, Stat, System, Writers},
-    trust::{DistrustReason, GROUP_WRITE},
+    system::{FileSystem, Handle, Kind, OPEN, Opened, Stat, System, Writers},
+    trust::{DistrustReason, GROUP_WRITE, ROOT},
+    walker::Walker,
 };
 use rustix::{
-    fs::{Access, AtFlags, CWD, Mode, OFlags, StatxFlags},
-    io::{Errno, retry_on_intr},
+    fs::{
+        Access, AtFlags, OFlags, StatxFlags, accessat, fgetxattr, fstat, fstatfs, readlinkat, statx,
+    },
+    io::Errno,
 };
 use std::{
     ffi::{OsStr, OsString},
-    fs::File,
-    io::{Read as _, Seek as _},
-    os::{fd::AsFd, unix::ffi::OsStringExt as _},
+    fs::{self, File},
+    io::{self, ErrorKind, Read as _, Seek as _},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStringExt as _,
+    },
     sync::{LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-/// What was opened before the process lost the right to open it: `/proc/self/mountinfo`, which says
-/// what is mounted at the time when it is read. One thread at a time reads it, from its beginning.
+/// `/proc/self/mountinfo`, which [`remember`] opens before the process loses the right to open it.
+/// It says what is mounted at the time when it is read. One thread at a time reads it, from its
+/// beginning. The inner None means that it could not be opened.
 static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 
 /// Reads now what this process cannot read any more when it may open files beneath its roots
-/// only: who is in which group, where file systems are mounted, and whose files may be
-/// anybody's. All walks of this process share it, so none can be forgotten. This fails only if
-/// the process has too few descriptors or too little memory.
+/// only: who is in which group, where file systems are mounted, and the overflow user and group. All
+/// walks of this process share it, so none can be forgotten.
+///
+/// # Errors
+/// The process has too few descriptors or too little memory. What cannot be read for another reason
+/// is only unknown later, so what depends on it is not trusted.
 pub fn remember() -> Result<(), WalkError> {
     LazyLock::force(&IDS);
     Walker::new(System).groups()?;
@@ -42,12 +51,16 @@ pub fn remember() -> Result<(), WalkError> {
     Ok(())
 }
 
+/// How a name is held: `O_PATH` gives a descriptor that nobody can read from, of a link too.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
 const FUSE: u32 = 0x6573_5546;
 
 const MOUNTS: &str = "/proc/self/mountinfo";
+
+/// The right to write, in an entry of an access list (`linux/posix_acl_xattr.h`).
+const WRITE: u16 = 2;
 
 /// File systems whose content the kernel makes up.
 const KERNEL: [u32; 26] = [
@@ -84,92 +97,89 @@ const KERNEL: [u32; 26] = [
 /// be theirs is trusted.
 struct Ids {
     user: u32,
-    any_user: u32,
-    any_group: u32,
-    /// Whether a user has the same number here as outside, in every user namespace above.
-    are_outside: bool,
+    overflow_user: u32,
+    overflow_group: u32,
+    /// Whether each user has the same number in this process's user namespace as in the first one.
+    are_global: bool,
 }
 
 /// No command changes its user. The files are read before the wall, behind which nobody can.
-static IDS: LazyLock<Ids> = LazyLock::new(|| {
-    let [any_user, any_group] = ["uid", "gid"].map(|what| {
-        let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
-        let set = set.ok().and_then(|set| set.trim().parse().ok());
-        set.unwrap_or(65_534)
-    });
-    Ids {
-        user: rustix::process::geteuid().as_raw(),
-        any_user,
-        any_group,
-        // Without user namespaces, the kernel has no such file.
-        are_outside: match std::fs::read_to_string("/proc/self/uid_map") {
-            Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
-            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        },
-    }
+static IDS: LazyLock<Ids> = LazyLock::new(|| Ids {
+    user: rustix::process::geteuid().as_raw(),
+    overflow_user: overflow_id("/proc/sys/kernel/overflowuid"),
+    overflow_group: overflow_id("/proc/sys/kernel/overflowgid"),
+    are_global: are_ids_global(),
 });
+
+/// The number in this file of the kernel; its default, 65534, if it cannot be read.
+fn overflow_id(file: &str) -> u32 {
+    let set = fs::read_to_string(file).unwrap_or_default();
+    set.trim().parse().unwrap_or(65_534)
+}
+
+/// Whether this process's user namespace maps every number to itself: see user_namespaces(7).
+fn are_ids_global() -> bool {
+    match fs::read_to_string("/proc/self/uid_map") {
+        Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
+        // A kernel without user namespaces has no such file.
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
 
 impl FileSystem for System {
     type Handle = Handle;
 
-    fn root(&self) -> Result<(Handle, Stat)> {
-        let flags = HOLD | OFlags::DIRECTORY;
-        Handle::of(rustix::fs::openat(CWD, "/", flags, Mode::empty())?)
+    fn root(&self) -> Result<Opened> {
+        Handle::root(HOLD)
     }
 
-    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<Opened> {
         Handle::of(directory.open(name, HOLD)?)
     }
 
-    /// One system call instead of two, and no descriptor.
     fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind> {
-        let found = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(Stat::of(&found).kind)
+        directory.kind(name)
     }
 
-    /// Reading does not change the access time if the user owns the file: only they may
-    /// ask for that.
-    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
-        let opened = match directory.open(name, OPEN | OFlags::NOATIME) {
-            Err(Errno::PERM) => directory.open(name, OPEN),
-            opened => opened,
-        };
-        // If the file's permissions let this user read it, and the kernel refuses to open it, this
-        // process has restricted itself: Landlock judges what is opened, and not this question.
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
-        let may_read = || rustix::fs::accessat(&directory.0, name, Access::READ_OK, flags).is_ok();
-        match opened {
-            Err(Errno::ACCESS) if KEPT.get().is_some() && may_read() => Err(SystemError::Confined),
-            opened => Handle::of(opened?),
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<Opened> {
+        let opened = open_without_atime(directory, name);
+        if matches!(opened, Err(Errno::ACCESS)) && is_confined(directory, name) {
+            return Err(SystemError::Confined);
         }
+        Handle::of(opened?)
     }
 
     /// Asks a file system of the network anew: what it keeps may be older than another machine's
     /// write. On a local one, that is one system call more.
     fn stat(&self, handle: &Handle) -> Result<Stat> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-        // The next call meets the same error, if there is one.
-        let _ = rustix::fs::statx(&handle.0, "", flags, StatxFlags::BASIC_STATS);
-        Ok(Stat::of(&rustix::fs::fstat(&handle.0)?))
+        // If this fails, so does `fstat`, which returns the error.
+        let _ = statx(&handle.0, "", flags, StatxFlags::BASIC_STATS);
+        Ok(Stat::of(&fstat(&handle.0)?))
     }
 
     /// Reads by the descriptor: it does not matter what now has this name.
     fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString> {
-        let target = rustix::fs::readlinkat(&link.0, "", Vec::new())?;
+        let target = readlinkat(&link.0, "", Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
     fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
-        // Only 32 bits of it are the number; the kernel's type for it varies.
-        let kind = rustix::fs::fstatfs(&handle.0).map(|found| found.f_type as u32);
-        Ok(match kind.map_err(SystemError::from) {
-            Ok(kind) if KERNEL.contains(&kind) => Some(DistrustReason::KernelFileSystem),
-            Ok(FUSE) => fuse(stat.device, self.user().filter(|_| IDS.are_outside)),
-            Ok(_) => None,
+        let kind = match fstatfs(&handle.0).map_err(SystemError::from) {
+            // Only 32 bits of it are the number; the kernel's type for it varies.
+            Ok(found) => found.f_type as u32,
             Err(error @ SystemError::OutOfResources) => return Err(error),
             // It does not even say what it is.
-            Err(_) => Some(DistrustReason::ForeignMount),
-        })
+            Err(_) => return Ok(Some(DistrustReason::ForeignMount)),
+        };
+        if KERNEL.contains(&kind) {
+            return Ok(Some(DistrustReason::KernelFileSystem));
+        }
+        if kind != FUSE {
+            return Ok(None);
+        }
+        let global_user = if IDS.are_global { self.user() } else { None };
+        Ok(fuse(stat.device, global_user))
     }
 
     /// An ACL gives nobody more rights than the group bits of the mode, which here
@@ -187,95 +197,162 @@ impl FileSystem for System {
             _ => acl(&handle.0, stat, self.user()),
         };
         match asked.map_err(SystemError::from) {
+            Ok(Some(groups)) => Ok(Ok(groups)),
             Err(error @ SystemError::OutOfResources) => Err(error),
-            asked => Ok(asked.ok().flatten().ok_or(DistrustReason::WritableByOthers)),
+            // The list names another user; or what it says is unknown.
+            Ok(None) | Err(_) => Ok(Err(DistrustReason::WritableByOthers)),
         }
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
-        Ok(retry_on_intr(read)?)
+        file.read(bytes, offset)
     }
 
     fn user(&self) -> Option<u32> {
-        (IDS.user != IDS.any_user).then_some(IDS.user)
+        if IDS.user == IDS.overflow_user {
+            return None;
+        }
+        Some(IDS.user)
     }
 
     fn is_nameless(&self, owner: u32) -> bool {
-        owner == IDS.any_user && !IDS.are_outside
+        owner == IDS.overflow_user && !IDS.are_global
     }
 
     fn is_known(&self, group: u32) -> bool {
-        group != IDS.any_group
+        group != IDS.overflow_group
     }
+}
+
+/// Opens a file so that reading does not change its access time, if the user owns it. For
+/// another's file, the kernel refuses that (`EPERM`), and reading may change the time.
+fn open_without_atime(directory: &Handle, name: &OsStr) -> Result<OwnedFd, Errno> {
+    match directory.open(name, OPEN | OFlags::NOATIME) {
+        Err(Errno::PERM) => directory.open(name, OPEN),
+        opened => opened,
+    }
+}
+
+/// Whether the kernel refused to open this file because the process has restricted itself, and not
+/// because of the file's permissions: they let the user read it. Landlock, behind which the process
+/// is, judges what is opened, and not this question.
+fn is_confined(directory: &Handle, name: &OsStr) -> bool {
+    // A process calls `remember` before it restricts itself.
+    if KEPT.get().is_none() {
+        return false;
+    }
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
+    accessat(&directory.0, name, Access::READ_OK, flags).is_ok()
 }
 
 /// The groups that may write, by the ACL or else by the mode. None if an ACL lets somebody else
 /// write but `user` and root.
 fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32>>, Errno> {
     let mut list = [0; 4096];
-    match rustix::fs::fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
-        Ok(size) if size > 0 => Ok(groups_in(&list[..size], 2, stat.group, user)),
-        Ok(_) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(Some(stat.writing_group())),
-        // Nobody needs so long a list.
-        Err(Errno::RANGE) => Ok(None),
-        Err(error) => Err(error),
+    let size = match fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
+        Ok(size) => size,
+        // The file has no list, or its file system has none.
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => 0,
+        // Nobody needs a list that does not fit.
+        Err(Errno::RANGE) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if size == 0 {
+        return Ok(Some(stat.writing_group()));
     }
+    Ok(groups_in(&list[..size], WRITE, stat.group, user))
 }
 
-fn mounts() -> std::io::Result<Vec<u8>> {
+/// The bytes of [`MOUNTS`] as they are now, through the descriptor that was kept, if there is one.
+fn mounts() -> io::Result<Vec<u8>> {
     let Some(kept) = KEPT.get() else {
-        return std::fs::read(MOUNTS);
+        return fs::read(MOUNTS);
     };
-    let file = kept.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
+    let Some(lock) = kept else {
+        return Err(ErrorKind::NotFound.into());
+    };
     // A thread that panicked with the lock left the file as it was.
-    let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut file = lock.lock().unwrap_or_else(PoisonError::into_inner);
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
+/// Why nothing in the FUSE file system with this device number is trusted; None if it can be.
+/// `user` is the user of this process, or None, as for [`fuse_mount`].
 fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
     // Without the list, nothing is known of any mount.
     let mounts = mounts().unwrap_or_default();
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let major = rustix::fs::major(device);
+    let minor = rustix::fs::minor(device);
     fuse_in(&mounts, &format!("{major}:{minor}"), user)
 }
 
-/// The same, from the bytes of a mountinfo: see proc_pid_mountinfo(5). Only the lines of
-/// this device count. Others may hold any bytes: any user may name a directory so.
+/// The same, from the bytes of a mountinfo: see proc_pid_mountinfo(5). `device` is its third field,
+/// as `0:50`. Only the lines of this device count. Others may hold any bytes: any user may name a
+/// directory so.
+fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
+    let mut is_listed = false;
+    for line in mounts.split(|byte| *byte == b'\n') {
+        let mut fields = line.split(|byte| *byte == b' ');
+        if fields.nth(2) != Some(device.as_bytes()) {
+            continue;
+        }
+        // One file system may be mounted in several places, and each of them counts.
+        let why = fuse_mount(line, user);
+        if why.is_some() {
+            return why;
+        }
+        is_listed = true;
+    }
+    if is_listed {
+        return None;
+    }
+    Some(DistrustReason::ForeignMount)
+}
+
+/// Why nothing in the FUSE file system of this line is trusted; None if it can be.
 ///
-/// Whoever mounted it controls everything that it reports. The mount's options say who it
+/// Whoever mounted it controls everything that it reports. The option `user_id` says who it
 /// was; virtiofs has no such option, because only root can mount it. With `allow_other` and
 /// without `default_permissions`, the kernel asks no mode: see `fuse(4)`.
 ///
-/// The option has the number that a user has where it was mounted. `user` is None if our own
-/// numbers may be others' there.
-fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
-    let foreign = Some(DistrustReason::ForeignMount);
-    let of_this = mounts
-        .split(|byte| *byte == b'\n')
-        .filter(|line| line.split(|byte| *byte == b' ').nth(2) == Some(device.as_bytes()))
-        .map(|line| {
-            // Before the separator stands no other one: a blank in a name is escaped.
-            let line = String::from_utf8_lossy(line);
-            let after = line.split_once(" - ").map(|(_, after)| after);
-            let Some(options) = after.and_then(|after| after.split(' ').nth(2)) else {
-                return foreign;
-            };
-            let has = |option| options.split(',').any(|o| o == option);
-            let mounter = options.split(',').find_map(|o| o.strip_prefix("user_id="));
-            match mounter.map(str::parse) {
-                Some(id) if user.is_none_or(|user| id != Ok(user) && id != Ok(0)) => foreign,
-                Some(_) if has("allow_other") && !has("default_permissions") => {
-                    Some(DistrustReason::Unchecked)
-                }
-                _ => None,
-            }
-        });
-    // One may be mounted in several places.
-    of_this.reduce(Option::or).unwrap_or(foreign)
+/// `user_id` is the number that a user has where the file system was mounted. `user` is None if
+/// our own number may be another user's there.
+fn fuse_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
+    let text = String::from_utf8_lossy(line);
+    // Before the separator stands no other one: a blank in a name is escaped. After it come the
+    // kind of the file system, its source, and its options.
+    let Some((_, file_system)) = text.split_once(" - ") else {
+        return Some(DistrustReason::ForeignMount);
+    };
+    let Some(listed) = file_system.split(' ').nth(2) else {
+        return Some(DistrustReason::ForeignMount);
+    };
+    let options = listed.split(',').collect::<Vec<_>>();
+    let mounter = options
+        .iter()
+        .find_map(|option| option.strip_prefix("user_id="));
+    let Some(mounter_id) = mounter else {
+        // Root mounted it.
+        return None;
+    };
+    if !is_own_or_root(mounter_id, user) {
+        return Some(DistrustReason::ForeignMount);
+    }
+    if options.contains(&"allow_other") && !options.contains(&"default_permissions") {
+        return Some(DistrustReason::Unchecked);
+    }
+    None
+}
+
+/// Whether `id` is the number of `user` or of root. False for every number if `user` is None.
+fn is_own_or_root(id: &str, user: Option<u32>) -> bool {
+    match (id.parse::<u32>(), user) {
+        (Ok(number), Some(user)) => number == user || number == ROOT,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

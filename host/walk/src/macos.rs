@@ -27,13 +27,13 @@
 
 use crate::{
     error::{Result, SystemError},
-    system::{FileSystem, Handle, Kind, OPEN, Stat, System, Writers},
-    trust::DistrustReason,
+    system::{FileSystem, Handle, Kind, OPEN, Opened, Stat, System, Writers},
+    trust::{DistrustReason, ROOT},
 };
-use exacl::{AclOption, Perm};
+use exacl::{AclEntry, AclOption, Perm};
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags},
-    io::{Errno, retry_on_intr},
+    fs::{AtFlags, CWD, OFlags, fstat, fstatfs, getpath, readlinkat, statat},
+    io::Errno,
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -71,12 +71,11 @@ const NO_OWNERS: u32 = 0x0020_0000;
 impl FileSystem for System {
     type Handle = Handle;
 
-    fn root(&self) -> Result<(Handle, Stat)> {
-        let flags = HOLD | OFlags::DIRECTORY;
-        Handle::of(rustix::fs::openat(CWD, "/", flags, Mode::empty())?)
+    fn root(&self) -> Result<Opened> {
+        Handle::root(HOLD)
     }
 
-    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<Opened> {
         let held = match directory.open(name, HOLD) {
             // If this fails with another error (no directory, or gone by now), the first
             // error is still the answer.
@@ -86,26 +85,24 @@ impl FileSystem for System {
         Handle::of(held?)
     }
 
-    /// Asks by the name: then the object need not be readable, and no device is opened.
     fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind> {
-        let found = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(Stat::of(&found).kind)
+        directory.kind(name)
     }
 
-    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat)> {
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<Opened> {
         Handle::of(directory.open(name, OPEN)?)
     }
 
     fn stat(&self, handle: &Handle) -> Result<Stat> {
-        Ok(Stat::of(&rustix::fs::fstat(&handle.0)?))
+        Ok(Stat::of(&fstat(&handle.0)?))
     }
 
     /// Reads the link by its name, because not every version of macOS can read an open link. The
     /// walk follows a link only if nobody else can replace it: the directory was judged. This still
     /// checks that it is the link that was opened.
     fn read_link(&self, link: &Handle, directory: &Handle, name: &OsStr) -> Result<OsString> {
-        let target = rustix::fs::readlinkat(&directory.0, name, Vec::new())?;
-        let there = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let target = readlinkat(&directory.0, name, Vec::new())?;
+        let there = statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if Stat::of(&there) != self.stat(link)? {
             return Err(SystemError::Busy);
         }
@@ -116,15 +113,20 @@ impl FileSystem for System {
     /// plugged in, the kernel tells every user that they own everything, and lets them
     /// write to it as the owner.
     fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>> {
-        let found = rustix::fs::fstatfs(&handle.0)?;
-        let kind = found.f_fstypename.map(i8::cast_unsigned);
-        let kind = kind.split(|byte| *byte == 0).next().unwrap_or_default();
-        Ok(match found.f_owner {
-            _ if KERNEL.contains(&kind) => Some(DistrustReason::KernelFileSystem),
-            _ if found.f_flags & NO_OWNERS != 0 => Some(DistrustReason::NoOwners),
-            owner if owner == 0 || Some(owner) == self.user() => None,
-            _ => Some(DistrustReason::ForeignMount),
-        })
+        let found = fstatfs(&handle.0)?;
+        // The name ends at the first NUL.
+        let name = found.f_fstypename.map(i8::cast_unsigned);
+        let kind = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        if KERNEL.contains(&kind) {
+            return Ok(Some(DistrustReason::KernelFileSystem));
+        }
+        if found.f_flags & NO_OWNERS != 0 {
+            return Ok(Some(DistrustReason::NoOwners));
+        }
+        if found.f_owner == ROOT || Some(found.f_owner) == self.user() {
+            return Ok(None);
+        }
+        Ok(Some(DistrustReason::ForeignMount))
     }
 
     /// Any right to change counts, whoever has it: it is not worth the effort to
@@ -143,7 +145,7 @@ impl FileSystem for System {
             return Ok(Err(DistrustReason::SecondName));
         }
         let unknown = Ok(Err(DistrustReason::AccessList));
-        let path = match rustix::fs::getpath(&handle.0).map_err(SystemError::from) {
+        let path = match getpath(&handle.0).map_err(SystemError::from) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
             Err(error @ SystemError::OutOfResources) => return Err(error),
             Err(_) => return unknown,
@@ -152,7 +154,7 @@ impl FileSystem for System {
         // Checks that the path led to the object that is open, and that a file still has
         // one name only. Otherwise the ACL could be that of another user's object, which
         // was at the path for a moment.
-        let there = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
+        let there = statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
         let (Ok(entries), Ok(there)) = (entries, there) else {
             return unknown;
         };
@@ -160,26 +162,30 @@ impl FileSystem for System {
         if Stat::of(&there).id() != stat.id() || !is_alone {
             return unknown;
         }
-        let change = Perm::WRITE
-            | Perm::DELETE
-            | Perm::APPEND
-            | Perm::DELETE_CHILD
-            | Perm::WRITEATTR
-            | Perm::WRITEEXTATTR
-            | Perm::WRITESECURITY
-            | Perm::CHOWN;
-        let mut allowed = entries.iter().filter(|entry| entry.allow);
-        let is_open = allowed.any(|entry| entry.perms.intersects(change));
-        let closed = (!is_open).then(|| stat.writing_group());
-        Ok(closed.ok_or(DistrustReason::AccessList))
+        if entries.iter().any(allows_change) {
+            return Ok(Err(DistrustReason::AccessList));
+        }
+        Ok(Ok(stat.writing_group()))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
-        Ok(retry_on_intr(read)?)
+        file.read(bytes, offset)
     }
 
     fn user(&self) -> Option<u32> {
         Some(rustix::process::geteuid().as_raw())
     }
+}
+
+/// Whether an entry of an access list lets somebody change the object, move it, or change who may.
+fn allows_change(entry: &AclEntry) -> bool {
+    let change = Perm::WRITE
+        | Perm::DELETE
+        | Perm::APPEND
+        | Perm::DELETE_CHILD
+        | Perm::WRITEATTR
+        | Perm::WRITEEXTATTR
+        | Perm::WRITESECURITY
+        | Perm::CHOWN;
+    entry.allow && entry.perms.intersects(change)
 }

@@ -6,8 +6,8 @@ use crate::{
     trust::{DistrustReason, GROUP_WRITE},
 };
 use rustix::{
-    fs::{FileType, Mode, OFlags},
-    io::{Errno, retry_on_intr},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat},
+    io::{Errno, pread, retry_on_intr},
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -26,19 +26,20 @@ pub trait FileSystem {
     /// An open object.
     type Handle;
 
-    /// Opens `/`.
-    fn root(&self) -> Result<(Self::Handle, Stat)>;
+    /// Opens `/`, not for reading.
+    fn root(&self) -> Result<Opened<Self::Handle>>;
 
     /// Opens whatever has the single name `name` in this directory, a link itself too.
     /// The object need not be readable.
-    fn hold(&self, directory: &Self::Handle, name: &OsStr) -> Result<(Self::Handle, Stat)>;
+    fn hold(&self, directory: &Self::Handle, name: &OsStr) -> Result<Opened<Self::Handle>>;
 
     /// What `name` in this directory is, as far as one look tells: a later look may
     /// find something else.
     fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind>;
 
-    /// Opens `name` in this directory for reading; [`IsLink`](crate::SystemError::IsLink) if it is a link.
-    fn open(&self, directory: &Self::Handle, name: &OsStr) -> Result<(Self::Handle, Stat)>;
+    /// Opens `name` in this directory for reading;
+    /// [`IsLink`](crate::SystemError::IsLink) if it is a link.
+    fn open(&self, directory: &Self::Handle, name: &OsStr) -> Result<Opened<Self::Handle>>;
 
     /// What a handle reports.
     fn stat(&self, handle: &Self::Handle) -> Result<Stat>;
@@ -51,11 +52,12 @@ pub trait FileSystem {
         name: &OsStr,
     ) -> Result<OsString>;
 
-    /// Why the mount that a handle is in makes nothing trusted, whatever it reports of owners and
-    /// modes. None if root or the user made it, and it keeps both.
+    /// Why nothing in the mount of this handle is trusted, whatever it reports of owners and
+    /// modes. None if root or the user made the mount, and its file system keeps owners and modes.
     fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
 
-    /// Who may write, by the mode or by an access control list. It fails with
+    /// Who may write besides the owner, by the mode's bits for the group or by an access control
+    /// list. The mode's bits for all others are not looked at. It fails with
     /// [`OutOfResources`](crate::SystemError::OutOfResources) only.
     fn writing_groups(&self, handle: &Self::Handle, stat: &Stat) -> Result<Writers>;
 
@@ -66,13 +68,13 @@ pub trait FileSystem {
     /// system shows every owner that it cannot name.
     fn user(&self) -> Option<u32>;
 
-    /// Whether this is the overflow user, as whom the system shows every owner that it cannot
+    /// Whether `owner` is the overflow user, as whom the system shows every owner that it cannot
     /// name, because this process is in a user namespace.
     fn is_nameless(&self, _owner: u32) -> bool {
         false
     }
 
-    /// Whether this is one group, and not the overflow group, as which the system shows every
+    /// Whether `group` is one group, and not the overflow group, as which the system shows every
     /// group that it cannot name.
     fn is_known(&self, _group: u32) -> bool {
         true
@@ -95,8 +97,11 @@ pub trait FileSystem {
     }
 }
 
-/// The groups that may write; or why an access control list may let somebody else write, or this
-/// is unknown.
+/// What was just opened, and what it reports.
+pub type Opened<H = Handle> = (H, Stat);
+
+/// The groups that may write. The error says that somebody else may write by an access control
+/// list, or that this is unknown.
 pub type Writers = Result<Vec<u32>, DistrustReason>;
 
 /// How [`System`] opens what it reads. Without NONBLOCK, opening a FIFO would wait for a writer,
@@ -106,7 +111,8 @@ pub(crate) const OPEN: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// The real file system. Linux and macOS each implement it.
+/// The real file system. `linux.rs` and `macos.rs` implement it, by the methods of [`Handle`] where
+/// both systems do the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
@@ -114,17 +120,36 @@ pub struct System;
 #[derive(Debug)]
 pub struct Handle(pub(crate) OwnedFd);
 
+#[expect(clippy::disallowed_methods, reason = "the walk itself")]
 impl Handle {
-    /// Opens `name` in this directory.
-    #[expect(clippy::disallowed_methods, reason = "the walk itself")]
+    /// Opens `/`, as `hold` says how a directory is held.
+    pub(crate) fn root(hold: OFlags) -> Result<Opened> {
+        let flags = hold | OFlags::DIRECTORY;
+        Self::of(openat(CWD, "/", flags, Mode::empty())?)
+    }
+
+    /// Opens `name` in this directory with these flags.
     pub(crate) fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-        retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, Mode::empty()))
+        retry_on_intr(|| openat(&self.0, name, flags, Mode::empty()))
     }
 
     /// An object that was just opened, and what it reports.
-    pub(crate) fn of(fd: OwnedFd) -> Result<(Self, Stat)> {
-        let stat = Stat::of(&rustix::fs::fstat(&fd)?);
+    pub(crate) fn of(fd: OwnedFd) -> Result<Opened> {
+        let stat = Stat::of(&fstat(&fd)?);
         Ok((Self(fd), stat))
+    }
+
+    /// What `name` in this directory is. It asks by the name: the object need not be readable, and
+    /// no device is opened. That is one system call instead of two, and no descriptor.
+    pub(crate) fn kind(&self, name: &OsStr) -> Result<Kind> {
+        let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Stat::of(&found).kind)
+    }
+
+    /// Reads this file into `bytes`, from `offset`. 0 means the end of the file.
+    pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
+        let got = retry_on_intr(|| pread(&self.0, &mut *bytes, offset))?;
+        Ok(got)
     }
 }
 
@@ -197,10 +222,12 @@ impl Stat {
         }
     }
 
-    /// The group, if the mode lets it write.
+    /// The groups that the mode lets write: its own, or none.
     pub fn writing_group(&self) -> Vec<u32> {
-        let writes = self.mode & GROUP_WRITE != 0;
-        Vec::from_iter(writes.then_some(self.group))
+        if self.mode & GROUP_WRITE == 0 {
+            return Vec::new();
+        }
+        vec![self.group]
     }
 
     /// Identifies the object, as long as it is open.
