@@ -32,12 +32,12 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub mod list;
 mod process;
+mod status;
 
 #[cfg(target_os = "linux")]
 pub use linux::{read_beneath, restrict_process};
 pub use process::{close_inherited, hide_memory, set_signals};
-
-use std::fmt;
+pub use status::{Rights, WallStatus};
 
 /// Gives nothing up, because the system has no wall, and reports this.
 #[cfg(not(target_os = "linux"))]
@@ -55,26 +55,6 @@ pub fn read_beneath<D>(_: impl IntoIterator<Item = D>) -> std::io::Result<bool> 
     Ok(false)
 }
 
-/// What a process can still change behind the wall.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rights {
-    /// Nothing.
-    Read,
-    /// It can delete files in the folder of tickets.
-    Tickets,
-}
-
-/// The parts of the wall that stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WallStatus {
-    /// The version of Landlock's interface that is in force.
-    pub landlock: Option<u32>,
-    /// Whether system calls are filtered.
-    pub system_calls: bool,
-    /// Whether files can be opened only beneath the directories that were named.
-    pub roots: bool,
-}
-
 impl WallStatus {
     /// The parts that would stand if a server put the wall up on this system now, for a map
     /// without roots. To find out, it does so in a thread that then ends.
@@ -83,22 +63,5 @@ impl WallStatus {
         return linux::status();
         #[cfg(not(target_os = "linux"))]
         Self::default()
-    }
-
-    /// Whether the system has all parts. Whether the map has roots is another question.
-    pub fn is_whole(self) -> bool {
-        self.landlock.is_some() && self.system_calls
-    }
-}
-
-/// The system's parts, for people: `Landlock ABI 7, no system-call filter`.
-impl fmt::Display for WallStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.landlock {
-            Some(version) => write!(f, "Landlock ABI {version}")?,
-            None => f.write_str("no Landlock")?,
-        }
-        let no = if self.system_calls { "" } else { "no " };
-        write!(f, ", {no}system-call filter")
     }
 }

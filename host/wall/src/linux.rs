@@ -1,10 +1,13 @@
 //! The wall on Linux: Landlock for files, TCP and signals, and a filter of system calls. Each
 //! enforces all that it can, because a kernel may lack the other.
 
-use crate::{Rights, WallStatus, filter::filter};
+use crate::{
+    filter::filter,
+    status::{Rights, WallStatus},
+};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::thread::set_no_new_privs;
 use seccompiler::{apply_filter, apply_filter_all_threads};
@@ -20,14 +23,16 @@ use std::{
 const NEWEST: ABI = ABI::V9;
 
 /// Gives up every system call that is not on the [list](crate::list), and every right over files
-/// except reading. With [`Rights::Tickets`], the process may also delete files beneath `data`. Then
-/// `look` says beneath which directories it may still open files for reading; None means
-/// everywhere. What `look` does is behind the wall already, but for the filter and its own answer.
-/// The directories may have been opened with `O_PATH`. What else `look` found is returned.
+/// except reading. With [`Rights::Tickets`], the process may also delete files beneath `data`.
+///
+/// `look` says beneath which directories the process may still open files for reading; None means
+/// everywhere. It is called when the process can no longer write, and before the filter and its own
+/// answer are in force. The directories may have been opened with `O_PATH`. What else `look` found
+/// is returned, with the parts of the wall that stand.
 ///
 /// This cannot be undone. It covers this thread and the threads that it starts, so the
-/// process must have no other thread. Only if neither part of the wall can be put up, it
-/// may: an emulator of another processor has threads of its own, and offers neither part.
+/// process must have no other thread. Only where neither part of the wall can be put up, others
+/// are no error: an emulator of another processor has threads of its own, and offers neither part.
 ///
 /// # Errors
 /// There are too few descriptors, or too little memory; or another thread. What the kernel lacks is
@@ -37,41 +42,67 @@ pub fn restrict_process<R: AsFd, T>(
     data: Option<File>,
     look: impl FnOnce() -> (Option<Vec<R>>, T),
 ) -> io::Result<(WallStatus, T)> {
-    // None if `/proc` is missing.
-    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
-    let threads = fs::read_dir("/proc/self/task").ok();
-    let is_alone = threads.is_none_or(|threads| threads.count() == 1);
+    let is_alone = has_one_thread();
     // Both parts set this too. We set it here in case the kernel has neither part.
     let _ = set_no_new_privs(true);
     let landlock = write_nothing(rights, data.as_ref())?;
     let (reach, found) = look();
-    let roots = reach.as_ref().map(read_beneath).transpose()?;
+    let roots = match &reach {
+        Some(directories) => read_beneath(directories)?,
+        None => false,
+    };
     // A rule is for an inode. Some file systems (9p, FUSE) forget a directory that nobody has
     // open, and give its name a new inode at the next look-up. So these stay open as long as
     // the process lives.
     mem::forget((data, reach));
+    let system_calls = match filter(rights) {
+        Some(filter) => apply_filter_all_threads(&filter).is_ok(),
+        None => false,
+    };
     let status = WallStatus {
         landlock,
-        system_calls: filter(rights)
-            .is_some_and(|filter| apply_filter_all_threads(&filter).is_ok()),
-        roots: roots.unwrap_or(false),
+        system_calls,
+        roots,
     };
     if is_alone || status == WallStatus::default() {
         return Ok((status, found));
     }
-    let alone = "the wall needs a process with a single thread";
-    Err(io::Error::other(alone))
+    let why = "the wall needs a process with a single thread";
+    Err(io::Error::other(why))
 }
 
+/// Whether this process has a single thread, or `/proc` is missing, so that nobody can say.
+fn has_one_thread() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
+    let listed = fs::read_dir("/proc/self/task");
+    match listed {
+        Ok(threads) => threads.count() == 1,
+        Err(_) => true,
+    }
+}
+
+/// The parts that stand around a thread which puts the wall up and ends. No part, if no thread
+/// can be started.
 pub(crate) fn status() -> WallStatus {
-    let behind_it = || WallStatus {
-        landlock: write_nothing(Rights::Read, None).ok().flatten(),
-        roots: false,
-        system_calls: filter(Rights::Read).is_some_and(|filter| apply_filter(&filter).is_ok()),
+    let Ok(thread) = thread::Builder::new().spawn(restrict_this_thread) else {
+        return WallStatus::default();
     };
-    let thread = thread::Builder::new().spawn(behind_it);
-    let status = thread.ok().and_then(|thread| thread.join().ok());
-    status.unwrap_or_default()
+    thread.join().unwrap_or_default()
+}
+
+/// Puts the wall up around this thread only, without roots.
+fn restrict_this_thread() -> WallStatus {
+    // Before the filter, which does not let Landlock's calls through.
+    let landlock = write_nothing(Rights::Read, None).ok().flatten();
+    let system_calls = match filter(Rights::Read) {
+        Some(filter) => apply_filter(&filter).is_ok(),
+        None => false,
+    };
+    WallStatus {
+        landlock,
+        system_calls,
+        roots: false,
+    }
 }
 
 /// From now on, this thread can open files for reading only beneath these directories, and so
@@ -83,8 +114,8 @@ pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> io::Re
     Ok(restrict(rules, AccessFs::ReadFile.into(), directories)?.is_some())
 }
 
-/// Restricts this thread: no right over files but to read them, to delete them beneath `data`
-/// with [`Rights::Tickets`]; no TCP, no signal to another process. Returns the version of
+/// Restricts this thread: no right over files, but to read them and, with [`Rights::Tickets`], to
+/// delete them beneath `data`; no TCP, no signal to another process. Returns the version of
 /// Landlock that is now in force, if there is one.
 fn write_nothing(rights: Rights, data: Option<&File>) -> io::Result<Option<u32>> {
     // Uses as much as the kernel has.
@@ -93,35 +124,67 @@ fn write_nothing(rights: Rights, data: Option<&File>) -> io::Result<Option<u32>>
         .and_then(|rules| rules.handle_access(AccessNet::from_all(NEWEST)))
         .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
         .and_then(Ruleset::create);
-    let data = data.filter(|_| rights == Rights::Tickets);
-    restrict(rules, AccessFs::RemoveFile.into(), data)
+    let tickets = match rights {
+        Rights::Read => None,
+        Rights::Tickets => data,
+    };
+    restrict(rules, AccessFs::RemoveFile.into(), tickets)
 }
 
 /// Restricts this thread by these rules. Only beneath `directories` it keeps what is `granted`.
+/// Returns the version of Landlock that is now in force. None if there is none: what the kernel
+/// lacks is no error.
 ///
-/// What the kernel lacks is left out. A lack of resources is temporary, but the wall would be
-/// missing for the life of the process.
+/// # Errors
+/// A lack of descriptors or memory. It is temporary, but the wall would be missing for the life of
+/// the process.
 fn restrict<D: AsFd>(
     rules: Result<RulesetCreated, RulesetError>,
     granted: BitFlags<AccessFs>,
     directories: impl IntoIterator<Item = D>,
 ) -> io::Result<Option<u32>> {
-    let rule = |directory| Ok::<_, RulesetError>(PathBeneath::new(directory, granted));
-    let beneath = directories.into_iter().map(rule);
-    let rules = rules.and_then(|rules| rules.add_rules(beneath));
-    let restricted = rules.and_then(RulesetCreated::restrict_self);
-    let mut cause = restricted.as_ref().err().map(|error| error as &dyn Error);
+    match enforce(rules, granted, directories) {
+        Ok(status) => Ok(version_in_force(&status)),
+        Err(error) => match lack_of_resources(&error) {
+            Some(lack) => Err(lack),
+            None => Ok(None),
+        },
+    }
+}
+
+/// The same, with what Landlock itself reports.
+fn enforce<D: AsFd>(
+    rules: Result<RulesetCreated, RulesetError>,
+    granted: BitFlags<AccessFs>,
+    directories: impl IntoIterator<Item = D>,
+) -> Result<RestrictionStatus, RulesetError> {
+    let mut created = rules?;
+    for directory in directories {
+        created = created.add_rule(PathBeneath::new(directory, granted))?;
+    }
+    created.restrict_self()
+}
+
+/// The version of Landlock that is in force. None if it enforces nothing.
+fn version_in_force(status: &RestrictionStatus) -> Option<u32> {
+    if !status.no_new_privs || status.ruleset == RulesetStatus::NotEnforced {
+        return None;
+    }
+    match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => Some(effective_abi as u32),
+        _ => None,
+    }
+}
+
+/// The system's own error if this one, or one that caused it, is a lack of descriptors or memory.
+fn lack_of_resources(reported: &(dyn Error + 'static)) -> Option<io::Error> {
+    let mut cause = Some(reported);
     while let Some(error) = cause {
         let code = error.downcast_ref().and_then(io::Error::raw_os_error);
-        if let Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
-            return Err(io::Error::from_raw_os_error(code));
+        if let Some(lack @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
+            return Some(io::Error::from_raw_os_error(lack));
         }
         cause = error.source();
     }
-    let status = restricted.ok().filter(|status| status.no_new_privs);
-    let status = status.filter(|status| status.ruleset != RulesetStatus::NotEnforced);
-    Ok(match status.map(|status| status.landlock) {
-        Some(LandlockStatus::Available { effective_abi, .. }) => Some(effective_abi as u32),
-        _ => None,
-    })
+    None
 }
