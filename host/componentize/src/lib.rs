@@ -9,6 +9,8 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fmt::Display,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -26,20 +28,17 @@ pub type Result<T> = std::result::Result<T, String>;
 /// directory for cargo's files that no other cargo is using. The bytes depend on the
 /// sources and the toolchain, not on their place.
 pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
-    let tool = |name: &str, own: &str| env::var_os(name).unwrap_or_else(|| own.into());
-    let (cargo, rustc) = (tool("CARGO", "cargo"), tool("RUSTC", "rustc"));
-    let libraries = Command::new(&rustc)
-        .args(["--print", "target-libdir", "--target", WASM_TARGET])
-        .output()
-        .map_err(|error| format!("cannot run {}: {error}", rustc.display()))?;
-    if !Path::new(String::from_utf8_lossy(&libraries.stdout).trim()).is_dir() {
+    let cargo = tool("CARGO", "cargo");
+    let rustc = tool("RUSTC", "rustc");
+    if !has_wasm_target(&rustc)? {
         return Err(format!(
             "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
         ));
     }
+    let inherited = env::vars_os().filter(|(variable, _)| !is_outer_cargos(variable));
     let status = Command::new(&cargo)
         .env_clear()
-        .envs(env::vars_os().filter(|(name, _)| !is_outer_cargos(name)))
+        .envs(inherited)
         .env("RUSTC", &rustc)
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(manifest))
         .args(["rustc", "--lib", "--crate-type", "cdylib"])
@@ -47,14 +46,35 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
         .args([Path::new("--manifest-path"), manifest])
         .args([Path::new("--target-dir"), out])
         .status()
-        .map_err(|error| format!("cannot run {}: {error}", cargo.display()))?;
+        .map_err(|error| cannot("run", &cargo, error))?;
     if !status.success() {
         return Err(format!(
             "the guest {name} does not compile; cargo says why above"
         ));
     }
     let module = out.join(format!("{WASM_TARGET}/guest/{name}.wasm"));
-    std::fs::read(&module).map_err(|error| format!("cannot read {}: {error}", module.display()))
+    fs::read(&module).map_err(|error| cannot("read", module.as_ref(), error))
+}
+
+/// The program that the variable `name` gives, as an outer cargo sets it for build scripts; else
+/// `usual`, which is looked up in `PATH`.
+fn tool(name: &str, usual: &str) -> OsString {
+    env::var_os(name).unwrap_or_else(|| usual.into())
+}
+
+/// Whether the compiler has its own library for wasm, without which nothing compiles.
+fn has_wasm_target(rustc: &OsStr) -> Result<bool> {
+    let printed = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", WASM_TARGET])
+        .output()
+        .map_err(|error| cannot("run", rustc, error))?;
+    let folder = String::from_utf8_lossy(&printed.stdout);
+    Ok(Path::new(folder.trim()).is_dir())
+}
+
+/// What cannot be done with a program or file, and why.
+fn cannot(verb: &str, what: &OsStr, why: impl Display) -> String {
+    format!("cannot {verb} {}: {why}", what.display())
 }
 
 /// Wraps a core module into a component, if it fits its world. The component imports only
@@ -70,15 +90,26 @@ pub fn component(core_module: &[u8]) -> Result<Vec<u8>> {
 /// What a component imports and exports, as WIT, read from its bytes: not what its
 /// source asked for, but what it has.
 pub fn describe(component: &[u8]) -> Result<String> {
-    let failed = |error| format!("cannot read the component: {error:#}");
-    let decoded = wit_component::decode(component).map_err(failed)?;
-    let (resolve, main) = (decoded.resolve(), decoded.package());
-    let packages = resolve.packages.iter().map(|(id, _)| id);
-    let others: Vec<_> = packages.filter(|id| *id != main).collect();
+    let decoded = wit_component::decode(component).map_err(unreadable)?;
+    let resolve = decoded.resolve();
+    let main = decoded.package();
+    let mut others = Vec::new();
+    for (package, _) in &resolve.packages {
+        if package != main {
+            others.push(package);
+        }
+    }
     let mut printer = wit_component::WitPrinter::default();
-    let printed = printer.emit_docs(false).print(resolve, main, &others);
-    printed.map_err(failed)?;
+    printer
+        .emit_docs(false)
+        .print(resolve, main, &others)
+        .map_err(unreadable)?;
     Ok(String::from(printer.output))
+}
+
+/// Why a component cannot be described; `error` with all that caused it.
+fn unreadable(error: impl Display) -> String {
+    format!("cannot read the component: {error:#}")
 }
 
 /// The machine code of a component for `target`'s baseline processor, so that it runs
@@ -92,15 +123,18 @@ pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>> {
 }
 
 /// Whether a variable is a setting of the outer cargo: those are for the host, not for the guest.
+/// Where cargo keeps what it downloads, and how it reaches the network, is for both.
 fn is_outer_cargos(variable: &OsStr) -> bool {
     let name = variable.to_str().unwrap_or_default();
-    (name.starts_with("CARGO") && name != "CARGO_HOME" && !name.starts_with("CARGO_NET"))
-        || name.starts_with("RUSTC")
-        || name == "RUSTFLAGS"
-        || name.starts_with("CLIPPY")
+    if name == "CARGO_HOME" || name.starts_with("CARGO_NET") {
+        return false;
+    }
+    let prefixes = ["CARGO", "RUSTC", "CLIPPY"];
+    name == "RUSTFLAGS" || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Flags for the guest: the size of its memory, and no paths of this machine in its bytes.
+/// Flags for the guest, as `CARGO_ENCODED_RUSTFLAGS` has them: the size of its memory, and no paths
+/// of this machine in its bytes.
 fn rustflags(manifest: &Path) -> OsString {
     let mut flags: Vec<OsString> = vec![
         // 32 KiB of stack instead of 1 MiB: less memory to wipe after each call. And as much
@@ -109,17 +143,35 @@ fn rustflags(manifest: &Path) -> OsString {
         "-Clink-arg=--initial-memory=131072".into(),
         "-Cstrip=symbols".into(),
     ];
-    let remap = |from: &Path, to: &str| {
-        let mut flag = OsString::from("--remap-path-prefix=");
-        flag.push(from);
-        flag.push(format!("={to}"));
-        flag
-    };
-    let is_workspace = |directory: &&Path| directory.join("wit/context.wit").exists();
-    let workspace = manifest.ancestors().find(is_workspace);
-    flags.extend(workspace.map(|workspace| remap(workspace, "keyhole")));
-    let own = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = own.or_else(|| Some(env::home_dir()?.join(".cargo")));
-    flags.extend(home.map(|home| remap(&home, "cargo")));
+    if let Some(workspace) = workspace_of(manifest) {
+        flags.push(remap(workspace, "keyhole"));
+    }
+    if let Some(home) = cargo_home() {
+        flags.push(remap(&home, "cargo"));
+    }
+    // Cargo's separator.
     flags.join("\u{1f}".as_ref())
+}
+
+/// The folder of the workspace that a manifest is in: the one with the contract.
+fn workspace_of(manifest: &Path) -> Option<&Path> {
+    manifest
+        .ancestors()
+        .find(|folder| folder.join("wit/context.wit").exists())
+}
+
+/// The folder in which cargo keeps the sources of dependencies.
+fn cargo_home() -> Option<PathBuf> {
+    match env::var_os("CARGO_HOME") {
+        Some(folder) => Some(folder.into()),
+        None => Some(env::home_dir()?.join(".cargo")),
+    }
+}
+
+/// The flag with which rustc writes `to` in place of the path `from`.
+fn remap(from: &Path, to: &str) -> OsString {
+    let mut flag = OsString::from("--remap-path-prefix=");
+    flag.push(from);
+    flag.push(format!("={to}"));
+    flag
 }
