@@ -43,6 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often the host reads a file if somebody writes to it each time: four times, as the guest does.
 const READINGS: usize = 4;
 
+/// How many bytes of a file are compared at once with what is known of it.
+const PIECE: usize = 64 << 10;
+
 impl Stat {
     /// Whether nobody has changed the file lately. A time in the future tells nothing: the
     /// clock was set back, or belongs to another machine.
@@ -91,6 +94,38 @@ impl<F: FileSystem> Walker<F> {
             last = look;
         }
         Ok(last)
+    }
+
+    /// Whether a file that was walked to is as it was when it was last read at rest: it reports
+    /// `known`, before and after it is compared, and holds exactly `bytes`. There is no copy of
+    /// the file meanwhile: many calls compare a map at the same time.
+    pub fn is_still(
+        &self,
+        file: &Walked<F::Handle>,
+        known: &Stat,
+        bytes: &[u8],
+    ) -> Result<bool, WalkError> {
+        if file.stat != *known {
+            return Ok(false);
+        }
+        // One byte more than the file should have, for the read that finds its end.
+        let mut piece = vec![0; PIECE.min(bytes.len() + 1)];
+        let mut same = 0;
+        loop {
+            self.in_time()?;
+            let got = self.files.read(&file.handle, &mut piece, same as u64)?;
+            if got == 0 {
+                break;
+            }
+            let end = same + got;
+            let expected = bytes.get(same..end);
+            if expected.is_none() || expected != piece.get(..got) {
+                return Ok(false);
+            }
+            same = end;
+        }
+        let after = self.files.stat(&file.handle)?;
+        Ok(same == bytes.len() && after == *known)
     }
 
     /// All of a file that was walked to, at rest. None means that it has more than `most`

@@ -19,12 +19,17 @@ pub struct LiveMap<F = System> {
     /// Where the map is.
     pub location: Location,
     walker: Walker<F>,
+    /// What the last call found. None if it found no map, and before the first call.
     seen: Mutex<Option<Arc<Seen>>>,
 }
 
+/// A map's file as a call read it.
 struct Seen {
+    /// All of its text.
     bytes: Vec<u8>,
+    /// What it reported when the call opened it.
     stat: Stat,
+    /// What its text means.
     outcome: Result<Arc<Map>, MapError>,
 }
 
@@ -53,20 +58,11 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
         // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
         let known = self.seen().clone();
-        let read = self.read(walker, known.as_deref().map(|seen| &seen.stat));
+        let read = self.read(walker, known);
         // A map that is not found again is forgotten.
-        let (bytes, stat) = read.inspect_err(|_| *self.seen() = None)?;
-        let outcome = match known {
-            Some(seen) if seen.bytes == bytes => seen.outcome.clone(),
-            _ => self.parse(&bytes).map(Arc::new),
-        };
-        let seen = Seen {
-            bytes,
-            stat,
-            outcome: outcome.clone(),
-        };
-        *self.seen() = Some(seen.into());
-        outcome
+        let seen = read.inspect_err(|_| *self.seen() = None)?;
+        *self.seen() = Some(Arc::clone(&seen));
+        seen.outcome.clone()
     }
 
     /// A thread that panicked with the lock left a complete value behind.
@@ -74,21 +70,46 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the file holds. `known` is what it reported when it was last read.
-    fn read(&self, walker: &Walker<F>, known: Option<&Stat>) -> Result<(Vec<u8>, Stat), MapError> {
-        let path = || self.location.file.to_owned();
-        let read = || {
-            let file = walker.walk(&self.location.file, Policy::File)?;
-            let bytes = walker.read_at_rest(&file, MAX_MAP_BYTES, known)?;
-            Ok((bytes, file.stat))
+    /// What the file holds now, which is `known` itself if it is unchanged.
+    fn read(&self, walker: &Walker<F>, known: Option<Arc<Seen>>) -> Result<Arc<Seen>, MapError> {
+        let unread = |error| self.unread(error);
+        let walked = walker.walk(&self.location.file, Policy::File);
+        let file = walked.map_err(unread)?;
+        // So many calls at the same time have one copy of the map, and not each its own.
+        if let Some(known) = &known
+            && walker
+                .is_still(&file, &known.stat, &known.bytes)
+                .map_err(unread)?
+        {
+            return Ok(Arc::clone(known));
+        }
+        let stat = known.as_ref().map(|known| &known.stat);
+        let read = walker.read_at_rest(&file, MAX_MAP_BYTES, stat);
+        let Some(bytes) = read.map_err(unread)? else {
+            return Err(MapError::TooLarge(
+                self.location.file.clone(),
+                file.stat.size,
+            ));
         };
-        let (bytes, stat) = read().map_err(|error| match error {
+        let outcome = match known {
+            Some(known) if known.bytes == bytes => known.outcome.clone(),
+            _ => self.parse(&bytes).map(Arc::new),
+        };
+        Ok(Arc::new(Seen {
+            bytes,
+            stat: file.stat,
+            outcome,
+        }))
+    }
+
+    /// Why the map cannot be read, if a walk or a read ended so.
+    fn unread(&self, error: WalkError) -> MapError {
+        let path = self.location.file.clone();
+        match error {
             WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
-            WalkError::System(SystemError::Missing) => MapError::Missing(path()),
-            WalkError::System(error) => MapError::Unreadable(path(), error),
-        })?;
-        let bytes = bytes.ok_or_else(|| MapError::TooLarge(path(), stat.size))?;
-        Ok((bytes, stat))
+            WalkError::System(SystemError::Missing) => MapError::Missing(path),
+            WalkError::System(error) => MapError::Unreadable(path, error),
+        }
     }
 
     /// The map as it would be with these bytes.

@@ -1,7 +1,7 @@
 //! One file of one directory, judged and at rest, and nothing else. That no half of a file is
 //! read, the model holds.
 
-use super::{APART, GrantedFile, READINGS, RECENT};
+use super::{APART, GrantedFile, PIECE, READINGS, RECENT};
 use crate::{
     Handle, Policy, Stat, System, SystemError, WalkError, Walker, tests::told::Told,
     trust::DistrustReason,
@@ -84,6 +84,40 @@ fn read(
     let times = reads.filter(|(_, from)| *from == 0).count();
     let text = read.map(|bytes| bytes.map(|bytes| String::from_utf8(bytes).unwrap()));
     (text, times, told.pauses.take())
+}
+
+#[test]
+fn a_file_is_still_the_same_only_if_its_report_and_each_byte_are() {
+    let tree = Tree::with("whole");
+    let walker = Walker::new(after(&tree.map(), LONG));
+    let file = walker.walk(&tree.map(), Policy::File).unwrap();
+    for known in ["whole", "whol", "whole ", "whale", ""] {
+        let is_still = walker.is_still(&file, &file.stat, known.as_bytes());
+        assert_eq!(is_still, Ok(known == "whole"), "{known}");
+    }
+    let mut other = file.stat;
+    other.changed.1 ^= 1;
+    assert_eq!(walker.is_still(&file, &other, b"whole"), Ok(false));
+    let long = "a".repeat(3 * PIECE);
+    let tree = Tree::with(&long);
+    let file = walker.walk(&tree.map(), Policy::File).unwrap();
+    let is_still = |known: &str| walker.is_still(&file, &file.stat, known.as_bytes());
+    assert_eq!(is_still(&long), Ok(true));
+    assert_eq!(is_still(&long[1..]), Ok(false));
+    assert_eq!(is_still(&format!("{long}a")), Ok(false));
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_compared_is_not_the_same() {
+    let tree = Tree::with("whole");
+    let told = Told {
+        // The first read had all of the bytes, and the second one finds the end behind them.
+        then: writing(&tree, |read| (read == 1).then(|| "whal".to_owned())),
+        ..after(&tree.map(), LONG)
+    };
+    let walker = Walker::new(told);
+    let file = walker.walk(&tree.map(), Policy::File).unwrap();
+    assert_eq!(walker.is_still(&file, &file.stat, b"whole"), Ok(false));
 }
 
 fn text(text: &str) -> Result<Option<String>, WalkError> {
