@@ -39,8 +39,6 @@ pub struct Client {
     pub by_hand: Vec<&'static str>,
     /// The file of its settings that has hooks for agents, and the last step then.
     pub hook: Option<(&'static str, &'static str)>,
-    /// What shows that it is here.
-    pub here: Vec<&'static str>,
 }
 
 /// Who gets the file.

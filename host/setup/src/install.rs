@@ -11,7 +11,7 @@ use crate::{
     plan::lines_of,
     recipe::{AGENT, Recipe},
     rules::Places,
-    settings::{Settings, Way},
+    settings::{Settings, Way, switches_plugin},
     shells::{self, Shells},
 };
 use keyhole_walk::printable::printable;
@@ -86,9 +86,6 @@ impl Plan {
             plan.todo.push("Do what the texts above say.".to_owned());
         } else if client.is_plugin() {
             (plan.who, plan.last) = (client.who.to_owned(), client.say.to_owned());
-            let how = "Install the plugin: plugin/README.md says how.";
-            let is_here = request.user.sign(client).is_some();
-            plan.todo.extend((!is_here).then(|| how.to_owned()));
         } else {
             plan.server(request)?;
         }
@@ -115,6 +112,10 @@ impl Plan {
                 return refused(fault.text);
             }
             self.notes.push(fault.text);
+        }
+        if way == Some(Way::Plugin) && !switches_plugin(&settings.value, true) {
+            let install = "Install the plugin: plugin/README.md says how.";
+            self.todo.push(install.to_owned());
         }
         let (denied, files) = (settings.denied(), slice::from_ref(&request.file.path));
         let mut changes = Vec::new();

@@ -38,13 +38,10 @@ pub use {
     remove::names,
 };
 
-use clients::Client;
 use keyhole_core::{LiveMap, Map, MapError, absolute};
 use keyhole_walk::printable::visible;
 use program::Program;
-use recipe::Recipe;
 use rules::odd_place;
-use settings::{Settings, switches_plugin};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -107,25 +104,5 @@ impl User<'_> {
             Err(MapError::Missing(_)) => Ok(None),
             read => Ok(Some(read?)),
         }
-    }
-
-    /// What shows that a client is here: a command, or a folder.
-    pub fn sign(&self, client: &Client) -> Option<&'static str> {
-        let settings = || Settings::read(&self.home, self.variable, None);
-        if client.is_plugin() && switches_plugin(&settings().value, true) {
-            return Some("~/.claude/settings.json");
-        }
-        let path = (self.variable)("PATH").unwrap_or_default();
-        let recipe = Recipe(self, client, (client.usual(), None));
-        let filled = recipe.with("", Some("")).unwrap_or_default();
-        let is_here = |sign: &&str| {
-            let command = |folder: PathBuf| folder.is_absolute() && folder.join(sign).is_file();
-            if sign.starts_with("~/") {
-                filled.place(sign, &self.home).is_dir()
-            } else {
-                std::env::split_paths(&path).any(command)
-            }
-        };
-        client.here.iter().copied().find(is_here)
     }
 }

@@ -36,7 +36,6 @@ folders = [['~/.new', 'NEW_HOME']]
 max_bytes = 4096
 hook = ['~/.new/hooks.json', 'Start it anew.']
 notes = []
-here = ['new', '~/.new']
 parts = [{ example = 'new.json', place = 'Put this into ~/.new/scanner-catalog.json', to = '~/.new/scanner-catalog.json' }]
 ";
 
@@ -46,7 +45,6 @@ fn a_new_client_is_a_row_and_an_example() {
     assert_eq!((client.name, client.title), ("new", "New Client"));
     assert_eq!(client.audience, Audience::Client);
     assert_eq!(client.max_bytes, Some(4096));
-    assert_eq!(client.here, ["new", "~/.new"]);
     let user = user("/b/key hole");
     let filled = Recipe(&user, &client, ("mine", None)).filled(None).unwrap();
     let text = "{ \"/b/key hole\": [\"serve\", \"--bind\", \"mine\"] }\n";
@@ -80,7 +78,7 @@ fn a_wrong_line_of_a_row_is_named() {
 
 #[test]
 fn a_row_without_what_each_must_have_is_refused() {
-    for field in ["name", "title", "audience", "who", "parts", "notes", "here"] {
+    for field in ["name", "title", "audience", "who", "parts", "notes"] {
         let rest = ROW.lines().filter(|line| !line.starts_with(field));
         let text = rest.collect::<Vec<_>>().join("\n");
         let why = rows(text.leak(), &[EXAMPLE]).unwrap_err();

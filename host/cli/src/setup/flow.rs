@@ -183,8 +183,23 @@ fn agree(
     write(user, plan, "\nWrite these changes?", screen)
 }
 
-fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client> {
-    screen.show(&format!("Who is to get a file?\n\n{}\n", list(user, true)))?;
+/// The list of clients, each with its number.
+fn numbered_list() -> String {
+    let mut text = String::new();
+    for (number, line) in list().enumerate() {
+        let is_headings = number == 0;
+        let shown = if is_headings {
+            String::new()
+        } else {
+            number.to_string()
+        };
+        text += &format!("{shown:>3}  {line}");
+    }
+    text
+}
+
+fn ask_client(screen: &mut Screen) -> Result<Client> {
+    screen.show(&format!("Who is to get a file?\n\n{}\n", numbered_list()))?;
     screen.ask("Number or name: ", |answer| {
         let mut all = clients::all().enumerate();
         let is_it = |(at, client): &(usize, Client)| {
@@ -197,7 +212,7 @@ fn ask_client(user: &User<'_>, screen: &mut Screen) -> Result<Client> {
 
 fn asked<'a>(user: &'a User<'a>, wish: &Arguments, screen: &mut Screen) -> Result<Request<'a>> {
     let client = wish.client.as_deref().cloned();
-    let client = client.map_or_else(|| ask_client(user, screen), Ok)?;
+    let client = client.map_or_else(|| ask_client(screen), Ok)?;
     // What keeps setup from writing at all comes before any other question.
     for (folder, variable) in &client.folders {
         user.folder(folder, variable)?;

@@ -21,6 +21,7 @@ use keyhole_setup::{
 use std::{
     fs,
     io::{self, IsTerminal as _},
+    iter,
 };
 
 /// The arguments of `keyhole setup`.
@@ -147,7 +148,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String> {
             said("name a client, or `key` and a file; `keyhole setup` lists the clients")
         }
         (None, None) if is_seen => flow::install(&user, arguments),
-        (None, None) => Ok(list(&user, false) + LINES),
+        (None, None) => Ok(list().collect::<String>() + LINES),
     }
 }
 
@@ -165,24 +166,15 @@ keyhole setup remove [NAME]                   takes away what setup wrote; lists
 keyhole setup key FILE                        prints an entry for the map, with a fresh key
 ";
 
-/// The clients, and which of them are here. It only asks whether commands and folders exist.
-fn list(user: &User<'_>, is_numbered: bool) -> String {
-    let row = |number: &str, name: &str, who: &str, here: &str| {
-        let number = is_numbered.then(|| format!("{number:>3}  "));
-        let number = number.unwrap_or_default();
-        format!("{number}{name:<18} {who:<23} {here}\n")
-    };
-    let mut text = row("", "CLIENT", "WHO GETS THE FILE", "FOUND HERE");
-    for (at, client) in clients::all().enumerate() {
-        let here = match user.sign(&client) {
-            Some(folder) if folder.starts_with('~') => format!("yes, {folder}"),
-            Some(command) => format!("yes, the command {command}"),
-            None => "-".to_owned(),
-        };
-        let number = (at + 1).to_string();
-        text += &row(&number, client.name, client.audience.in_words(), &here);
-    }
-    text
+/// The lines of the list of clients: the headings, and for each client who gets the file.
+fn list() -> impl Iterator<Item = String> {
+    let headings = client_line("CLIENT", "WHO GETS THE FILE");
+    let lines = clients::all().map(|client| client_line(client.name, client.audience.in_words()));
+    iter::once(headings).chain(lines)
+}
+
+fn client_line(name: &str, who: &str) -> String {
+    format!("{name:<18} {who}\n")
 }
 
 fn listed(names: &[String]) -> String {
