@@ -5,7 +5,6 @@ use keyhole_walk::{
     System, Walker, groups_in,
     printable::{has_unseen, printable},
 };
-use percent_encoding::{PercentDecode, percent_decode_str};
 use rustix::{fs::getxattr, process::geteuid};
 use std::{
     fs,
@@ -39,7 +38,7 @@ pub struct File {
 }
 
 impl File {
-    /// Looks at the file that the user named, as a shell, a file manager or a browser writes it.
+    /// Looks at the file that the user named, as a shell or a file manager writes it.
     ///
     /// # Errors
     /// If no map can name it, or it is no Markdown file.
@@ -83,23 +82,20 @@ impl File {
     }
 }
 
+/// The absolute path of what the user named: under the home, if it begins with `~/` or `$HOME/`.
 fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
-    let url = named.strip_prefix("file://").map(percent_decode_str);
-    let text = url.map_or(Ok(named.into()), PercentDecode::decode_utf8);
-    let mut text = text.map_err(|_| ODD_PATH)?.into_owned();
-    for start in ["~/", "$HOME/", "${HOME}/"] {
-        if let Some(rest) = text.strip_prefix(start) {
-            let path = home.join(rest.trim_start_matches('/'));
-            text = path.to_str().unwrap_or_default().to_owned();
-        }
-    }
-    if text == "FILE" || text.ends_with("/FILE") {
+    if named == "FILE" || named.ends_with("/FILE") {
         return Err(PLACEHOLDER.into());
     }
-    if text.is_empty() || text.starts_with(['~', '$']) {
-        return Err(ODD_PATH.into());
-    }
-    let path = std::path::absolute(text).map_err(|_| ODD_PATH)?;
+    let in_home = named
+        .strip_prefix("~/")
+        .or_else(|| named.strip_prefix("$HOME/"));
+    let full = match in_home {
+        Some(rest) => home.join(rest.trim_start_matches('/')),
+        None if named.starts_with(['~', '$']) => return Err(ODD_PATH.into()),
+        None => PathBuf::from(named),
+    };
+    let path = std::path::absolute(full).map_err(|_| ODD_PATH)?;
     // Behind a link, `..` is another folder than the name says.
     let has_dots = path.components().any(|part| part == Component::ParentDir);
     let folder = path.parent().filter(|_| has_dots);
