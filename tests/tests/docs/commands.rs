@@ -82,6 +82,28 @@ fn every_command_of_the_repository_is_there() {
     assert!(x(&["counts"]).contains("A first look: "));
 }
 
+/// Without a part, `.ci/run` runs them all, in order.
+#[test]
+fn github_runs_each_part_of_ci() {
+    let workflow = read(".github/workflows/ci.yml");
+    let script = read(".ci/run");
+    let (_, all) = script.split_once("\nall() {\n").unwrap();
+    let (all, cases) = all.split_once("\n}\n").unwrap();
+    let (_, cases) = cases.split_once("\ncase ").unwrap();
+    let parts: Vec<&str> = cases
+        .lines()
+        .filter_map(|line| line.trim().split_once(") "))
+        .map(|(part, _)| part)
+        .filter(|part| part.chars().all(char::is_alphabetic))
+        .collect();
+    for part in &parts {
+        assert!(all.contains(&format!("\n    {part}")), "{part}");
+    }
+    let matrix = format!("part: [{}]\n", parts.join(", "));
+    assert!(workflow.contains(&matrix), "{matrix}");
+    assert!(workflow.contains("- run: .ci/run ${{ matrix.part }}"));
+}
+
 fn x(arguments: &[&str]) -> String {
     let mut x = Command::new("./x");
     let ran = x.args(arguments).current_dir(workspace()).output().unwrap();
