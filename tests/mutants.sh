@@ -13,6 +13,7 @@ mutants() {
         return
     fi
     tool cargo-mutants 27.1.0
+    [ "${1-}" != --install ] || return 0
     mutants=$BUILD/mutants
     mkdir -p "$mutants"
     reasons_hold
