@@ -58,7 +58,7 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
         ("walk", &[][..], none, u32::MAX),
         ("wall", &[], none, u32::MAX),
         ("withhold", &[], none, u32::MAX),
-        ("claude", &["core"], "wasmtime tokio toml rmcp", 1),
+        ("claude", &["core", "walk"], "wasmtime tokio toml rmcp", 1),
         (
             "setup",
             &["claude", "core", "walk"],

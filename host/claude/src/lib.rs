@@ -2,9 +2,29 @@
 //!
 //! It writes nothing, and starts nothing.
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "the client's own files")]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests"))]
 
 pub mod hook;
 pub mod javascript;
+pub mod rules;
+pub mod settings;
+
+use keyhole_core::absolute;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// The environment: what a variable of this name says.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Where the servers of the user's own agents keep their tickets.
+pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    let state = absolute(variable, "XDG_STATE_HOME");
+    let state = state.unwrap_or_else(|| home.join(".local/state"));
+    state.join("keyhole")
+}
 
 /// The plugin's agent, and the key that it has in its text.
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");

@@ -1,5 +1,6 @@
 //! Why setup changes nothing. No text holds a key, or content of a file.
 
+use keyhole_claude::rules::OddPlace;
 use keyhole_core::MapError;
 use keyhole_walk::printable::printable;
 use std::{fmt::Display, io, path::Path};
@@ -31,6 +32,12 @@ impl Unfit {
     }
 }
 
+impl From<OddPlace> for Unfit {
+    fn from(place: OddPlace) -> Self {
+        Self(place.to_string())
+    }
+}
+
 impl From<&str> for Unfit {
     fn from(why: &str) -> Self {
         Self(why.to_owned())
@@ -58,6 +65,12 @@ pub enum SetupError {
     /// Anything else, in these words.
     #[error("{0}")]
     Said(String),
+}
+
+impl From<OddPlace> for SetupError {
+    fn from(place: OddPlace) -> Self {
+        Self::Unfit(place.into())
+    }
 }
 
 /// That it would be of no use, or would replace what is there.

@@ -10,9 +10,11 @@ use crate::{
     json::{Change, RULES},
     plan::lines_of,
     recipe::{AGENT, Recipe},
+    shells::{self, Shells},
+};
+use keyhole_claude::{
     rules::Places,
     settings::{Settings, Way, switches_plugin},
-    shells::{self, Shells},
 };
 use keyhole_walk::printable::printable;
 use std::slice;

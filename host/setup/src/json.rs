@@ -1,10 +1,11 @@
 //! Edits of Claude Code's `settings.json`: strings in `permissions.deny`, and switches.
 
-use crate::{EditError, plan::lines_of, settings};
+use crate::{EditError, plan::lines_of};
 use jsonc_parser::{
     ParseOptions,
     cst::{CstInputValue, CstObject, CstRootNode},
 };
+use keyhole_claude::settings;
 use serde_json::{Value, json};
 use std::slice;
 

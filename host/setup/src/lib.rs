@@ -22,8 +22,6 @@ mod plan;
 pub mod program;
 pub mod recipe;
 mod remove;
-pub mod rules;
-pub mod settings;
 pub mod shells;
 #[cfg(test)]
 mod tests;
@@ -38,31 +36,21 @@ pub use {
     remove::names,
 };
 
-use keyhole_core::{LiveMap, Map, MapError, absolute};
+use keyhole_claude::{
+    Variables,
+    rules::{self, OddPlace},
+    state_folder,
+};
+use keyhole_core::{LiveMap, Map, MapError};
 use keyhole_walk::printable::visible;
 use program::Program;
-use rules::odd_place;
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-/// Where the servers of own agents keep their tickets.
-fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
-    let state = absolute(variable, "XDG_STATE_HOME");
-    let state = state.unwrap_or_else(|| home.join(".local/state"));
-    state.join("keyhole")
-}
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// Whether this runs as root for another user, by sudo or its like, whose home this is not.
 pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let names = ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"];
     names.iter().any(|name| variable(name).is_some())
 }
-
-/// The environment.
-pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// The user for whom setup works.
 pub struct User<'a> {
@@ -95,7 +83,9 @@ impl User<'_> {
         };
         let folder = rules::normal(&PathBuf::from(set).join(rest));
         let is_plain = folder.is_absolute() && visible(&folder).is_some();
-        is_plain.then_some(folder).ok_or_else(|| odd_place(name))
+        is_plain
+            .then_some(folder)
+            .ok_or_else(|| OddPlace(name.to_owned()).into())
     }
 
     /// The map, if it can be used. None if there is none.

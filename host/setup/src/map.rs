@@ -7,9 +7,8 @@ use crate::{
     file::{File, root_of},
     paste::quoted,
     plan::lines_of,
-    rules::without_links,
 };
-use keyhole_claude::PLUGIN;
+use keyhole_claude::{PLUGIN, rules::without_links};
 use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
 use std::{

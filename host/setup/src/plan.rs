@@ -6,9 +6,8 @@ use crate::{
     error::{by_hand, said},
     file::{repository_above, shown},
     json::{self, Change},
-    rules::without_links,
 };
-use keyhole_claude::PLUGIN;
+use keyhole_claude::{PLUGIN, rules::without_links};
 use keyhole_core::Table;
 use keyhole_walk::printable::{printable, printable_text};
 use std::{

@@ -11,10 +11,12 @@ use crate::{
     own::own_blocks,
     plan::lines_of,
     recipe::Recipe,
+};
+use keyhole_claude::{
+    PLUGIN,
     rules::{Denied, Places},
     settings,
 };
-use keyhole_claude::PLUGIN;
 use keyhole_core::{Entry, Table};
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};

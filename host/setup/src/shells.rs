@@ -4,6 +4,8 @@
 use crate::{
     Request,
     json::{Change, RULES},
+};
+use keyhole_claude::{
     rules::{Denied, Places, both, normal},
     settings::{MANAGED, Settings},
 };

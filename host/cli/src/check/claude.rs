@@ -2,13 +2,15 @@
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
 use super::{EntryReport, Plugin, Report, Secrets, entry::is_the_plugins, step::door};
-use keyhole_claude::PLUGIN;
+use keyhole_claude::{
+    PLUGIN,
+    settings::{Fault, Settings, Way, switches_plugin},
+};
 use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
 use keyhole_setup::{
     Named,
     agents::{OwnAgent, own_agents},
     all_of,
-    settings::{Fault, Settings, Way, switches_plugin},
     shells::Shells,
 };
 use keyhole_walk::printable::printable;

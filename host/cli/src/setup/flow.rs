@@ -2,7 +2,10 @@
 
 use super::{Arguments, conceals, fresh, judge::is_served, list};
 use crate::check::{self, Plugin};
-use keyhole_claude::PLUGIN;
+use keyhole_claude::{
+    PLUGIN,
+    rules::{CAUTION, Places},
+};
 use keyhole_core::{BindingName, ticket::Tickets};
 use keyhole_serve::{
     resources::runtime,
@@ -14,9 +17,7 @@ use keyhole_setup::{
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
-    lock, refused,
-    rules::{CAUTION, Places},
-    said,
+    lock, refused, said,
     shells::COSTS,
 };
 use keyhole_walk::printable::printable;

@@ -6,7 +6,7 @@ use std::{ffi::OsStr, path::Path};
 
 /// What settings deny to read.
 #[derive(Clone, Debug, Default)]
-pub struct Denied(pub(crate) Vec<String>);
+pub struct Denied(pub Vec<String>);
 
 impl Denied {
     /// As `permissions.deny` of these settings has it.
@@ -40,7 +40,7 @@ impl Denied {
     }
 
     /// Whether a rule denies this file by its own name, and not by a folder's.
-    pub(crate) fn names(&self, file: &Path, home: &Path) -> bool {
+    pub fn names(&self, file: &Path, home: &Path) -> bool {
         let mut rules = self.0.iter();
         rules.any(|rule| denies(rule, file, home) == Some(true))
     }

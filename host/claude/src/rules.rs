@@ -2,7 +2,7 @@
 
 mod denied;
 
-use crate::{Unfit, Variables, state_folder};
+use crate::{Variables, state_folder};
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
 use std::{
@@ -42,17 +42,18 @@ const ANY: &str = "\u{1}\u{1}";
 const TRANSCRIPTS: &str = "/**/subagents/**";
 const TASKS: &str = "*/**/tasks/a*.output";
 
-/// That a variable leads to a place that no rule can name.
-pub(crate) fn odd_place(variable: &str) -> Unfit {
-    Unfit(format!(
-        "{variable} must be an absolute path without any of * ? [ ] {{ }} ( ) ! \\ , and without a name that ends in a blank: the client's rules and texts cannot name another. Set it to such a path, or unset it"
-    ))
-}
+/// A variable of the environment, named here, leads to a place that no rule can name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0} must be an absolute path without any of * ? [ ] {{ }} ( ) ! \\ , and without a name that ends in a blank: the client's rules and texts cannot name another. Set it to such a path, or unset it"
+)]
+pub struct OddPlace(pub String);
 
 /// Where Claude Code keeps what tells of an agent's file.
 #[derive(Clone, Debug)]
 pub struct Places {
-    pub(crate) home: PathBuf,
+    /// The user's home.
+    pub home: PathBuf,
     /// Its folder.
     pub claude: PathBuf,
     /// The same, for people.
@@ -64,21 +65,21 @@ pub struct Places {
 
 /// Whether a client follows a variable that says this. If its folder's is empty, Claude Code takes
 /// the one where it is started.
-pub(crate) fn is_set(name: &str, value: &OsStr) -> bool {
+pub fn is_set(name: &str, value: &OsStr) -> bool {
     !value.is_empty() || name == "CLAUDE_CONFIG_DIR"
 }
 
 impl Places {
     /// # Errors
     /// If a variable names a place that no rule can name, or none at all.
-    pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, Unfit> {
+    pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
         let tickets = normal(&state_folder(home, variable));
         let set = |name: &str| {
             let set = variable(name).filter(|set| is_set(name, set));
             let path = set.map(|set| normal(Path::new(&set)));
             let is_odd = |path: &PathBuf| path.is_relative() || literal(path).is_none();
             if path.as_ref().is_some_and(is_odd) {
-                return Err(odd_place(name));
+                return Err(OddPlace(name.to_owned()));
             }
             Ok(path)
         };
@@ -145,7 +146,7 @@ impl Places {
 
     /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
     /// folder: a rule for a path from the session's folder does not bind in others.
-    pub(crate) fn guards(&self) -> Vec<String> {
+    pub fn guards(&self) -> Vec<String> {
         let own = self.rule(&self.settings(), "");
         let own = own.filter(|_| !self.claude.ends_with(".claude"));
         let own = own.map(|rule| rule.replacen("Read", "Edit", 1));
@@ -163,7 +164,7 @@ impl Places {
 }
 
 /// Without `.` and `..`, which the client takes out, too.
-pub(crate) fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
@@ -176,7 +177,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 
 /// The path as it is named, and what it leads to: clients compare both with a rule, or the
 /// second alone.
-pub(crate) fn both(path: &Path) -> [PathBuf; 2] {
+pub fn both(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), without_links(path)]
 }
 

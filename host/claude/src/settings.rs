@@ -2,10 +2,10 @@
 //! in them switches our agents or rules off.
 
 use crate::{
-    Unfit, Variables,
-    rules::{Denied, Places},
+    Variables,
+    javascript::of_javascript,
+    rules::{Denied, OddPlace, Places},
 };
-use keyhole_claude::javascript::of_javascript;
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 use std::{
@@ -14,7 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
+/// The folder of an administrator's settings.
+pub const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode"
 } else {
     "/etc/claude-code"
@@ -58,14 +59,14 @@ const UNREAD: &str = "what an administrator decides by a server or by device man
 #[derive(Debug)]
 pub struct Settings {
     /// The client's places.
-    pub places: Result<Places, Unfit>,
+    pub places: Result<Places, OddPlace>,
     /// The user's settings. Null if there are none, or the client does not load them.
     pub value: Value,
     /// The administrator's, each of one file.
-    pub(crate) managed: Vec<Value>,
+    pub managed: Vec<Value>,
     /// The project's: each file as it is shown, its project's folder, and what it says, if that can
     /// be read here. The client reads more, such as `1e999`.
-    pub(crate) projects: Vec<(String, PathBuf, Result<Value, String>)>,
+    pub projects: Vec<(String, PathBuf, Result<Value, String>)>,
     /// Those that are known without the servers' names.
     faults: Vec<Fault>,
 }
@@ -77,7 +78,7 @@ impl Settings {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
 
-    fn of(places: Result<Places, Unfit>, here: Option<&Path>, machine: &Path) -> Self {
+    fn of(places: Result<Places, OddPlace>, here: Option<&Path>, machine: &Path) -> Self {
         let (mut value, mut faults, mut projects) = (Value::Null, Vec::new(), Vec::new());
         let users = places.as_ref().ok().map(Places::settings);
         match &places {
@@ -248,7 +249,7 @@ fn parsed(file: &Path) -> Result<Value, String> {
 }
 
 /// The value of a text, as the client reads it.
-pub(crate) fn json(text: &str) -> serde_json::Result<Value> {
+pub fn json(text: &str) -> serde_json::Result<Value> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
         return Ok(Value::Null);
