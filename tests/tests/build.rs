@@ -67,7 +67,7 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
         ),
         (
             "serve",
-            &["claude", "core", "mcp", "wall", "walk", "withhold"],
+            &["claude", "core", "mcp", "walk", "wall", "withhold"],
             "wasmtime toml rmcp",
             1,
         ),
