@@ -171,6 +171,7 @@ fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
         "docs/performance.md",
         "integrations/bernstein/README.md",
         "release/README.md",
+        "tests/README.md",
         "tests/client/README.md",
         "tests/clients/README.md",
         "tests/interop/README.md",
