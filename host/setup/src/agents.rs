@@ -1,5 +1,12 @@
 //! Agents' files of Claude Code that start a server of ours.
 
+use crate::{
+    User,
+    clients::{self, Client},
+    own::{Started, entries, has_lines_of, key},
+    recipe::Recipe,
+};
+use keyhole_core::BindingName;
 use keyhole_walk::printable::printable;
 use std::{
     collections::{BTreeMap, HashSet},
@@ -20,26 +27,95 @@ pub struct OwnAgent {
     pub file: String,
     /// The binding.
     pub bind: String,
-    /// Whether the server takes only calls with a ticket, and a hook of the agent leaves one.
-    /// Otherwise a session that is started as this agent gets the file.
-    pub is_guarded: bool,
-    /// The folder for its tickets.
-    pub tickets: Option<PathBuf>,
-    /// Whether the server is started for a map that it names.
-    pub names_a_map: bool,
-    /// A program of ours that the file names, where nothing is.
-    pub gone: Option<PathBuf>,
+    /// What the file says of the server and its hook.
+    pub lines: Lines,
+}
+
+/// What an agent's file has in its entries `mcpServers` and `hooks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// What setup writes for this binding.
+    Own {
+        /// The program that they start.
+        program: PathBuf,
+        /// The folder for the agent's tickets.
+        tickets: PathBuf,
+    },
+    /// Our server and our hook, in other words than setup's.
+    Changed,
+    /// Our server without our hook: it gives its file to whoever is this agent, also a session.
+    WithoutHook,
 }
 
 /// Those among the agents of this folder, which people know as `shown`, and in the folders in it,
 /// as the client finds them.
-pub fn own_agents(folder: &Path, shown: &str) -> Vec<OwnAgent> {
+pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> {
     let folder = folder.join("agents");
-    let agents = files(&folder).into_iter().flat_map(|(file, text)| {
+    let Some(client) = clients::all().find(|client| client.name == "claude-code") else {
+        return Vec::new();
+    };
+    let mut agents = Vec::new();
+    for (file, text) in files(&folder) {
         let name = printable(file.strip_prefix(&folder).unwrap_or(&file));
-        servers(&format!("{name} in {shown}/agents"), &text)
-    });
-    agents.collect()
+        for bind in bindings(&text) {
+            agents.push(OwnAgent {
+                file: format!("{name} in {shown}/agents"),
+                lines: Lines::of(user, &client, &bind, &text),
+                bind: bind.to_string(),
+            });
+        }
+    }
+    agents
+}
+
+/// The bindings for which an agent's file starts a server of ours.
+fn bindings(text: &str) -> Vec<BindingName> {
+    let servers = entry(text, "mcpServers");
+    let mut bindings = Vec::new();
+    if servers.contains("keyhole") && servers.contains("serve") {
+        let calls = servers.split("--bind").skip(1);
+        bindings.extend(calls.filter_map(|call| first_word(call).parse().ok()));
+        bindings.dedup();
+    }
+    bindings
+}
+
+impl Lines {
+    fn of(user: &User<'_>, client: &Client, bind: &str, text: &str) -> Self {
+        let hooks = entry(text, "hooks");
+        if !hooks.contains("keyhole") || !hooks.contains("guard") {
+            return Self::WithoutHook;
+        }
+        let (_, call) = hooks.split_once("--agent").unwrap_or_default();
+        let names = (bind, Some(first_word(call)));
+        let file = client.parts.first();
+        let ours = file.and_then(|file| Recipe(user, client, names).ours(file, text));
+        if !ours.is_some_and(|ours| has_lines_of(text, &ours)) {
+            return Self::Changed;
+        }
+        let Started { program, tickets } = Started::by(text);
+        Self::Own {
+            program: program.into(),
+            tickets: tickets.into(),
+        }
+    }
+}
+
+/// The lines of the entries with this key in the head of an agent's file. Empty if it has none.
+fn entry(text: &str, wanted: &str) -> String {
+    if !text.trim_start_matches('\u{feff}').starts_with("---") {
+        return String::new();
+    }
+    let mut entries = entries(text);
+    entries.retain(|entry| key(entry) == wanted);
+    entries.join("\n")
+}
+
+/// The first word of the rest of a call, past what stands around it in each form of YAML.
+fn first_word(call: &str) -> &str {
+    let word = call.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    &word[..end.unwrap_or(word.len())]
 }
 
 /// The agents of this name in this folder: the names of their files, without the ending.
@@ -76,80 +152,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
-/// The servers that the head of an agent's file starts. It is YAML, in any of its forms, of which
-/// only the words count.
-fn servers(file: &str, text: &str) -> Vec<OwnAgent> {
-    let text = text.trim_start_matches('\u{feff}').replace('\r', "\n");
-    let mut lines = text.lines().map(str::trim_end);
-    if lines.next() != Some("---") {
-        return Vec::new();
-    }
-    let lines = lines.take_while(|line| *line != "---");
-    let lines = lines.filter(|line| !line.starts_with("description:") && !line.starts_with('#'));
-    let head = lines.map(without_comment).collect::<Vec<_>>().join("\n");
-    if !head.contains("keyhole") {
-        return Vec::new();
-    }
-    let words = head.split(|c: char| !c.is_alphanumeric() && !"_-./".contains(c));
-    let words: Vec<&str> = words.filter(|word| !["", "-"].contains(word)).collect();
-    let all = format!(" {} ", words.join(" "));
-    let has = |words: &str| all.contains(&format!(" {words} "));
-    // The words of each call of our program. Behind an option stands its value.
-    let goes_on =
-        |before: &&str, word: &&str| before.starts_with("--") || !["serve", "guard"].contains(word);
-    let calls: Vec<_> = words.chunk_by(goes_on).collect();
-    let value = |call: &[&str], option: &str| {
-        let mut pairs = call.windows(2);
-        let pair = pairs.rfind(|pair| pair[0] == option);
-        pair.map(|pair| pair[1].to_owned()).unwrap_or_default()
-    };
-    let names = |call: &[&str]| ["--bind", "--agent", "--tickets"].map(|name| value(call, name));
-    // A hook for other calls, or one that the client does not wait for, guards nothing; and so does
-    // one that leaves its tickets elsewhere, or for another agent.
-    let is_guarded = |server: &[&str]| {
-        let tool = format!("matcher mcp__{}__load_context", value(server, "--bind"));
-        let is_for = has(&tool) || !has("matcher");
-        let is_sure = has("PreToolUse") && !has("if") && !has("async");
-        let guards = calls.iter().filter(|call| call[0] == "guard");
-        let mut guards = guards.filter(|call| !call.contains(&"--after"));
-        let needs_ticket = server.contains(&"--require-ticket");
-        is_for && is_sure && needs_ticket && guards.any(|it| names(it) == names(server))
-    };
-    let servers = calls.iter().filter(|call| call[0] == "serve");
-    let agents = servers.map(|server| OwnAgent {
-        file: file.to_owned(),
-        bind: value(server, "--bind"),
-        is_guarded: is_guarded(server),
-        tickets: Some(value(server, "--tickets").into()).filter(|at: &PathBuf| at.is_absolute()),
-        names_a_map: server.contains(&"--map"),
-        gone: gone(&head),
-    });
-    agents.filter(|agent| !agent.bind.is_empty()).collect()
-}
-
-/// A line of YAML without its comment, which begins behind a blank and outside of quotes.
-fn without_comment(line: &str) -> &str {
-    let is_outside = |(at, _): &(usize, &str)| line[..*at].matches('"').count().is_multiple_of(2);
-    let mut comments = line.match_indices(" #").filter(is_outside);
-    comments.next().map_or(line, |(at, _)| &line[..at])
-}
-
-/// The first program with our name that is named there by its path, where nothing is.
-fn gone(head: &str) -> Option<PathBuf> {
-    let texts = head.split(['"', '\'', ',', '{', '}', '[', ']', '\n']);
-    let texts = texts.filter_map(|text| text.split("command:").last());
-    // A backslash may be one of YAML, and a map is no program.
-    let texts = texts.filter(|text| !text.contains('\\') && !text.contains(".toml"));
-    let mut paths = texts.map(|text| Path::new(text.trim()));
-    let is_ours = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        name.as_encoded_bytes().starts_with(b"keyhole")
-    };
-    let gone = paths.find(|path| is_ours(path) && is_gone(path));
-    gone.map(Path::to_owned)
-}
-
 /// Whether nothing is where a program is said to be.
-fn is_gone(program: &Path) -> bool {
+pub fn is_gone(program: &Path) -> bool {
     program.is_absolute() && !program.exists()
 }

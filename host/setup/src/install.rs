@@ -8,6 +8,7 @@ use crate::{
     error::refused,
     file::{File, NEW, TEMPLATE, shown},
     json::{Change, RULES},
+    own::own_entries,
     plan::lines_of,
     recipe::{AGENT, Recipe},
     shells::{self, Shells},
@@ -191,13 +192,11 @@ impl Plan {
             {
                 self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
             }
-            let renewed = recipe.renewed(part, &old, &text);
-            let new = renewed.or_else(|| (!found.is_there()).then_some(text));
-            let Some(new) = new else {
-                return refused(format!(
-                    "{} is there already, and does not start this server as setup would write it. Choose another name, or move that file away",
-                    shown
-                ));
+            let new = if found.is_there() {
+                let renewed = recipe.renewed(part, &old, &text);
+                renewed.map_or_else(|| refused(why_not_renewed(&shown, &old, &text)), Ok)?
+            } else {
+                text
             };
             if old != new {
                 let lines = lines_of("", &only(&old, &new), &only(&new, &old));
@@ -228,6 +227,19 @@ impl Plan {
             || agents.iter().any(|stem| stem != name)
             || matches!(server, Err(SetupError::Refused(_)))
     }
+}
+
+/// Why setup does not change a file that is there already, and what to do.
+fn why_not_renewed(shown: &str, old: &str, new: &str) -> String {
+    let lines = own_entries(new).join("\n");
+    if own_entries(old).is_empty() || lines.is_empty() {
+        return format!(
+            "{shown} is there already, and does not start this server as setup would write it. Choose another name, or move that file away"
+        );
+    }
+    format!(
+        "{shown} is there already, and starts Keyhole by other lines than setup writes. Put these in their place, or move that file away, and run setup again:\n\n{lines}"
+    )
 }
 
 fn only(one: &str, other: &str) -> String {

@@ -7,8 +7,8 @@ use crate::{
     error::refused,
     file::shown,
     json::{Change, RULES},
-    map::{self, Named, all_of, line_end},
-    own::own_blocks,
+    map::{self, Named, all_of},
+    own::{key, own_entries},
     plan::lines_of,
     recipe::Recipe,
 };
@@ -139,8 +139,8 @@ impl Plan {
         Ok(entries)
     }
 
-    /// Takes a client's file away that setup made; or of an agent's file that somebody changed
-    /// since, the lines of our server and hook.
+    /// Takes a client's file away that setup made. If somebody changed it since, it stays, and the
+    /// user is told what to take out.
     fn take_part(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
         let Recipe(User { home, .. }, _, (name, _)) = recipe;
         let place = part.to.zip(recipe.with("", Some("")).ok());
@@ -153,34 +153,20 @@ impl Plan {
             return Ok(());
         };
         let shown = shown(&found.named, home);
-        let (mut rest, mut gone) = (text.clone(), String::new());
-        for block in own_blocks(&whole, line_end(&text)) {
-            // What somebody added below belongs to it.
-            let parts = rest.split_once(&block);
-            let parts = parts.filter(|(_, after)| !after.starts_with(' '));
-            if let Some((before, after)) = parts {
-                rest = before.to_owned() + after;
-                gone += &block;
-            }
-        }
-        let is_edited = text != whole;
-        let is_whole = gone.is_empty() || !shown.ends_with(".md");
-        if is_edited && is_whole || found.named.is_symlink() {
-            if text.contains(name) && text.contains("load_context") || text.contains("--bind") {
-                self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
-            }
-            return Ok(());
-        }
-        if !is_edited {
+        let is_link = found.named.is_symlink();
+        // An editor may have given it other line ends.
+        if !is_link && text.lines().eq(whole.lines()) {
             return self.edit(found, None, lines_of("", &text, ""));
         }
-        self.notes.push(format!(
-            "{shown} was changed since setup wrote it: only these lines of it go."
-        ));
-        let has_server = rest.contains("\"--bind\"");
-        let look = format!("Look whether {shown} still starts a server of Keyhole.");
-        self.todo.extend(has_server.then_some(look));
-        self.edit(found, Some(rest), lines_of("", &gone, ""))
+        let entries = own_entries(&text);
+        let keys: Vec<&str> = entries.iter().map(|entry| key(entry)).collect();
+        if !is_link && !keys.is_empty() && shown.ends_with(".md") {
+            let keys = keys.join(" and ");
+            self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {keys} out of it yourself, by which it starts Keyhole."));
+        } else if text.contains(name) && text.contains("load_context") || text.contains("--bind") {
+            self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
+        }
+        Ok(())
     }
 
     /// Takes the rules out of Claude Code's settings, if nothing needs them.

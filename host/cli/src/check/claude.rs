@@ -8,9 +8,10 @@ use keyhole_claude::{
 };
 use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
 use keyhole_setup::{
-    Named,
-    agents::{OwnAgent, own_agents},
+    Named, User,
+    agents::{Lines, OwnAgent, is_gone, own_agents},
     all_of,
+    program::Program,
     shells::Shells,
 };
 use keyhole_walk::printable::printable;
@@ -21,7 +22,8 @@ use std::{env, fs, io::ErrorKind, path::PathBuf};
 pub(super) const DOOR: &str = "setup plugin";
 
 const GONE: &str = "where nothing is, so its agent gets no file. Write the program's path there";
-const UNGUARDED: &str = "Keyhole's server without its hook and ticket: then a session that a project starts as this agent gets the file, or, if one of the two is there, nobody gets it. Run `keyhole setup` for it again, or write the lines that `keyhole setup claude-code` prints";
+const WITHOUT_HOOK: &str = "Keyhole's server without its hook: then a session that a project starts as this agent gets the file, or, if the server asks for a ticket, nobody does. Put mcpServers and hooks there as `keyhole setup claude-code --bind NAME` prints them";
+const CHANGED: &str = "Keyhole by other lines than setup writes, so nobody can tell here whether only this agent gets the file. Compare its mcpServers and hooks with those that `keyhole setup claude-code --bind NAME` prints";
 const REFUSES: &str = "a server that refuses each call";
 const UNBOUND: &str = "a server for a binding that the map does not have, so its agent gets no file. Run `keyhole setup` for it again";
 
@@ -48,11 +50,19 @@ impl<'a> Client<'a> {
         let project = here.map(|here| (".claude", here.join(".claude")));
         let mut folders: Vec<_> = users.into_iter().chain(project).collect();
         folders.dedup_by(|one, other| one.1 == other.1);
-        let folders = folders.iter();
-        let agents = folders.flat_map(|(shown, folder)| own_agents(folder, shown));
+        let user = User {
+            home: home.to_owned(),
+            map: LiveMap::new(location.clone()),
+            variable: &|name| env::var_os(name),
+            program: Program::default(),
+        };
+        let agents = folders
+            .iter()
+            .flat_map(|(shown, folder)| own_agents(&user, folder, shown))
+            .collect();
         Some(Self {
             location,
-            agents: agents.collect(),
+            agents,
             settings,
         })
     }
@@ -65,28 +75,44 @@ impl<'a> Client<'a> {
         !is_bound && named == PLUGIN.1 || self.agents.iter().any(is_its)
     }
 
-    /// Why an agent does not get its file, or others do. It names no file of the map.
-    fn faults(&self, map: &Map) -> Vec<String> {
+    /// Why an agent with a server of its own gets no file, or others may get it.
+    fn fault_of(&self, agent: &OwnAgent, map: &Map) -> Option<String> {
+        let (program, tickets) = match &agent.lines {
+            Lines::WithoutHook => return Some(WITHOUT_HOOK.to_owned()),
+            // Of these, a note says what to do.
+            Lines::Changed => return None,
+            Lines::Own { program, tickets } => (program, tickets),
+        };
+        if is_gone(program) {
+            return Some(format!("{}, {GONE}", printable(program)));
+        }
+        if map.binding(&agent.bind).is_some() {
+            let folder = Tickets::in_folder(tickets.to_owned());
+            let why = folder.and_then(|it| it.could_be_made()).err()?;
+            return Some(format!("{REFUSES}: {why} ({})", printable(tickets)));
+        }
         let usual = Location::find(None, |name| env::var_os(name));
+        // Its server reads the usual map, and this may be another.
         let is_other = usual.is_ok_and(|usual| usual.file != self.location.file);
+        (!is_other).then(|| UNBOUND.to_owned())
+    }
+
+    /// The agents that start our server by lines that are not setup's.
+    fn changed_agents(&self, map: &Map) -> Vec<String> {
         let secrets = Secrets::of(map);
-        let shown = |name: &str| if secrets.are_in(name) { "…" } else { name }.to_owned();
+        let is_changed = |agent: &&OwnAgent| agent.lines == Lines::Changed;
+        let changed = self.agents.iter().filter(is_changed);
+        changed
+            .map(|agent| format!("{} starts {CHANGED}", shown(&secrets, &agent.file)))
+            .collect()
+    }
+
+    /// Why agents do not get their files, or others do. It names no file of the map.
+    fn faults(&self, map: &Map) -> Vec<String> {
+        let secrets = Secrets::of(map);
         let agents = self.agents.iter().filter_map(|agent| {
-            let is_bound = map.binding(&agent.bind).is_some();
-            let why = match &agent.gone {
-                Some(gone) => format!("{}, {GONE}", printable(gone)),
-                None if is_bound && agent.is_guarded => {
-                    let folder = agent.tickets.as_deref()?;
-                    let tickets = Tickets::in_folder(folder.to_owned());
-                    let why = tickets.and_then(|it| it.could_be_made()).err()?;
-                    format!("{REFUSES}: {why} ({})", printable(folder))
-                }
-                None if is_bound => UNGUARDED.to_owned(),
-                // It reads another map than this one.
-                None if agent.names_a_map || is_other => return None,
-                None => UNBOUND.to_owned(),
-            };
-            Some(format!("{} starts {why}", shown(&agent.file)))
+            let why = self.fault_of(agent, map)?;
+            Some(format!("{} starts {why}", shown(&secrets, &agent.file)))
         });
         agents.collect()
     }
@@ -156,6 +182,7 @@ impl<'a> Client<'a> {
         };
         if let Some(map) = map {
             report.faults = self.faults(map);
+            report.notes.extend(self.changed_agents(map));
         }
         // The client tells its shells where the plugin's folder is.
         let tickets = plugin.and_then(|plugin| plugin.tickets.as_ref());
@@ -184,6 +211,11 @@ impl<'a> Client<'a> {
         let off = off.map(|places| format!("{}/settings.json {IS_OFF}", places.shown));
         report.notes.extend(off);
     }
+}
+
+/// The name of an agent or its file, unless it shows a key.
+fn shown<'a>(secrets: &Secrets<'_>, name: &'a str) -> &'a str {
+    if secrets.are_in(name) { "…" } else { name }
 }
 
 /// Whether the plugin's agent gets its file, and what to do.
