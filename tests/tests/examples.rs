@@ -18,10 +18,11 @@ const SERVERS: &str = "agent-mcp-gateway.json claude-code-agent.md claude-deskto
 const FIELDS: [&str; 5] = ["mcpServers", "mcp_servers", "mcp-servers", "mcp", "servers"];
 
 /// The files without a server in them, and those that nothing here parses. Those of bernstein
-/// are tried in integrations/bernstein/tests, and tests/clients runs the program.
+/// are tried in integrations/bernstein/tests, and tests/clients runs the program. Cases of
+/// tests/cli and of tests/client play an administrator's settings.
 const OTHERS: &str = "agent-mcp-gateway-rules.json bernstein-mcp-servers.yaml bernstein.yaml \
     claude-agent-sdk.mjs codex-permissions.toml context-map.toml gemini-cli-policy.toml \
-    opencode-agent.md qwen-code-settings.json";
+    managed-settings.json opencode-agent.md qwen-code-settings.json";
 
 /// Whole agents for Claude Code with a text of their own. Each has its binding's name, and
 /// a document.
@@ -119,7 +120,7 @@ fn every_example_is_known_here() {
     let agents = AGENTS.map(|name| [format!("{name}-agent.md"), format!("{name}.md")]);
     assert_eq!(files, known.chain(agents.into_iter().flatten()).collect());
     let page = |name: &str| fs::read_to_string(workspace().join("docs").join(name)).unwrap();
-    let pages = page("use-from.md") + &page("own-subagent.md");
+    let pages = page("use-from.md") + &page("own-subagent.md") + &page("shells.md");
     for file in files {
         assert!(pages.contains(&format!("(examples/{file})")), "{file}");
     }

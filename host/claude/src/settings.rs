@@ -15,7 +15,7 @@ use std::{
 };
 
 /// The folder of an administrator's settings.
-pub const MANAGED: &str = if cfg!(target_os = "macos") {
+const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode"
 } else {
     "/etc/claude-code"

@@ -160,7 +160,6 @@ impl Plan {
 
     /// What switches the sandbox for shells on. If it would not hold, the user is told why instead.
     fn shells(&mut self, by: &Request<'_>, settings: &Settings) -> Option<Vec<Change>> {
-        let places = settings.places.as_ref().ok()?;
         let state = Shells::of(settings, slice::from_ref(&by.file.path));
         let state = state.filter(|it| !it.are_managed && !it.lacks.is_empty())?;
         let (path, weak) = ((by.user.variable)("PATH").unwrap_or_default(), state.weak);
@@ -171,7 +170,7 @@ impl Plan {
         } else if let Err(why) = shells::works(&path) {
             why.to_owned()
         } else {
-            self.for_the_machine = Some(shells::for_the_machine(places, by));
+            self.has_sandbox = true;
             return Some(state.lacks);
         };
         self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));

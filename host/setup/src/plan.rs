@@ -34,8 +34,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// The rules that come; or, of what is taken away, those that may go. They are asked about.
     pub rules: String,
-    /// If the sandbox for shells is among it, what an administrator can do.
-    pub for_the_machine: Option<String>,
+    /// Whether it switches the sandbox for shells on. It is asked about.
+    pub has_sandbox: bool,
     /// What the user pastes, and what to know of it.
     pub print: Vec<String>,
     /// What the user still has to do.

@@ -1,13 +1,10 @@
 //! Claude Code's own sandbox around each of its shells: what setup writes for it, whether it
 //! holds, and what takes it down. What was seen of it stands in docs/shells.md.
 
-use crate::{
-    Request,
-    json::{Change, RULES},
-};
+use crate::json::{Change, RULES};
 use keyhole_claude::{
     rules::{Denied, Places, both, normal},
-    settings::{MANAGED, Settings},
+    settings::Settings,
 };
 use serde_json::{Value, json};
 use std::{
@@ -17,7 +14,6 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    slice,
 };
 
 /// What `sandbox` must say: a shell is in it, no call leaves it, and the client does not start
@@ -30,6 +26,9 @@ pub(crate) const SWITCHES: [(&str, bool); 3] = [
 
 /// What the question is about.
 pub const COSTS: &str = "Claude Code can run each shell command in its own sandbox, where your file is not there. That costs something: `git add -A`, `git config`, docker and ssh fail, /tmp is read-only, and Claude may not edit its settings. On a machine or in a container that shares these settings and has no bubblewrap, Claude Code does not start. To undo it, take `sandbox` out of the settings. docs/shells.md says what to do about each.";
+
+/// What is said once it is on: of the settings of an administrator, which hold more.
+pub const STRONGER: &str = "A project that you open can switch this sandbox off in its own settings. An administrator can prevent that: docs/shells.md has the settings.";
 
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
 /// programs, the shell and what it runs first, and what is loaded into a program.
@@ -233,23 +232,4 @@ fn platform() -> &'static str {
     } else {
         "linux"
     }
-}
-
-/// The stronger form, for the machine's settings: what to do with these lines, and the lines.
-pub(crate) fn for_the_machine(places: &Places, request: &Request<'_>) -> String {
-    let files = slice::from_ref(&request.file.path);
-    let mut rules = places.missing(&Denied::default(), files, false).0;
-    rules.retain(|rule| rule.starts_with("Read("));
-    let mut all = json!({ "sandbox": { "filesystem": { "allowManagedReadPathsOnly": true } } });
-    for Change { at, comes, .. } in self::settings(places) {
-        *at.iter().fold(&mut all, |table, name| &mut table[*name]) = comes;
-    }
-    all["permissions"]["deny"] = json!(rules);
-    for name in OUTSIDE.split(' ') {
-        let value = (request.user.variable)(name).unwrap_or_default();
-        all["env"][name] = json!(value.to_string_lossy());
-    }
-    format!(
-        "A project that you open can switch that off in its own settings. Nothing that we tried switches it off if an administrator puts these lines into {MANAGED}/managed-settings.json, or if you start `claude --settings FILE` with them in FILE. The variables are this user's: by each of them, a project could choose what starts the sandbox.\n\n```json\n{all:#}\n```"
-    )
 }

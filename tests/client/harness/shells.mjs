@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { recorded } from '../../harness/pages.mjs';
+import { example, recorded } from '../../harness/pages.mjs';
 import { onEachClient } from './case.mjs';
 import { noSandbox, unprivileged } from './ordinary.mjs';
 import { CANARY, CATALOG, PACKAGED, SANDBOX, bash, programIn } from './plugin.mjs';
@@ -32,16 +32,18 @@ export function onEachShell(name, ...more) {
 
 /**
  * The document, an agent of one's own, and the sandbox, as setup writes them. Returns the settings
- * that it prints for an administrator.
+ * of docs/examples for an administrator, with this document and the user's PATH.
  */
 export async function setUp(home) {
   home.write(home.home, 'private/catalog.md', CATALOG);
   home.sandboxed = true;
-  const shown = await home.agreed(PROGRAM, ...recorded('claude-code', AGENT, '~/private/catalog.md'));
+  await home.agreed(PROGRAM, ...recorded('claude-code', AGENT, '~/private/catalog.md'));
   const { sandbox, permissions } = home.settings();
   assert.deepEqual(sandbox, SANDBOX.sandbox);
   for (const rule of SANDBOX.permissions.deny) assert.ok(permissions.deny.includes(rule), rule);
-  return JSON.parse(shown.match(/```json\n([^]*?)```/)[1]);
+  const machine = JSON.parse(example('managed-settings.json').replace('identifiers.md', 'catalog.md'));
+  machine.env.PATH = home.env().PATH;
+  return machine;
 }
 
 /** The rules for the document itself: for its folder, and for its path. */

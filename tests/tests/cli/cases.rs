@@ -17,7 +17,8 @@
 //! ```
 //!
 //! `␍` is a carriage return, `␉` a tab, `⏎` a line end in an answer, `<BOM>` a mark, and `<no
-//! newline>` the end of a file. `HOME` is the home, `OUT` the folder that it is in.
+//! newline>` the end of a file. `HOME` is the home, `OUT` the folder that it is in, `EXAMPLES` that
+//! of docs/examples.
 
 use super::homes::{ATTRIBUTE, Files, bare, changed, cleaned, difference, files, place};
 use keyhole_core::{LiveMap, Location, MapError};
@@ -287,6 +288,7 @@ fn filled(text: &str, world: &World) -> String {
         .replace("$HOME", "\0")
         .replace("HOME", place(&world.path("")));
     text.replace("OUT", place(&world.outside("")))
+        .replace("EXAMPLES", place(&workspace().join("docs/examples")))
         .replace('\0', "$HOME")
 }
 

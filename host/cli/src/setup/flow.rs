@@ -18,7 +18,7 @@ use keyhole_setup::{
     clients::{self, Audience, Client},
     file::{self, File, NEW},
     lock, refused, said,
-    shells::COSTS,
+    shells::{COSTS, STRONGER},
 };
 use keyhole_walk::printable::printable;
 use std::{
@@ -116,8 +116,10 @@ pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
     let checked =
         check::report(&user.map, plugin.as_ref(), true).or_else(|why| said(failed(&why)))?;
     let mut text = screen.shown + &checked.to_text(false);
-    let texts = plan.print.iter().chain(&plan.for_the_machine);
-    text.extend(texts.map(|text| format!("\n{text}\n")));
+    text.extend(plan.print.iter().map(|text| format!("\n{text}\n")));
+    if plan.has_sandbox {
+        text += &format!("\n{STRONGER}\n");
+    }
     let ending = ending(&plan);
     let map = user.map.current().or_else(|why| said(failed(&why)))?;
     let served = made.map_err(|why| why.to_string());
@@ -167,7 +169,7 @@ fn agree(
     if !is_dry && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
         walls = Walls::None;
         screen.show("Without them, the main conversation may read the file itself.\n")?;
-    } else if plan.for_the_machine.is_some() {
+    } else if plan.has_sandbox {
         screen.show(&format!("\n{COSTS}\n"))?;
         if !is_dry && !screen.agrees("Switch this sandbox on?")? {
             walls = Walls::Rules;
