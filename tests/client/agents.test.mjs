@@ -168,8 +168,8 @@ onEachClient('twin-server-gets-nothing: an agent with the very server of the sca
   );
   assertServed(session, way.tool, 'scanner');
   assert.equal(session.answer('twin', OWN_TOOL).error, true);
-  // 2.1.197 knows no server of the scanner's own. In the other client they are not the same:
-  // the scanner's has a variable more.
+  // Without mods, the scanner has no server of its own. With them, the two are not the same: the
+  // scanner's has a variable more.
   const own = starts('--bind');
   assert.equal(own.length, loads ? 2 : 1, own.join('\n'));
 });

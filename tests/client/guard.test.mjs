@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, assertCopyGetsNothing, assertServed, call, load, plain, say, search, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, assertCopyGetsNothing, assertServed, call, load, plain, projectPlugin, say, search, spawn } from './harness/plugin.mjs';
 
 const GUARDED = { plugin: 'guarded' };
 
@@ -41,7 +41,7 @@ onEachClient('parent-denied: the parent is denied, with the right key and with l
   refused('caller-not-verified', [false, undefined], { parent: [search(TOOL), load(KEY), say('Done.')] }));
 
 onEachClient('fork-denied: a fork is denied', GUARDED, refused('caller-not-verified', [true, 'fork'], by('fork', search(TOOL)), {
-  // Older clients have forks only if this asks for them.
+  // 2.1.290 has forks only if this asks for them.
   env: { CLAUDE_CODE_FORK_SUBAGENT: '1' },
 }));
 
@@ -65,14 +65,18 @@ onEachClient("short-name-denied: a project's agent of the same short name is den
 onEachClient('unbound-agent-denied: an agent to which the key is not bound is denied', GUARDED,
   refused('unknown-key', [true, 'general-purpose'], by('general-purpose', search(TOOL))));
 
-/** The clients in which a project's file can be an agent of a plugin, by its full name. */
-const TAKES_FULL_NAMES = ['2.1.197'];
-
-onEachClient("full-name-not-taken: a project's agent that takes the full name is not run, or the client is known for it", GUARDED, async ({ home, client }) => {
+onEachClient("full-name-not-taken: a project's agent that takes the full name is not run", GUARDED, async ({ home, client }) => {
   home.write(home.project, '.claude/agents/impostor.md', agentFile(SCANNER, 'the-key-of-an-impostor'));
   const session = await home.play(plain(client, { scanner: [say('Done.')] }));
-  const taken = session.of('scanner')[0].text.includes('the-key-of-an-impostor');
-  assert.equal(taken, TAKES_FULL_NAMES.includes(client.version));
+  assert.ok(!session.of('scanner')[0].text.includes('the-key-of-an-impostor'));
+});
+
+// A limit, not a promise. With mods, ours starts all the same.
+onEachClient("plugins-name-taken: without mods, a project's plugin of our plugin's name takes its agent's place, and gets the catalog", GUARDED, async ({ home, client }) => {
+  await projectPlugin(home, 'keyhole', 'privacy-scanner', 'the-text-of-an-impostor');
+  const session = await home.play(plain(client, { scanner: [load(KEY), say('Done.')] }));
+  assert.ok(session.of('scanner')[0].text.includes('the-text-of-an-impostor'));
+  assert.equal(session.answer('scanner', TOOL).text, CATALOG);
 });
 
 onEachClient('bound-agent-served: the agent to which it is bound is served', GUARDED, async ({ home, client }) => {
@@ -98,7 +102,7 @@ const GUARDS = {
 /** The clients that refuse the call if a hook fails that has `onFailure: "block"`. */
 const FAILS_CLOSED = ['2.1.332'];
 
-// An older client goes on if a hook fails, and any client if a hook is gone. So the server does
+// 2.1.290 goes on if a hook fails, and any client if a hook is gone. So the server does
 // not trust the guard alone: without the ticket that only an approval by the guard leaves, there
 // is no content.
 onEachClient('broken-guard-no-content: no content where the guard is broken, slow, replaced or gone', GUARDED, async ({ home, client }) => {
@@ -150,14 +154,14 @@ onEachClient('teammate-denied: a teammate named as an agent is denied, and the a
     {
       parent: [spawn('agent', 'reader'), spawn('teammate', 'general-purpose', { name: 'reader' }), ...DONE],
       agent: [load(BOUND), ...DONE],
-      // The newer client defers the tool for it.
+      // The client defers the tool for it.
       teammate: [search(TOOL), [load(BOUND), load(UNBOUND)], ...DONE],
     },
     (session) => session.has('agent', 1) && session.has('teammate', 2),
     { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
   );
-  // The client knows the server's tools a moment after it has connected; an older one gives
-  // an agent those that it knew when the parent's turn began.
+  // The client knows the server's tools a moment after it has connected: an agent that starts before
+  // that lacks them.
   const told = (session) => ['agent', 'teammate'].flatMap((actor) => session.answers(actor, TOOL));
   const lacks = (session) => told(session).some(({ text }) => text.includes('No such tool'));
   let [session, before] = [await play(), 0];

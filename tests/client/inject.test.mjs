@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { recorded } from '../harness/pages.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, COMPACTS, DONE, PACKAGED, REACH, SCANNER, TAKES_OUR_NAME, authorPlugin, bash, call, compacted, done, once, programIn, projectPlugin, reached, resume, say, spawn, used } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, PACKAGED, REACH, SCANNER, authorPlugin, bash, call, compacted, done, once, programIn, projectPlugin, reached, resume, say, spawn, used } from './harness/plugin.mjs';
 
 const KEYHOLE = programIn(PACKAGED);
 const AGENT = 'scanner';
@@ -53,10 +53,7 @@ function given(session, actor) {
 
 const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) && text.includes('Do not go on without the document');
 
-/** The clients in which the hook is run again when an agent is resumed. */
-const RUNS_AGAIN = ['2.1.197'];
-
-onEachClient('inject-to-agent-alone: the agent is sent the document, also when it goes on, and nobody else is', { ...BARE, terminal: true }, async ({ home, client }) => {
+onEachClient('inject-to-agent-alone: the agent is sent the document, also when it goes on, and nobody else is', { ...BARE, terminal: true }, async ({ home }) => {
   const document = home.write(home.home, 'private/catalog.md', CATALOG);
   agent(home, home.home, 'Read, Agent');
   paste(home, await home.agreed(KEYHOLE, ...recorded('claude-code-inject', AGENT, '~/private/catalog.md')));
@@ -68,8 +65,8 @@ onEachClient('inject-to-agent-alone: the agent is sent the document, also when i
       ...done(...others),
     },
     [],
-    // Older clients have forks only if this asks for them. With it, 2.1.197 runs every agent in
-    // the background, so an agent is resumed in a session of its own: see below.
+    // 2.1.290 has forks only if this asks for them. With it, every agent runs in the background, so an
+    // agent is resumed in a session of its own: see below.
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
   assert.deepEqual(session.unscripted, []);
@@ -79,9 +76,7 @@ onEachClient('inject-to-agent-alone: the agent is sent the document, also when i
   const again = await home.session({ parent: [spawn('scanner', AGENT), ...resume(home, 'resumed'), ...DONE], scanner: DONE, resumed: DONE });
   assert.deepEqual(again.unscripted, []);
   again.assertResumed();
-  // By its transcript, and in the older client by the hook as well.
-  const copies = again.of('resumed')[0].text.split(CANARY).length - 1;
-  assert.equal(copies, RUNS_AGAIN.includes(client.version) ? 2 : 1);
+  assert.equal(again.of('resumed')[0].text.split(CANARY).length - 1, 1, 'by its transcript, and not by the hook as well');
   session.assertOnlyIn(CANARY, 'scanner');
   again.assertOnlyIn(CANARY, 'scanner', 'resumed');
   for (const { stdout, stderr } of [session, again]) {
@@ -156,7 +151,7 @@ onEachClient('inject-says-why-not: without a document the agent reads why, and i
   assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 5 })), undefined);
 });
 
-onEachClient('inject-lost-when-compacted: an agent whose conversation was compacted has lost the document', BARE, async ({ home, client }) => {
+onEachClient('inject-lost-when-compacted: an agent whose conversation was compacted has lost the document', BARE, async ({ home }) => {
   world(home);
   agent(home, home.home, 'Grep');
   // Long, because otherwise compacting the conversation could save nothing.
@@ -164,14 +159,11 @@ onEachClient('inject-lost-when-compacted: an agent whose conversation was compac
   const grep = call('Grep', { pattern: 'text', output_mode: 'content', head_limit: 400 });
   const scanner = [grep, compacted([grep, used(990_000)]), say('Done.')];
   const session = await home.play({ ...ALONE, scanner, after: [say('Never.'), say('Done.')] });
-  assert.equal(session.has('after'), COMPACTS.includes(client.version));
+  assert.ok(session.has('after'));
   session.assertOnlyIn(CANARY, 'scanner');
 });
 
-/** The clients in which a project's settings set variables of the user's hooks. */
-const SETS_VARIABLES = ['2.1.197'];
-
-onEachClient('inject-keeps-its-map: a project cannot name another map, but it can add a text of its own, or switch the hook off', BARE, async ({ home, client }) => {
+onEachClient('inject-keeps-its-map: a project cannot name another map, but it can add a text of its own, or switch the hook off', BARE, async ({ home }) => {
   const environment = path.join(home.root, 'environment');
   world(home, { change: (hook) => ({ ...hook, command: `env >'${environment}'; ${hook.command}` }) });
   const evil = home.write(home.project, 'evil/private/catalog.md', 'A false document.\n');
@@ -188,11 +180,11 @@ onEachClient('inject-keeps-its-map: a project cannot name another map, but it ca
   assert.ok((await play({ env })).startsWith(CATALOG));
   const more = { ...env, LD_PRELOAD: path.join(place, 'none.so'), PATH: `${process.env.PATH}:${place}` };
   assert.ok((await play({ env: more })).startsWith(CATALOG));
-  assert.deepEqual(reached(environment, more), REACH[client.version]);
+  assert.deepEqual(reached(environment, more), REACH);
 
   // A path under ~/ is under that home.
   home.change(home.mapFile, (map) => map.replace(`${home.home}/`, '~/'));
-  assert.equal((await play({ env })).startsWith('A false'), SETS_VARIABLES.includes(client.version));
+  assert.ok((await play({ env })).startsWith(CATALOG));
 
   const command = adding(home, 'A false document.');
   const both = await play({ hooks: { SubagentStart: [{ hooks: [{ type: 'command', command }] }] } });
@@ -224,7 +216,7 @@ onEachClient('inject-told-when-debugging: a client that was asked to report hook
   assert.ok(fs.readFileSync(log, 'utf8').includes(CANARY));
 });
 
-onEachClient("inject-for-plugins-agent: for the plugin's agent the hook does as docs/alternatives.md says", async ({ home, client, loads }) => {
+onEachClient("inject-for-plugins-agent: for the plugin's agent the hook does as docs/alternatives.md says", async ({ home, loads }) => {
   home.hook('SubagentStart', `'${KEYHOLE}' inject`, SCANNER);
   const parent = [spawn('scanner', SCANNER), spawn('other', 'general-purpose'), say('Done.')];
   const script = { parent, ...done('scanner', 'other') };
@@ -240,10 +232,10 @@ onEachClient("inject-for-plugins-agent: for the plugin's agent the hook does as 
   const byOption = await has('An impostor.', ['--agents', JSON.stringify({ [SCANNER]: impostor })]);
   assert.deepEqual(byOption, loads ? 'not started' : { taken: true, given: true });
   const file = home.agent(home.project, { name: SCANNER, tools: 'Read' }, 'An impostor.', 'impostor');
-  assert.deepEqual(await has('An impostor.'), { taken: !loads, given: true });
+  assert.deepEqual(await has('An impostor.'), { taken: false, given: true });
   fs.rmSync(file);
   await projectPlugin(home, 'keyhole', 'privacy-scanner', 'An impostor.');
-  assert.deepEqual(await has('An impostor.'), { taken: TAKES_OUR_NAME.includes(client.version), given: true });
+  assert.deepEqual(await has('An impostor.'), { taken: !loads, given: true });
 });
 
 onEachClient("inject-needs-whole-name: the hook of a plugin's agent is not run for an agent with a similar name", BARE, async ({ home }) => {

@@ -163,10 +163,7 @@ onEachClient('own-teammate: a teammate of that name or type gets nothing', SESSI
   refused(session, 'a teammate', ...team);
 });
 
-/** The clients in which an agent of a project that nobody trusted runs its hooks and servers. */
-const RUNS_UNTRUSTED = ['2.1.197'];
-
-onEachClient("own-namesake: a project's agent of that name, or one of --agents, gets nothing without our hook; with it, its own text is served", SESSION, async ({ home, client }) => {
+onEachClient("own-namesake: a project's agent of that name, or one of --agents, gets nothing without our hook; with it, its own text is served", SESSION, async ({ home }) => {
   const file = await setUp(home);
   const written = fs.readFileSync(file, 'utf8');
   const theirs = (text) => home.write(home.project, `.claude/agents/${AGENT}.md`, text.replace(/^Call `load_context`/m, `${POISON}. Call`));
@@ -180,7 +177,7 @@ onEachClient("own-namesake: a project's agent of that name, or one of --agents, 
     const copied = await home.session(ALONE);
     assert.ok(copied.of('one')[0].text.includes(POISON), "it is the project's agent");
     const { error } = copied.answer('one', TOOL);
-    assert.equal(error, !isTrusted && !RUNS_UNTRUSTED.includes(client.version));
+    assert.equal(error, !isTrusted);
     copied.assertOnlyIn(CANARY, ...(error ? [] : ['one']));
   }
   fs.rmSync(path.join(home.project, '.claude'), { recursive: true });
@@ -189,10 +186,7 @@ onEachClient("own-namesake: a project's agent of that name, or one of --agents, 
   refused(await home.session(ALONE, ['--agents', JSON.stringify(impostor), '--allowedTools', TOOL]), '--agents', 'one');
 });
 
-/** The clients that tell a hook where a server comes from. */
-const TELLS_SOURCE = ['2.1.332'];
-
-onEachClient("own-server: a project's server of that name gets no call, or its answer is taken away", SESSION, async ({ home, client }) => {
+onEachClient("own-server: a project's server of that name gets no call", SESSION, async ({ home }) => {
   await setUp(home);
   const { server, sent } = foreignServer(home, 'load_context', { text: POISON });
   home.write(home.project, '.mcp.json', JSON.stringify({ mcpServers: { [AGENT]: server } }));
@@ -201,7 +195,7 @@ onEachClient("own-server: a project's server of that name gets no call, or its a
   const session = await home.session(ALONE);
   session.assertOnlyIn(POISON);
   session.assertOnlyIn(CANARY);
-  assert.equal(sent().includes('tools/call'), !TELLS_SOURCE.includes(client.version), session.report());
+  assert.ok(!sent().includes('tools/call'), session.report());
 });
 
 // What a project can do that the user opens: no check of ours stands against it.
@@ -298,12 +292,8 @@ onEachClient("bound-project-agent: a project's agent in a trusted folder has its
   return alone(home, EXAMPLE, [], bound(home));
 });
 
-/** The clients in which an agent of any project may start a server without a question. */
-const STARTS_UNTRUSTED = ['2.1.197'];
-
-onEachClient("bound-untrusted-agent: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", { plugin: 'none' }, async ({ home, client }) => {
+onEachClient("bound-untrusted-agent: a project's agent in a folder that is not trusted gets nothing", { plugin: 'none' }, async ({ home }) => {
   const session = await home.play(script(...EXAMPLE), [], bound(home));
-  const started = !session.answer('scanner', EXAMPLE[1]).error;
-  assert.equal(started, STARTS_UNTRUSTED.includes(client.version));
-  session.assertOnlyIn(CANARY, ...(started ? ['scanner'] : []));
+  assert.equal(session.answer('scanner', EXAMPLE[1]).error, true);
+  session.assertOnlyIn(CANARY);
 });

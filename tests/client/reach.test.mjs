@@ -41,16 +41,12 @@ onEachClient('parent-cannot-read: the parent cannot read the key, the map, the f
   session.assertOnlyIn(CANARY);
 });
 
-/** The clients in which a shell's redirection reads a file that the same command may not read by name. */
-const REDIRECTS_OUT = ['2.1.197'];
-
 // A client's idea of what a command reads is its own, and has had gaps. Users who
 // must not depend on it remove Bash from the session, or keep the files
 // elsewhere.
-onEachClient('redirection-stays-inside: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, file }) => {
+onEachClient('redirection-stays-inside: a redirection does not read outside the project either', async ({ home, file }) => {
   const session = await home.play({ parent: [bash(`head -5 < ${file}`), say('Done.')] });
-  const reads = session.answer('parent', 'Bash').text.includes(CANARY);
-  assert.equal(reads, REDIRECTS_OUT.includes(client.version));
+  assert.ok(!session.answer('parent', 'Bash').text.includes(CANARY));
 });
 
 // The client writes what a subagent saw to a transcript, which the parent of the
@@ -81,15 +77,10 @@ onEachClient("transcript-can-be-kept: a user can keep the subagent's transcript 
 });
 
 /** The rules that setup writes, for the folder of tasks that this home has. */
-function narrow(home) {
+function rules(home) {
   const deny = RULES.permissions.deny.map((rule) => rule.replace('//tmp/', `/${home.root}/tmp/`));
   return { permissions: { deny } };
 }
-
-/** The wide rules, which an older client needs. */
-const wide = (home) => ({
-  permissions: { deny: ['Read(~/.claude/projects/**)', `Read(/${home.root}/tmp/claude-*/**)`] },
-});
 
 /** Of these rules, the document's own. */
 const document = { permissions: { deny: RULES.permissions.deny.filter((rule) => rule.startsWith('Read(~/private/')) } };
@@ -164,23 +155,11 @@ function ways(home) {
   };
 }
 
-/** Those ways that pass the rules that setup writes: the client needs the wider ones. */
-const PASSES = {
-  '2.1.332': [],
-  '2.1.197': [
-    'redirect', 'redirect, glob', 'cd, all', 'cd, a', 'cd above', 'transcript, redirect',
-    'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
-  ],
-};
-
-/** Those that the client itself keeps back: there, they say nothing about the rules. */
-const KEPT = {
-  '2.1.332': [
-    'redirect, glob', 'cd, all', 'cd, a', 'cd above',
-    'transcripts, cd', 'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
-  ],
-  '2.1.197': [],
-};
+/** Those that the client itself keeps back: they say nothing about the rules. */
+const KEPT = [
+  'redirect, glob', 'cd, all', 'cd, a', 'cd above',
+  'transcripts, cd', 'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
+];
 
 /** What a command printed: of one in the background, the answer only says where. */
 function printed({ text }) {
@@ -188,11 +167,11 @@ function printed({ text }) {
   return file ? fs.readFileSync(file, 'utf8') : text;
 }
 
-onEachClient('rules-keep: the rules that setup writes keep what a subagent read from the parent, or the client is known for it', async ({ home, client }) => {
+onEachClient('rules-keep: the rules that setup writes keep what a subagent read from the parent', async ({ home, client }) => {
   let tried;
   /** The ways by which the parent reads it. */
-  const passes = async (mode, rules, begins = []) => {
-    home.set(rules);
+  const passes = async (mode, settings, begins = []) => {
+    home.set(settings);
     const turn = async () => {
       await transcript(home);
       tried = ways(home);
@@ -208,31 +187,29 @@ onEachClient('rules-keep: the rules that setup writes keep what a subagent read 
     assert.equal(told, passed.length > 0);
     return passed;
   };
-  const known = PASSES[client.version];
-  assert.deepEqual(await passes('default', narrow(home), [spawn('scanner', SCANNER)]), known);
+  assert.deepEqual(await passes('default', rules(home), [spawn('scanner', SCANNER)]), []);
   // Not in auto mode: whether an agent starts there, a model decides.
   const task = bash('echo', { run_in_background: true });
-  assert.deepEqual(await passes('auto', narrow(home), [task]), known);
-  const redirects = known.filter((name) => name.includes('redirect'));
-  assert.deepEqual(await passes('default', wide(home), [task]), redirects);
+  assert.deepEqual(await passes('auto', rules(home), [task]), []);
   // Last: from here on, more files tell what the subagent read.
   // On a busy machine, what a way prints may be something else at first.
   const open = new Set();
-  const can = () => Object.keys(tried).filter((name) => !KEPT[client.version].includes(name));
+  const can = () => Object.keys(tried).filter((name) => !KEPT.includes(name));
   for (let tries = 3; tries > 0 && (tries === 3 || can().some((name) => !open.has(name))); tries -= 1) {
     for (const name of await passes('default', document, [spawn('scanner', SCANNER)])) open.add(name);
   }
   assert.deepEqual(Object.keys(tried).filter((name) => open.has(name)), can());
 });
 
-onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under the wide ones it has not', { terminal: true }, async ({ home }) => {
+onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under wider ones it has not', { terminal: true }, async ({ home }) => {
   const play = (mode) => (script, ...more) => home.session(script, ['--permission-mode', mode, ...more]);
   const inTerminal = (script, ...more) =>
     home.terminal(script, (session) => session.has('parent', 4), {}, [...more, '--permission-mode', 'default']);
-  home.set(narrow(home));
+  home.set(rules(home));
   for (const mode of ['default', 'auto']) assert.deepEqual(await lacking(home, 1, play(mode)), [], mode);
   assert.deepEqual(await lacking(home, 1, inTerminal), [], 'in a terminal');
-  home.set(wide(home));
+  // Rules for whole folders would take all of it away.
+  home.set({ permissions: { deny: ['Read(~/.claude/projects/**)', `Read(/${home.root}/tmp/claude-*/**)`] } });
   assert.deepEqual(await lacking(home, 1, play('default')), ['behind', 'long', 'behind, by the shell', 'memory']);
 });
 
@@ -254,20 +231,19 @@ onEachClient('rules-keep-catalog: the rules that setup writes keep the catalog f
   closed.assertOnlyIn(CANARY, 'scanner');
 });
 
-onEachClient('rules-do-not-bind-shells: what a shell may still do in spite of the rules, as the page says', async ({ home, client, file }) => {
+onEachClient('rules-do-not-bind-shells: what a shell may still do in spite of the rules, as the page says', async ({ home, file }) => {
   home.set(RULES);
   const commands = ['grep -Rho "CANARY.*" ~', `cat < ${file}`, `python3 -c "print(open('${file}').read())"`];
   const leaks = async (...args) => {
     const session = await home.play({ parent: [commands.map((command) => bash(command)), say('Done.')] }, args);
     return session.answers('parent').map(({ text }) => /CANARY-7f3d/.test(text));
   };
-  const redirects = REDIRECTS_OUT.includes(client.version);
-  assert.deepEqual(await leaks('--add-dir', home.home), [true, redirects, false]);
-  assert.deepEqual(await leaks(), [false, redirects, false]);
-  assert.deepEqual(await leaks('--allowedTools', 'Bash'), [true, redirects, true]);
+  assert.deepEqual(await leaks('--add-dir', home.home), [true, false, false]);
+  assert.deepEqual(await leaks(), [false, false, false]);
+  assert.deepEqual(await leaks('--allowedTools', 'Bash'), [true, false, true]);
 });
 
-// Interactive sessions start in it since 2.1.283; 2.1.197 has it, too.
+// Sessions start in it.
 onEachClient('auto-mode-reads-unasked: in auto mode the parent reads all of it unasked, and with the rules that setup writes only the map', async ({ home, file }) => {
   // A first session, whose transcript and tasks stay.
   assert.equal((await scan(home)).got.error, false);
@@ -282,7 +258,7 @@ onEachClient('auto-mode-reads-unasked: in auto mode the parent reads all of it u
   };
   assert.deepEqual(await told('auto'), Object.keys(places));
   assert.deepEqual(await told('default'), ['transcript', 'task']);
-  home.set(narrow(home));
+  home.set(rules(home));
   assert.deepEqual(await told('auto'), ['map']);
   assert.deepEqual(await told('default'), []);
   // Not in auto mode: whether an agent starts there, a model decides.
@@ -311,10 +287,7 @@ onEachClient('rules-stop-our-programs: the rules that setup writes keep a shell 
   }
 });
 
-/** The clients that ask in a terminal before the first read outside the project in auto mode. */
-const ASKS_ONCE = ['2.1.332'];
-
-onEachClient('auto-mode-asks-once: in a terminal in auto mode, a read outside the project is asked about once, or not at all, and with the rules it is denied', { terminal: true }, async ({ home, client, file }) => {
+onEachClient('auto-mode-asks-once: in a terminal in auto mode, a read outside the project is asked about once, and with the rules it is denied', { terminal: true }, async ({ home, file }) => {
   const asks = ({ drawn }) => drawn.includes('Yes,andkeepallowinganyreadsoutside');
   const play = () => home.terminal(
     { parent: [read(file), ...DONE] },
@@ -322,9 +295,7 @@ onEachClient('auto-mode-asks-once: in a terminal in auto mode, a read outside th
     {},
     ['--permission-mode', 'auto'],
   );
-  const open = await play();
-  assert.equal(asks(open), ASKS_ONCE.includes(client.version));
-  if (!asks(open)) assert.ok(open.answer('parent', 'Read').text.includes(CANARY));
+  assert.ok(asks(await play()));
   home.set(RULES);
   const closed = await play();
   assert.equal(closed.answer('parent', 'Read').error, true);

@@ -49,20 +49,13 @@ function merged(one, other) {
 /** These are not joined with others: nothing else of such a file might count. */
 const APART = ['wrong types', 'HOME'];
 
-const BOTH = ['2.1.197', '2.1.332'];
+/** What takes the wall down if the user's settings have it; no takedown does if others have it. */
+const TAKEN = [
+  'disabled', 'allowRead of the file', 'excludedCommands', 'allowRead through folders',
+  'PATH', 'SHELL', 'CLAUDE_CODE_SHELL', 'BASH_ENV', 'PS4',
+];
 
-/**
- * What takes the wall down, by where the settings are, and the clients in which it does. Those for
- * an administrator name the variables themselves.
- */
-const VARIABLES = { PATH: BOTH, SHELL: BOTH, CLAUDE_CODE_SHELL: BOTH, BASH_ENV: BOTH, PS4: BOTH };
-const TAKEN = {
-  user: { disabled: BOTH, 'allowRead of the file': BOTH, excludedCommands: BOTH, 'allowRead through folders': BOTH, ...VARIABLES },
-  argument: { 'allowRead of the file': ['2.1.197'], excludedCommands: ['2.1.197'], 'allowRead through folders': ['2.1.197'] },
-  managed: { excludedCommands: ['2.1.197'] },
-};
-
-/** What does so in each client if only the folder has a rule. */
+/** What does so if only the folder has a rule. */
 const NEEDS_FILE = ['allowRead of the folder', 'allowWrite', 'additionalDirectories', 'allow Edit'];
 
 /**
@@ -103,10 +96,9 @@ onEachShell("shells-project: what a project's settings take down of the user's, 
     bare(home);
     return home;
   };
-  const play = async (form, begin, ...args) => {
+  const play = async (form, known, begin, ...args) => {
     const home = other();
     if (begin(home) === false) return t.diagnostic(`skipped: ${form} (an administrator's settings cannot be played here)`);
-    const known = Object.keys(TAKEN[form]).filter((name) => TAKEN[form][name].includes(client.version));
     assert.deepEqual(await takenDown(home, known, ...args), known, form);
   };
   const needsFile = async () => {
@@ -117,9 +109,9 @@ onEachShell("shells-project: what a project's settings take down of the user's, 
   const machine = await setUp(other());
   await Promise.all([
     needsFile(),
-    play('user', (home) => home.set(settings)),
-    play('argument', () => {}, true, ['--settings', JSON.stringify(machine)]),
-    play('managed', (home) => home.manage(machine)),
+    play('user', TAKEN, (home) => home.set(settings)),
+    play('argument', [], () => {}, true, ['--settings', JSON.stringify(machine)]),
+    play('managed', [], (home) => home.manage(machine)),
   ]);
 
   // A session in the document's folder, or with that as another of its folders.
@@ -140,13 +132,11 @@ onEachShell("shells-project: what a project's settings take down of the user's, 
 });
 
 /** The clients in which rules for a path from the session's folder follow the shell's. */
-const FOLLOWS = ['2.1.197'];
-/** The clients in which a shell puts another `.claude` in the place of the project's. */
-const RENAMES = ['2.1.197'];
+const FOLLOWS = ['2.1.290'];
 
 const OFF = JSON.stringify({ sandbox: { enabled: false } });
 
-onEachShell('shells-itself: a session without permissions does not switch it off, or the client is known for it', async ({ home, client }) => {
+onEachShell('shells-itself: a session without permissions does not switch it off', async ({ home, client }) => {
   const project = ['.claude/settings.json', '.claude/settings.local.json'].map((name) => path.join(home.project, name));
   const user = path.join(home.home, '.claude/settings.json');
   bare(home);
@@ -212,20 +202,18 @@ onEachShell('shells-itself: a session without permissions does not switch it off
 
   begin(walled(FOLDER, FILE));
   home.write(home.project, 'rename', `mv .claude old && mkdir .claude && echo '${OFF}' >.claude/settings.json`);
-  const rename = bash('sh ./rename');
-  if (RENAMES.includes(client.version)) return assert.ok(await reads(walled(FOLDER, FILE), rename));
-  const renamed = await home.session({ parent: [rename, bash('./read'), ...DONE] }, ...SKIPPED);
+  const renamed = await home.session({ parent: [bash('sh ./rename'), bash('./read'), ...DONE] }, ...SKIPPED);
   renamed.assertOnlyIn(CANARY);
   assert.deepEqual(off(), []);
 });
 
 /** What a session without permissions reads it by, other than its shell and those settings, and the clients in which it does. */
 const AROUND = {
-  link: ['2.1.197'],
-  profile: BOTH,
-  skill: BOTH,
-  'skill-below': ['2.1.197'],
-  worktree: ['2.1.197'],
+  link: [],
+  profile: ['2.1.290', '2.1.332'],
+  skill: ['2.1.290', '2.1.332'],
+  'skill-below': ['2.1.290'],
+  worktree: [],
 };
 
 // All but the first have the client start a program, outside of its sandbox.

@@ -23,6 +23,9 @@ export function marketplace(dist) {
   return { name, id: `${plugins[0].name}@${name}`, plugin: path.join(dist, plugins[0].source) };
 }
 
+/** The mode of a session, unless another one follows. */
+const MODE = ['--permission-mode', 'default'];
+
 /** What one session of the client showed. */
 class Session extends Any {
   /** The client's own report of the session, one event per line. */
@@ -216,18 +219,15 @@ export class Home extends World {
   }
 
   /**
-   * Plays `script` to `claude -p`, and returns what could be observed. On a busy machine,
-   * 2.1.197 may end before all of a long line is in the pipe: then it is played again.
+   * Plays `script` to `claude -p`, and returns what could be observed. 2.1.290 starts in auto
+   * mode, in which it asks a model about each action: so the mode is `default`, unless `args`
+   * has another one.
    */
   async session(script, args = [], env = {}, prompt = `${mark('parent')} Begin.`) {
-    const asked = ['-p', prompt, '--output-format', 'stream-json', '--verbose', ...args];
+    const asked = ['-p', prompt, '--output-format', 'stream-json', '--verbose', ...MODE, ...args];
     const [program, words] = this.command(this.client.program, ...asked);
     const start = (model) => ({ program, args: words, env: { ...api(model), ...env } });
-    for (let tries = 5; ; tries -= 1) {
-      const session = await this.playing(script, start, this.run);
-      const isCut = session.code === 0 && !session.stdout.endsWith('\n');
-      if (!isCut || tries === 1) return session;
-    }
+    return this.playing(script, start, this.run);
   }
 
   /**
@@ -241,7 +241,7 @@ export class Home extends World {
       hasCompletedOnboarding: true,
       customApiKeyResponses: { approved: ['dummy'], rejected: [] },
     });
-    const asked = ['--permission-mode', 'default', ...more, `${mark('parent')} Begin.`];
+    const asked = [...MODE, ...more, `${mark('parent')} Begin.`];
     const [program, args] = this.command(this.client.program, ...asked);
     const start = (model) => ({ program, args, env: { ...api(model), ...env } });
     return this.playing(script, start, this.inTerminal, async (child, run, model) => {

@@ -25,8 +25,8 @@ const SHELL = {
  */
 export async function lacking(home, shells, play) {
   const memory = path.join(home.home, '.claude/projects', home.project.replace(/[^a-zA-Z0-9]/g, '-'), 'memory/MEMORY.md');
-  // It ends only after it was read: of one that ends at once, an older client on a busy machine may
-  // lose the output.
+  // It ends only after it was read: of one that ends at once, a client on a busy machine may lose the
+  // output.
   const stop = path.join(home.project, 'stop');
   fs.rmSync(stop, { force: true });
   home.write(home.project, 'behind', 'echo ZQ-BEHIND\nwhile [ ! -e stop ]; do sleep 0.1; done\n');

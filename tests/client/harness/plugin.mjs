@@ -13,7 +13,7 @@ import { DIST, marketplace } from './home.mjs';
 export { used } from '../../harness/messages.mjs';
 export { CANARY, call, mark, once, say, spawn, task };
 
-/** Newer clients provide a deferred tool to a conversation on this request. */
+/** The client provides a deferred tool to a conversation on this request. */
 export const search = (...tools) => call('ToolSearch', { query: `select:${tools}` });
 
 export const read = (file_path) => call('Read', { file_path });
@@ -38,9 +38,9 @@ export const DONE = Array.from({ length: 12 }, () => say('Done.'));
 /** These actors, who do nothing. */
 export const done = (...actors) => Object.fromEntries(actors.map((actor) => [actor, DONE]));
 
-/** The versions that load a plugin's module. The others ignore it. */
-const LOAD_MODULES = ['2.1.332'];
-export const loadsModules = ({ version }) => LOAD_MODULES.includes(version);
+/** The first version that has all that the plugin's module needs. Those before it refuse the module. */
+const LOADS_SINCE = '2.1.329';
+export const loadsModules = ({ version }) => version.localeCompare(LOADS_SINCE, 'en', { numeric: true }) >= 0;
 
 /** How the bundled agent gets its catalog in this client: tool, and call. */
 export const way = (client) =>
@@ -124,7 +124,7 @@ export function onceOffered(tool, agent, parts) {
  */
 export const resume = (home, actor) => [
   async ({ messages }) => {
-    const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
+    const { to } = [...JSON.stringify(messages).matchAll(/agentId: (?<to>\w+)/g)].at(-1).groups;
     const written = () => home.holding('"text":"Done."', path.join(home.home, '.claude'));
     const whole = () => written().some((name) => name.endsWith(`agent-${to}.jsonl`));
     await home.until('the transcript', whole);
@@ -255,11 +255,8 @@ export function mod(home, register) {
 export const AGENT_FILE = 'agents/privacy-scanner.md';
 export const OTHER_AGENT = (text) => text.replace('once, with exactly', 'once with exactly');
 
-/** The variables of a project nobody trusted that reach a server or a hook, by client. */
-export const REACH = {
-  '2.1.197': ['HOME', 'LD_PRELOAD', 'PATH', 'XDG_CONFIG_HOME'],
-  '2.1.332': ['LD_PRELOAD', 'PATH'],
-};
+/** The variables of a project nobody trusted that reach a server or a hook. */
+export const REACH = ['LD_PRELOAD', 'PATH'];
 
 /** Those of the variables `set` that are in what `env` wrote to `file`. */
 export function reached(file, set) {
@@ -268,7 +265,7 @@ export function reached(file, set) {
 }
 
 /** The clients in which the copy that suggests a prompt runs tools. */
-const COPY_RUNS_TOOLS = ['2.1.197'];
+const COPY_RUNS_TOOLS = ['2.1.290'];
 
 /**
  * Plays a session that is `agent` by a project's settings, and that the client copies to suggest a
@@ -289,9 +286,6 @@ export async function assertCopyGetsNothing(home, agent, load) {
   assert.deepEqual(told, runs ? [[true, agent]] : []);
 }
 
-/** The clients in which we saw that a subagent's conversation was compacted. */
-export const COMPACTS = ['2.1.332'];
-
 /**
  * A turn with `parts`, which report a full conversation: before its next request, the client
  * asks for a summary. It goes on as the actor `after`.
@@ -300,6 +294,3 @@ export function compacted(parts) {
   let asked = 0;
   return () => (asked++ ? say(`<summary>${mark('after')} The task is to scan a.txt.</summary>`) : parts);
 }
-
-/** Clients in which a project's plugin with our name replaces ours. */
-export const TAKES_OUR_NAME = ['2.1.197'];
