@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { merged } from '../harness/world.mjs';
 import { Home } from './harness/home.mjs';
 import { unprivileged } from './harness/ordinary.mjs';
 import { CANARY, DONE, POISON, SKIPPED, bash, call, read, say, search } from './harness/plugin.mjs';
@@ -36,14 +37,6 @@ function takedowns(home) {
     PS4: { env: { SHELLOPTS: 'xtrace', PS4: `$(sh ${home.project}/sh/copy)` } },
     'wrong types': { sandbox: { enabled: 'no', filesystem: 'off', excludedCommands: 1 }, permissions: { deny: 1 } },
   };
-}
-
-/** Both of them: a list goes on, and objects are merged. */
-function merged(one, other) {
-  if (Array.isArray(one)) return [...one, ...other];
-  if (typeof one !== 'object') return other;
-  const both = Object.keys(one).filter((name) => name in other).map((name) => [name, merged(one[name], other[name])]);
-  return { ...one, ...other, ...Object.fromEntries(both) };
 }
 
 /** These are not joined with others: nothing else of such a file might count. */

@@ -1,5 +1,5 @@
 // One case's world: a home, a project and a temporary directory that nothing
-// else uses, and what is run in it. A client in it has a `dialect`, and may have `aside`.
+// else uses, and what is run in it. The homes of Claude Code and of the other clients extend it.
 
 import assert from 'node:assert/strict';
 import { spawn as start, spawnSync } from 'node:child_process';
@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readJson } from './installed.mjs';
 import { Model } from './model.mjs';
 import { Session } from './session.mjs';
 
@@ -39,8 +40,12 @@ export class World {
   /** What is done before it is removed. */
   ending = [];
 
-  /** Removed, with all that is in it, when the test `t` ends. */
-  constructor(t) {
+  /**
+   * Removed, with all that is in it, when the test `t` ends. A client that plays scripts in it has a
+   * `dialect`, and may have `aside`.
+   */
+  constructor(t, client) {
+    this.client = client;
     this.root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'keyhole-client-')));
     t.after(async () => {
       for (const end of this.ending) await end();
@@ -82,6 +87,12 @@ export class World {
     const changed = by(old);
     assert.notEqual(changed, old, name);
     fs.writeFileSync(file, changed);
+  }
+
+  /** What the JSON file `name` in the home has; nothing if it is not there. */
+  json(name) {
+    const file = path.resolve(this.home, name);
+    return fs.existsSync(file) ? readJson(file) : {};
   }
 
   /** Every file under `root`, or under this world. Programs rename their files meanwhile. */
@@ -246,6 +257,14 @@ export class World {
       ...this.moved,
     };
   }
+}
+
+/** Two settings in one: what both lists have, and the fields of both. */
+export function merged(one, other) {
+  if (Array.isArray(one)) return [...new Set([...one, ...other])];
+  if (typeof one !== 'object') return other;
+  const both = Object.entries(other).map(([name, value]) => [name, name in one ? merged(one[name], value) : value]);
+  return { ...one, ...Object.fromEntries(both) };
 }
 
 /** What a terminal got, without colours and cursor moves. */

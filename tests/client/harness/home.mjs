@@ -64,8 +64,7 @@ process.on('exit', () => INSTALLED.forEach(({ copy }) => fs.rmSync(copy, { recur
 
 export class Home extends World {
   constructor(t, client) {
-    super(t);
-    this.client = client;
+    super(t, client);
     this.plugins = path.join(this.home, '.claude/plugins');
   }
 
@@ -175,19 +174,14 @@ export class Home extends World {
   }
 
   settings() {
-    return this.#kept('.claude/settings.json');
+    return this.json('.claude/settings.json');
   }
 
   /** Adds to what the client notes: by itself, that the user trusts the project's folder. */
   trust(more = {}) {
     const trusted = { projects: { [this.project]: { hasTrustDialogAccepted: true } } };
-    const all = { ...this.#kept('.claude.json'), ...trusted, ...more };
+    const all = { ...this.json('.claude.json'), ...trusted, ...more };
     this.write(this.home, '.claude.json', JSON.stringify(all));
-  }
-
-  #kept(name) {
-    const file = path.join(this.home, name);
-    return fs.existsSync(file) ? readJson(file) : {};
   }
 
   /** Writes an agent's file of whoever has the folder `owner`. */

@@ -6,11 +6,10 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readJson } from '../../harness/installed.mjs';
 import { mark } from '../../harness/model.mjs';
 import { example, recorded } from '../../harness/pages.mjs';
 import { CANARY } from '../../harness/session.mjs';
-import { World, plainText, processes } from '../../harness/world.mjs';
+import { World, merged, plainText, processes } from '../../harness/world.mjs';
 
 /**
  * What the map of docs/examples contains. `keyhole setup` gives an agent the name of its
@@ -30,18 +29,9 @@ export const SECOND = 'second';
 
 const PROMPT = `${mark('main')} Begin.`;
 
-/** Two settings in one: what both lists have, and the fields of both. */
-function beside(one, other) {
-  if (Array.isArray(one)) return [...new Set([...one, ...other])];
-  if (typeof one !== 'object') return other;
-  const both = Object.entries(other).map(([name, value]) => [name, name in one ? beside(one[name], value) : value]);
-  return { ...one, ...Object.fromEntries(both) };
-}
-
 export class Home extends World {
   constructor(t, client) {
-    super(t);
-    this.client = client;
+    super(t, client);
     assert.ok(process.env.KEYHOLE_BIN, 'KEYHOLE_BIN names the program');
     // The name belongs to this home, so that its processes can be told from others. A link
     // would not do: `setup` writes where the program really is.
@@ -85,8 +75,7 @@ export class Home extends World {
   #paste(shown) {
     return [...shown.matchAll(/^Put this into ([^\s,]+).*\n\n```json\n([^]+?)```$/gm)].map(([, name, text]) => {
       const file = path.resolve(this.home, name.replace(/^~\//, ''));
-      const there = fs.existsSync(file) ? readJson(file) : {};
-      return this.write('', file, JSON.stringify(beside(there, JSON.parse(text))));
+      return this.write('', file, JSON.stringify(merged(this.json(file), JSON.parse(text))));
     });
   }
 
