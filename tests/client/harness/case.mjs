@@ -15,15 +15,21 @@ const LIMIT_MS = 1_800_000;
 // The client's own small questions, such as one for a title, carry no mark.
 const aside = ({ actor }) => (actor === undefined ? say('ok') : undefined);
 
-/** The versions that package.json names, oldest first; KEYHOLE_CLIENT=VERSION takes just one. */
 const here = path.resolve(import.meta.dirname, '..');
+const pinned = (folder) =>
+  Object.keys(readJson(path.join(folder, 'package.json')).dependencies).map((alias) => carriedIn(folder, alias, /^claude$/));
+
+/**
+ * The versions that package.json names, oldest first. KEYHOLE_CLIENT=VERSION takes just one, also
+ * of those that only `./x client versions` installs.
+ */
 const only = process.env.KEYHOLE_CLIENT;
-const clients = Object.keys(readJson(path.join(here, 'package.json')).dependencies)
-  .map((alias) => ({ ...carriedIn(here, alias, /^claude$/), dialect: messages, aside }))
-  .filter(({ version }) => !only || version === only);
+const clients = (only ? [...pinned(here), ...pinned(path.join(here, 'versions'))] : pinned(here))
+  .filter(({ version }) => !only || version === only)
+  .map((client) => ({ ...client, dialect: messages, aside }));
 if (clients.length === 0) throw new Error(`no pinned client has the version ${only}`);
 for (const { version, missing } of clients) {
-  if (missing) throw new Error(`${version}: ${missing}; run ./x client`);
+  if (missing) throw new Error(`${version}: ${missing}; run ./x client, or ./x client versions`);
 }
 
 /**
