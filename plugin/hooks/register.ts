@@ -1,9 +1,9 @@
 // The first way: only the agent has the server. The client starts it with the
 // agent and ends it with the agent, and no prompt holds a key.
 //
-// For that, the client must load mods. An older client ignores this file, and
-// a policy can switch it off. Then there is the second way, which is complete
-// without this file: the server of .mcp.json, for all, behind the guard and its
+// For that, the client must load mods and have all that this one needs (2.1.329). Others
+// ignore this file, and a policy can switch it off. Then there is the second way, which is
+// complete without this file: the server of .mcp.json, for all, behind the guard and its
 // tickets. If anything fails here, the second way must still work.
 //
 // The client's interface may change: tests/client tries everything that we use
