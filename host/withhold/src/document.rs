@@ -1,7 +1,8 @@
 //! Which words of a Markdown document are values: a report that has them quotes it.
 
+use crate::letters::is_mark;
 use crate::run::{LONG_NUMBER, Run, Runs, hash};
-use crate::words::{NOTHING, PHONE, Word, is_mark, words as cut};
+use crate::words::{NOTHING, PHONE, Word, digits_in, words_in as cut};
 use std::collections::HashSet;
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
@@ -56,7 +57,7 @@ impl Document {
                 code = marks;
             } else if let Some(heading) = heading(content, next).filter(|_| indent < 4) {
                 for part in [heading].into_iter().chain(parts(heading).next()) {
-                    add(&mut document.rules, &cut(part, false));
+                    add(&mut document.rules, &cut(part));
                 }
             } else if content.contains('|') && is_under_columns {
                 names_rules = cells(content).next().is_some_and(is_id);
@@ -74,7 +75,7 @@ impl Document {
                 for (index, cell) in cells(item).enumerate() {
                     let is_rule = names_rules && index == 0 && row.starts_with(cell);
                     if is_rule {
-                        document.id(&cut(cell, false));
+                        document.id(&cut(cell));
                     }
                     document.piece(cell, is_above || is_rule || is_term);
                 }
@@ -85,14 +86,14 @@ impl Document {
 
     /// The name of a rule. One with a long number may be a person's.
     fn id(&mut self, words: &[Word]) {
-        if words.iter().map(|word| word.digits).sum::<usize>() < LONG_NUMBER {
+        if digits_in(words) < LONG_NUMBER {
             add(&mut self.rules, words);
         }
     }
 
     /// What stands in one line, item or cell. It may name what follows.
     fn piece(&mut self, text: &str, is_label: bool) {
-        let words = cut(text, false);
+        let words = cut(text);
         let start_of = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let of = |part: &str| {
             let start = start_of(part);
@@ -109,8 +110,7 @@ impl Document {
         let is_sentence = label.split_whitespace().count() > 4;
         let label = if is_label { &*words } else { of(label) };
         self.runs(&words, label.len());
-        let mut label_words = label.iter();
-        let is_names = label_words.all(|word| word.is_capital && word.is_rare());
+        let is_names = label.iter().all(Word::is_like_a_name);
         if is_sentence || label.len() > 1 && is_names {
             self.names(label);
         }
@@ -160,7 +160,7 @@ impl Document {
     /// Words that are names: the list does not have them.
     fn names(&mut self, words: &[Word]) {
         let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
-        let is_name = |word: &Word| word.is_rare() && (word.is_capital || blanks < SHORT_PART);
+        let is_name = |word: &Word| word.may_be_name() && (word.is_capital || blanks < SHORT_PART);
         for (index, word) in words.iter().enumerate().filter(|(_, word)| is_name(word)) {
             // Also with the `O'` before it.
             let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
@@ -180,7 +180,7 @@ impl Document {
             word => 2 * (word.points - NOTHING),
         };
         let size: usize = words.iter().map(|word| word.size).sum();
-        let digits: usize = words.iter().map(|word| word.digits).sum();
+        let digits = digits_in(words);
         let is_code = digits > 0 && words.len() > 1 && words.iter().skip(1).all(|w| !w.has_blank);
         let is_long = digits >= SHORT || is_code && size >= SHORT;
         let is_name = words.len() > 1 && words.iter().all(|word| word.is_capital);
@@ -202,8 +202,7 @@ impl Document {
             }
             let mut runs = (1..=MAX_WORDS).map_while(|size| rest.get(..size));
             let run = runs.find(|run| is_quotation(run)).unwrap_or_default();
-            let is_name = |word: &Word| word.is_capital && word.is_rare();
-            if start >= of_label || run.iter().all(is_name) {
+            if start >= of_label || run.iter().all(Word::is_like_a_name) {
                 self.value(run);
             }
         }
@@ -211,7 +210,7 @@ impl Document {
 
     /// Words with digits, as long as they follow one another.
     fn code(&mut self, words: &[Word]) {
-        let digits: usize = words.iter().map(|word| word.digits).sum();
+        let digits = digits_in(words);
         // A shorter word of letters and digits is none, such as `sha256`.
         let is_long = |word: &&Word| !word.is_number && word.size > 6;
         if digits >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
@@ -227,7 +226,7 @@ impl Document {
             let rest = number.trim_start_matches('0').get(code..);
             let rest = rest.unwrap_or_default().trim_start_matches('0');
             if rest.len() >= LONG_NUMBER {
-                add(&mut self.values, &cut(rest, false));
+                add(&mut self.values, &cut(rest));
             }
         }
     }
@@ -246,7 +245,7 @@ fn add(runs: &mut Runs, words: &[Word]) {
 fn is_quotation(words: &[Word]) -> bool {
     if words.iter().all(|word| word.is_number) {
         // A year and a month are no number.
-        let digits: usize = words.iter().map(|word| word.digits).sum();
+        let digits = digits_in(words);
         return digits >= LONG_NUMBER + usize::from(words.len() > 1);
     }
     let own = || words.iter().filter(|word| word.points > NOTHING);

@@ -1,19 +1,22 @@
 //! Takes out of an agent's report what quotes its document.
 //!
 //! docs/withhold.md has the rule in words, and `cases.toml` by example. `words` turns a text into
-//! words, `run` compares words that follow one another, and `document` says which of the document's
+//! words, with `letters`, `escapes` and `list`, `run` compares words that follow one another, and `document` says which of the document's
 //! words are values. The time is linear in both texts. Nothing here reads a file.
 #![forbid(unsafe_code)]
 
 mod document;
+mod escapes;
+mod letters;
 mod list;
 mod run;
 mod words;
 
 use document::{Document, MAX_WORDS};
+use escapes::ESCAPES;
 use run::{Run, is_name_of};
 use std::ops::Range;
-use words::{ESCAPES, words};
+use words::{decoded_words_in, words_in};
 
 /// What stands in place of a quotation.
 pub const MARK: &str = "[withheld]";
@@ -26,9 +29,11 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     let document = Document::read(document);
     let mut quoted = Vec::new();
     let mut allowed: Vec<_> = known.iter().flat_map(|path| paths(report, path)).collect();
-    let forms = 1 + usize::from(report.contains(ESCAPES));
-    for decode in [false, true].into_iter().take(forms) {
-        let words = words(report, decode);
+    let mut forms = vec![words_in(report)];
+    if report.contains(ESCAPES) {
+        forms.push(decoded_words_in(report));
+    }
+    for words in forms {
         for (start, word) in words.iter().enumerate() {
             if is_name_of(&word.letters, &document.names) {
                 quoted.push(word.at.clone());
@@ -55,7 +60,7 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
 
 /// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
 pub fn has_few_values(document: &str) -> bool {
-    Document::read(document).values.len() * 10 < words(document, false).len()
+    Document::read(document).values.len() * 10 < words_in(document).len()
 }
 
 /// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.

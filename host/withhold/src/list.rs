@@ -2,14 +2,30 @@
 
 use std::sync::LazyLock;
 
-/// Words of English in lower case, one a line, sorted, and how common each is: 0 for what says
-/// nothing by itself, 1 for an ordinary word, 2 for another.
+/// How common a word of the list is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// It says nothing by itself, as `the`.
+    Empty,
+    Ordinary,
+    Rare,
+}
+
+/// Words of English in lower case, one a line, sorted, and the rank of each: 0, 1 or 2.
 static LIST: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("../words.txt").lines().collect());
 
-/// What the list says of a word.
-pub(crate) fn rank(word: &str) -> Option<u8> {
-    let word = word.to_ascii_lowercase();
-    let of = |line: &&'static str| line.trim_end_matches([' ', '0', '1', '2']);
-    let at = LIST.binary_search_by_key(&&*word, of).ok()?;
-    LIST.get(at)?.bytes().last()
+/// The rank of a word, in any case of its letters. `Larkspur` has none: the list does not have it.
+pub(crate) fn rank(word: &str) -> Option<Rank> {
+    let small = word.to_ascii_lowercase();
+    let found = LIST.binary_search_by_key(&&*small, |line| without_rank(line));
+    match LIST.get(found.ok()?)?.bytes().last()? {
+        b'0' => Some(Rank::Empty),
+        b'1' => Some(Rank::Ordinary),
+        _ => Some(Rank::Rare),
+    }
+}
+
+/// The word of a line: `the` of `the 0`.
+fn without_rank(line: &'static str) -> &'static str {
+    line.trim_end_matches([' ', '0', '1', '2'])
 }

@@ -1,5 +1,6 @@
 //! Words that follow one another, and whether they are the same as others.
 
+use crate::list::Rank;
 use crate::words::Word;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -77,7 +78,7 @@ impl Run {
         self.digits += word.digits;
         self.has_letters |= !word.is_number;
         self.ends_with_digit = letters.ends_with(char::is_numeric);
-        self.has_special |= word.rank.is_none_or(|rank| rank >= b'2');
+        self.has_special |= !matches!(word.rank, Some(Rank::Empty | Rank::Ordinary));
         self.has_small |= !word.is_capital;
     }
 
