@@ -14,7 +14,7 @@ mod words;
 
 use document::{Document, MAX_WORDS};
 use escapes::ESCAPES;
-use run::{Run, is_name_of};
+use run::{Run, has_name};
 use std::ops::Range;
 use words::{decoded_words_in, words_in};
 
@@ -35,7 +35,7 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     }
     for words in forms {
         for (start, word) in words.iter().enumerate() {
-            if is_name_of(&word.letters, &document.names) {
+            if has_name(&word.letters, &document.names) {
                 quoted.push(word.at.clone());
             }
             for first in word.starts() {
@@ -81,7 +81,7 @@ fn is_place(report: &str, run: &Run) -> bool {
     let ending = behind.split(|c: char| !c.is_alphanumeric()).next();
     let is_file = ending.is_some_and(is_ending);
     run.is_short_number() && (is_after_file || is_in_path || is_file)
-        || is_after_file && !run.has_letters && text.contains(':')
+        || is_after_file && run.is_number() && text.contains(':')
 }
 
 fn end_of_path(text: &str) -> &str {

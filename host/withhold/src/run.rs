@@ -12,51 +12,75 @@ pub(crate) const LONG_NUMBER: usize = 6;
 const LONG_NAME: usize = 5;
 const ENDING: usize = 3;
 
-/// As FNV-1a does it.
+/// Gaps behind so many letters of a run are not compared.
+const GAPS: usize = u128::BITS as usize;
+
+/// The hash of the text, as FNV-1a makes it. `start` is 0, or the hash of what is before the text.
 pub(crate) fn hash(start: u64, text: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    text.bytes().fold(start, step)
+    let mut hash = start;
+    for byte in text.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    hash
 }
 
 /// Whether this word is a long one of `names`, alone, with an ending or with a letter before it.
-pub(crate) fn is_name_of(word: &str, names: &HashSet<u64>) -> bool {
-    let size = word.chars().count();
-    [0, 1].into_iter().any(|first| {
-        let (mut letters, mut so_far) = ([0; 4], 0);
-        word.chars().enumerate().skip(first).any(|(index, c)| {
-            so_far = hash(so_far, c.encode_utf8(&mut letters));
-            let is_long = index + 1 >= first + LONG_NAME && index + 1 + ENDING >= size;
-            is_long && names.contains(&so_far)
-        })
-    })
+/// If `wexel` is a name, `wexels` and `twexel` have it; `unwexel` and `wexelling` do not.
+pub(crate) fn has_name(word: &str, names: &HashSet<u64>) -> bool {
+    let mut letters = word.chars();
+    letters.next();
+    begins_with_name(word, names) || begins_with_name(letters.as_str(), names)
 }
 
-pub(crate) type Runs = HashMap<u64, Value>;
+/// Whether this word is a long one of `names`, alone or with an ending: `wexel` or `wexels`.
+fn begins_with_name(word: &str, names: &HashSet<u64>) -> bool {
+    let size = word.chars().count();
+    let mut so_far = 0;
+    for (index, c) in word.chars().enumerate() {
+        so_far = hash(so_far, c.encode_utf8(&mut [0; 4]));
+        let length = index + 1;
+        let is_long = length >= LONG_NAME && length + ENDING >= size;
+        if is_long && names.contains(&so_far) {
+            return true;
+        }
+    }
+    false
+}
 
-/// Where a run has its gaps, as bits: at which letter. No run is compared beyond the 128th.
+/// What is known of the runs with the same letters, by the hash of these.
+pub(crate) type Runs = HashMap<u64, Known>;
+
 #[derive(Debug, Default)]
-pub(crate) struct Value {
-    gaps: u128,
-    /// Whether it has more than one or two ordinary words.
+pub(crate) struct Known {
+    /// Where the runs have their gaps.
+    gaps: Gaps,
+    /// Whether a run has more than one or two ordinary words.
     is_special: bool,
 }
 
+/// A bit for each gap of a run, at the number of letters before it.
+type Gaps = u128;
+
+/// Words that follow one another.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     pub(crate) at: Range<usize>,
     hash: u64,
+    /// How many bytes its letters have.
     size: usize,
     words: usize,
     digits: usize,
-    pub(crate) has_letters: bool,
+    has_letters: bool,
     ends_with_digit: bool,
-    /// Whether a word is not ordinary, or does not begin with a capital letter.
+    /// Whether a word is not ordinary.
     has_special: bool,
+    /// Whether a word does not begin with a capital letter.
     has_small: bool,
     has_blank: bool,
-    gaps: u128,
-    /// The gaps that are not between two digits.
-    apart: u128,
+    /// The places between two words, also where nothing is between them.
+    gaps: Gaps,
+    /// Those of the gaps that something is in, and that are not between two digits.
+    apart: Gaps,
 }
 
 impl Run {
@@ -65,11 +89,7 @@ impl Run {
         if self.words == 0 {
             self.at = word.at.clone();
         } else {
-            let here = u128::from(self.size < 128) << (self.size % 128);
-            self.gaps |= here;
-            self.has_blank |= word.has_blank;
-            let is_in_number = self.ends_with_digit && letters.starts_with(char::is_numeric);
-            self.apart |= here * u128::from(word.has_gap && !is_in_number);
+            self.push_gap(letters, word);
         }
         self.hash = hash(self.hash, letters);
         self.at.end = word.at.end;
@@ -82,25 +102,54 @@ impl Run {
         self.has_small |= !word.is_capital;
     }
 
+    /// Adds the gap before the word that follows, which has these letters.
+    fn push_gap(&mut self, letters: &str, word: &Word) {
+        self.has_blank |= word.has_blank;
+        if self.size >= GAPS {
+            return;
+        }
+        let here = 1 << self.size;
+        self.gaps |= here;
+        let is_in_number = self.ends_with_digit && letters.starts_with(char::is_numeric);
+        if word.has_gap && !is_in_number {
+            self.apart |= here;
+        }
+    }
+
+    /// Whether each of its words is a number.
+    pub(crate) fn is_number(&self) -> bool {
+        !self.has_letters
+    }
+
     /// Whether it is a number that is compared as it is written.
     pub(crate) fn is_short_number(&self) -> bool {
-        !self.has_letters && self.digits < LONG_NUMBER
+        self.is_number() && self.digits < LONG_NUMBER
     }
 
     pub(crate) fn add_to(&self, runs: &mut Runs) {
-        let value = runs.entry(self.hash).or_default();
-        value.gaps |= self.gaps;
-        value.is_special |= self.has_special || self.words > 2;
+        let known = runs.entry(self.hash).or_default();
+        known.gaps |= self.gaps;
+        known.is_special |= self.has_special || self.words > 2;
     }
 
-    /// Whether it is one of `runs`: it has the same letters, and no further gaps, unless it is a
-    /// number. One or two ordinary words must have a capital each, or be glued to each other.
+    /// Whether it is one of `runs`: it has the same letters, and no further gaps. If it is no short
+    /// number, gaps with nothing in them do not count, and neither do those between two digits.
+    ///
+    /// One or two ordinary words must have a capital each, or be glued to each other: `Blue Door`
+    /// and `blue-door` are `Blue Door`, and `blue door` is not.
     pub(crate) fn is_one_of(&self, runs: &Runs) -> bool {
-        let is_name = !self.has_small || self.words > 1 && !self.has_blank;
-        runs.get(&self.hash).is_some_and(|value| {
-            let fits = |gaps: u128| gaps & !value.gaps == 0;
-            let is_same = fits(self.gaps) || !self.is_short_number() && fits(self.apart);
-            (is_name || value.is_special) && is_same
-        })
+        let Some(known) = runs.get(&self.hash) else {
+            return false;
+        };
+        let is_glued = self.words > 1 && !self.has_blank;
+        if self.has_small && !is_glued && !known.is_special {
+            return false;
+        }
+        let compared = if self.is_short_number() {
+            self.gaps
+        } else {
+            self.apart
+        };
+        compared & !known.gaps == 0
     }
 }
