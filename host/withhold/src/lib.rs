@@ -2,20 +2,26 @@
 //!
 //! docs/withhold.md has the rule in words, and `cases.toml` by example. `words` turns a text into
 //! words, with `letters`, `escapes` and `list`, `run` compares words that follow one another, and `document` says which of the document's
-//! words are values. The time is linear in both texts. Nothing here reads a file.
+//! words are values: it reads lines with `markdown`, `piece` one line with `label` and `parts`, and
+//! `values` says which words are worth to be one. The time is linear in both texts. Nothing here reads a file.
 #![forbid(unsafe_code)]
 
 mod document;
 mod escapes;
+mod label;
 mod letters;
 mod list;
+mod markdown;
+mod parts;
+mod piece;
 mod run;
+mod values;
 mod words;
 
-use document::{Document, MAX_WORDS};
 use escapes::ESCAPES;
 use run::{Run, has_name};
 use std::ops::Range;
+use values::MAX_WORDS;
 use words::{decoded_words_in, words_in};
 
 /// What stands in place of a quotation.
@@ -26,7 +32,7 @@ pub const MARK: &str = "[withheld]";
 /// `known` are paths that the reader of the report knows, such as the folder of its session.
 /// A quotation inside such a path stays, and so does one inside a heading's text or a rule's id.
 pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
-    let document = Document::read(document);
+    let values = document::read(document);
     let mut quoted = Vec::new();
     let mut allowed: Vec<_> = known.iter().flat_map(|path| paths(report, path)).collect();
     let mut forms = vec![words_in(report)];
@@ -35,7 +41,7 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     }
     for words in forms {
         for (start, word) in words.iter().enumerate() {
-            if has_name(&word.letters, &document.names) {
+            if has_name(&word.letters, &values.names) {
                 quoted.push(word.at.clone());
             }
             for first in word.starts() {
@@ -45,10 +51,10 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
                 let others = others.map(|word| (&*word.letters, word));
                 for (letters, word) in [(first, word)].into_iter().chain(others) {
                     run.push(letters, word);
-                    if run.is_one_of(&document.values) && !is_place(report, &run) {
+                    if run.is_one_of(&values.values) && !is_place(report, &run) {
                         quoted.push(run.at.clone());
                     }
-                    if run.is_one_of(&document.rules) {
+                    if run.is_one_of(&values.rules) {
                         allowed.push(run.at.clone());
                     }
                 }
@@ -60,7 +66,7 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
 
 /// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
 pub fn has_few_values(document: &str) -> bool {
-    Document::read(document).values.len() * 10 < words_in(document).len()
+    document::read(document).values.len() * 10 < words_in(document).len()
 }
 
 /// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.

@@ -1,0 +1,110 @@
+//! The parts of a line, and what sets them apart.
+
+use crate::letters::is_mark;
+
+/// Signs between two parts, beside [`is_mark`]. Behind ` #` and ` ^`, Obsidian has a tag or an id.
+const SIGNS: [&str; 11] = [
+    "->", "=>", "  ", " #", " ^", "\t", " //", " --", "<!--", " <", "<br>",
+];
+
+/// Words and signs between two parts, with a blank on each side.
+const ANDS: [&[&str]; 19] = [
+    &["-", "/", "&", "&&", "+", "·"],
+    // English and German.
+    &["and", "or", "vs.", "aka", "alias"],
+    &["und", "oder", "sowie", "bzw."],
+    // French, Spanish, Italian, Romanian, Danish, Swedish, Dutch.
+    &["et", "ou", "y", "e", "și", "og", "och", "en"],
+    // Polish, Lithuanian, Albanian, Hungarian, Finnish, Basque, Irish.
+    &["i", "oraz", "ir", "dhe", "és", "ja", "sekä", "eta", "agus"],
+    // Turkish, Azerbaijani, Malay, Vietnamese.
+    &["ve", "və", "dan", "và", "với", "hoặc"],
+    // Russian and Ukrainian, Greek.
+    &["и", "или", "та", "і", "й", "або"],
+    &["και", "ή"],
+    // Armenian, Georgian, Amharic.
+    &["և", "ու", "და", "እና"],
+    // Hebrew, and what is written in Arabic letters.
+    &["או", "و", "او", "اور", "أو", "ثم", "یا"],
+    // Chinese, Japanese, Korean.
+    &["和", "与", "與", "及", "以及", "或", "跟"],
+    &["と", "や", "および", "及び", "または"],
+    &["및", "그리고", "또는"],
+    // Thai, Khmer, Lao, Burmese.
+    &["และ", "หรือ", "กับ"],
+    &["និង", "ແລະ", "နှင့်"],
+    // Hindi, Marathi, Punjabi, Gujarati, Bengali.
+    &["और", "या", "एवं", "तथा", "आणि", "किंवा"],
+    &["ਅਤੇ", "ਜਾਂ", "અને", "અથવા", "ও", "এবং", "বা"],
+    // Telugu, Kannada, Tamil, Sinhala.
+    &["మరియు", "లేదా", "ಮತ್ತು", "ಅಥವಾ"],
+    &["மற்றும்", "அல்லது", "සහ"],
+];
+
+/// The parts of a line that punctuation sets apart, or a word such as `and`: of
+/// `Larkspur (old), Wren and Tansy`, these are `Larkspur `, `old`, ` Wren` and `Tansy`.
+///
+/// A part of blanks is none. `Mary-Ann O'Hara` and `v1.2/beta` are one part.
+pub(crate) fn parts(line: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = Some(line);
+    while let Some(text) = rest {
+        let (part, behind) = first_part(text);
+        if !part.trim().is_empty() {
+            parts.push(part);
+        }
+        rest = behind;
+    }
+    parts
+}
+
+/// The text up to its first separator, and what stands behind this, if there is one.
+fn first_part(text: &str) -> (&str, Option<&str>) {
+    for (at, c) in text.char_indices() {
+        // No separator begins with one of these, and most characters are.
+        if c.is_ascii_alphanumeric() {
+            continue;
+        }
+        let (part, rest) = text.split_at(at);
+        if let Some(behind) = behind_separator(rest) {
+            return (part, Some(behind));
+        }
+    }
+    (text, None)
+}
+
+/// What stands behind the separator that this text begins with: `old)` of `(old)`. `-Ann` begins
+/// with none.
+fn behind_separator(text: &str) -> Option<&str> {
+    SIGNS
+        .iter()
+        .find_map(|sign| text.strip_prefix(sign))
+        .or_else(|| text.strip_prefix(is_mark))
+        .or_else(|| behind_and(text))
+        .or_else(|| behind_number(text))
+        .or_else(|| behind_slash(text))
+}
+
+/// `Tansy` of ` and Tansy`. ` but Tansy` has no such word.
+fn behind_and(text: &str) -> Option<&str> {
+    let (word, behind) = text.strip_prefix(' ')?.split_once(' ')?;
+    let mut ands = ANDS.iter().copied().flatten();
+    if ands.any(|and| and.eq_ignore_ascii_case(word)) {
+        Some(behind)
+    } else {
+        None
+    }
+}
+
+/// `木` of `.木`: behind a list's number, a word of a script without blanks may stand so. `.md` is
+/// an ending.
+fn behind_number(text: &str) -> Option<&str> {
+    text.strip_prefix('.')
+        .filter(|behind| behind.starts_with(|c: char| !c.is_ascii()))
+}
+
+/// `Tansy` of `/Tansy`. `/tansy` may be a path.
+fn behind_slash(text: &str) -> Option<&str> {
+    text.strip_prefix('/')
+        .filter(|behind| behind.starts_with(|c: char| !c.is_ascii() || c.is_uppercase()))
+}

@@ -1,0 +1,205 @@
+//! The values of a document, and which words are worth to be one.
+
+use crate::run::{LONG_NUMBER, Run, Runs, hash};
+use crate::words::{NOTHING, PHONE, Word, digits_in, words_in};
+use std::collections::HashSet;
+use std::slice;
+
+/// The most words that are compared as one value. Of a longer line, its parts are values.
+pub(crate) const MAX_WORDS: usize = 12;
+
+/// A part of a line, if it is at most so many words, may be a value.
+pub(crate) const SHORT_PART: usize = 3;
+
+/// A run of words is a value if it has so many points.
+const POINTS: usize = 6;
+
+/// A number, or a code such as `P-017`, is a value from so many characters on.
+const SHORT: usize = 4;
+
+/// A word with digits is a code by itself from so many characters on: `tblix42`, not `sha256`.
+const LONG_CODE: usize = 7;
+
+#[derive(Default)]
+pub(crate) struct Values {
+    /// What a report must not quote.
+    pub(crate) values: Runs,
+    /// Names that a report must not have with an ending either, by their hash.
+    pub(crate) names: HashSet<u64>,
+    /// Names of rules that are given as such: headings, ids.
+    pub(crate) rules: Runs,
+}
+
+impl Values {
+    /// Adds the name of a rule, if it has at most 12 words.
+    pub(crate) fn add_rule(&mut self, words: &[Word]) {
+        add(&mut self.rules, words);
+    }
+
+    /// Adds the name of a rule, unless it has a long number: that may be a person's.
+    pub(crate) fn add_id(&mut self, words: &[Word]) {
+        if digits_in(words) < LONG_NUMBER {
+            self.add_rule(words);
+        }
+    }
+
+    /// Adds these words as one value, unless they say nothing or are too many: `Theo Blix` is one,
+    /// `the` and `12` are none.
+    pub(crate) fn add_value(&mut self, words: &[Word]) {
+        if says_enough(words) {
+            add(&mut self.values, words);
+        }
+    }
+
+    /// Adds each of these words that is a name: a word that the list does not have, with a capital
+    /// or in a short text. Of `for O'Wexel`, `Wexel` is one, and so is `O'Wexel`.
+    pub(crate) fn add_names(&mut self, words: &[Word]) {
+        let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
+        let is_short = blanks < SHORT_PART;
+        for (index, word) in words.iter().enumerate() {
+            if !word.may_be_name() || !word.is_capital && !is_short {
+                continue;
+            }
+            add(&mut self.values, slice::from_ref(word));
+            self.names.insert(hash(0, &word.letters));
+            let is_joined = word.has_gap && !word.has_blank;
+            if is_joined && index > 0 {
+                let with_first = words.get(index - 1..=index).unwrap_or_default();
+                add(&mut self.values, with_first);
+            }
+        }
+    }
+
+    /// Adds the shortest quotation at each of these words. Of the first words, which are a
+    /// `label` of so many, only names are values.
+    pub(crate) fn add_quotations(&mut self, words: &[Word], label: usize) {
+        for start in 0..words.len() {
+            let rest = words.get(start..).unwrap_or_default();
+            let Some(quotation) = shortest_quotation(rest) else {
+                continue;
+            };
+            if start >= label || quotation.iter().all(Word::is_like_a_name) {
+                self.add_value(quotation);
+            }
+        }
+    }
+
+    /// Adds the numbers and codes among these words: each run of words with digits.
+    pub(crate) fn add_codes(&mut self, words: &[Word]) {
+        for code in words.split(|word| word.digits == 0) {
+            self.add_code(code);
+        }
+    }
+
+    /// Adds these words, which have digits, if the number is long or a word is a code by itself:
+    /// `0551 23 40 55` and `tblix42 7`; not `47 11`.
+    fn add_code(&mut self, words: &[Word]) {
+        if digits_in(words) >= LONG_NUMBER || words.iter().any(is_long_code) {
+            self.add_value(words);
+        }
+        for word in words {
+            if is_long_code(word) {
+                self.add_value(slice::from_ref(word));
+            }
+        }
+        if words.iter().all(|word| word.is_number) {
+            self.add_phone(words);
+        }
+    }
+
+    /// Adds a phone number without the country's code, or the zero that stands for it: `551234055`
+    /// of `0049 551 234055`. A number of fewer than eight digits has no code.
+    fn add_phone(&mut self, words: &[Word]) {
+        let digits = digits_in(words);
+        let number: String = words.iter().map(|word| &*word.letters).collect();
+        let with_code = number.trim_start_matches('0');
+        for code in 0..4 {
+            if digits < PHONE + code {
+                break;
+            }
+            let behind = with_code.get(code..).unwrap_or_default();
+            let rest = behind.trim_start_matches('0');
+            if rest.len() >= LONG_NUMBER {
+                add(&mut self.values, &words_in(rest));
+            }
+        }
+    }
+}
+
+/// Adds all these words as one run, if they are not too many.
+fn add(runs: &mut Runs, words: &[Word]) {
+    if words.is_empty() || words.len() > MAX_WORDS {
+        return;
+    }
+    let mut run = Run::default();
+    for word in words {
+        run.push(&word.letters, word);
+    }
+    run.add_to(runs);
+}
+
+/// Whether these words together are worth to be a value: a number or a code of four characters, a
+/// capital in each of several words, or a word that says something. `the 12` is not.
+fn says_enough(words: &[Word]) -> bool {
+    let digits = digits_in(words);
+    let size: usize = words.iter().map(|word| word.size).sum();
+    let is_joined = words.len() > 1 && words.iter().skip(1).all(|word| !word.has_blank);
+    let is_code = digits > 0 && is_joined;
+    let is_name = words.len() > 1 && words.iter().all(|word| word.is_capital);
+    if digits >= SHORT || is_code && size >= SHORT || is_name {
+        return true;
+    }
+    words.iter().map(says).sum::<usize>() > 1
+}
+
+/// How much a word of a short value says: nothing if it is a number, `the` or `q7`, 1 if it is a
+/// character such as `木`, 2 or 4 if it is another word. Two are enough.
+fn says(word: &Word) -> usize {
+    if word.is_number || word.digits > 0 && word.size < 3 {
+        0
+    } else if word.is_alone {
+        1
+    } else {
+        2 * (word.points - NOTHING)
+    }
+}
+
+/// Whether this word of letters and digits is long: `tblix42`. `sha256` and `4711` are not.
+fn is_long_code(word: &Word) -> bool {
+    !word.is_number && word.size >= LONG_CODE
+}
+
+/// The fewest words at the start of these that are a quotation: `Blue Door` of
+/// `Blue Door closes`. `in Blue Door` begins with none: `in` says nothing.
+fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
+    let first = words.first()?;
+    // A letter of a word that is joined to more, as the `n` in `nDigits`, may begin one.
+    let is_apart = words.get(1).is_none_or(|next| next.has_gap);
+    let says_nothing = first.points == NOTHING && !first.is_number;
+    if says_nothing && (first.is_alone || is_apart) {
+        return None;
+    }
+    (1..=MAX_WORDS)
+        .map_while(|size| words.get(..size))
+        .find(|run| is_quotation(run))
+}
+
+/// Whether these words of a longer line are as many as a quotation has: a long number, three words
+/// that say something, two with a capital, or one with a capital and a number. `the house` is none.
+fn is_quotation(words: &[Word]) -> bool {
+    if words.iter().all(|word| word.is_number) {
+        let digits = digits_in(words);
+        // A year and a month are no number.
+        return digits > LONG_NUMBER || digits == LONG_NUMBER && words.len() == 1;
+    }
+    let of_all: usize = words.iter().map(|word| word.points).sum();
+    let mut of_own = 0;
+    let mut has_word = false;
+    for word in words {
+        if word.points > NOTHING {
+            of_own += word.points;
+            has_word |= !word.is_number;
+        }
+    }
+    of_all >= POINTS && of_own >= POINTS - 2 && has_word
+}
