@@ -1,0 +1,107 @@
+//! What stays in a report: places in files, and paths that the report's reader knows.
+
+use crate::run::Run;
+use std::ops::Range;
+
+/// So many characters before a number show whether it is a place: to look at all would take too
+/// long.
+const LOOK_BACK: usize = 128;
+
+/// The most characters of an ending of a file's name, as in `a.jsonl`.
+const ENDING: usize = 5;
+
+/// Whether this run in the report is the number of a place in a file, as in `a.md:12:4`, or a part
+/// of a path, as in `src/12/a.md`. In `room 12`, it is not.
+pub(crate) fn is_place(report: &str, run: &Run) -> bool {
+    if !run.is_number() {
+        return false;
+    }
+    let (until, after) = report.split_at(run.at.end);
+    let (before, number) = until.split_at(run.at.start);
+    let near = end_of(before);
+    if is_behind_file(near) && (run.is_short_number() || number.contains(':')) {
+        return true;
+    }
+    run.is_short_number() && (is_in_path(near) || is_before_ending(after))
+}
+
+/// The last [`LOOK_BACK`] characters of the text, or all.
+fn end_of(text: &str) -> &str {
+    let mut starts = text.char_indices().rev();
+    let start = starts.nth(LOOK_BACK - 1).map_or(0, |(at, _)| at);
+    text.split_at(start).1
+}
+
+/// Whether the text ends with a file's name and the mark between this and a line's number: `a.md:`
+/// and `a.md:12-` do. `note:` does not: it has no ending.
+fn is_behind_file(text: &str) -> bool {
+    let Some(name_and_lines) = text.strip_suffix([':', '-', '(']) else {
+        return false;
+    };
+    // Several lines may follow, and a file's name may be marked as code.
+    let name = name_and_lines
+        .trim_end_matches(|c: char| ":-".contains(c) || c.is_ascii_digit())
+        .trim_end_matches(['`', '*', '"']);
+    match end_of_path(name).rsplit_once('.') {
+        Some((_, ending)) => is_ending(ending),
+        None => false,
+    }
+}
+
+/// Whether the text ends with the start of a path: `in src/` does. `on 3/` does not: it may be the
+/// start of a date.
+fn is_in_path(text: &str) -> bool {
+    let path = end_of_path(text);
+    path.contains(['/', '\\']) && path.contains(char::is_alphabetic)
+}
+
+/// Whether the text begins with a dot and the ending of a file's name: `.md is missing`. In
+/// `. The`, and in `.Md`, it does not.
+fn is_before_ending(text: &str) -> bool {
+    let Some(behind) = text.strip_prefix('.') else {
+        return false;
+    };
+    let mut words = behind.split(|c: char| !c.is_alphanumeric());
+    words.next().is_some_and(is_ending)
+}
+
+/// What stands behind the last blank, quote, bracket or the like: `src/a.md` of `in (src/a.md`.
+fn end_of_path(text: &str) -> &str {
+    let mut paths = text.rsplit(|c: char| c.is_whitespace() || "\"'`,;()[]{}<>|=".contains(c));
+    paths.next().unwrap_or_default()
+}
+
+/// Whether a file's name may end so, behind the dot: `md`, `mp3`. `Blix` and `7z` do not.
+fn is_ending(text: &str) -> bool {
+    text.len() <= ENDING
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+}
+
+/// Where `path` stands in the report, alone or with the rest of a path behind it: `/home/theo`
+/// stands so in `/home/theo/a.md`, and not in `/home/theodor`.
+pub(crate) fn paths(report: &str, path: &str) -> Vec<Range<usize>> {
+    let folder = path.trim_end_matches(['/', '\\']);
+    let mut places = Vec::new();
+    if folder.is_empty() {
+        // It would be found everywhere.
+        return places;
+    }
+    for (start, found) in report.match_indices(folder) {
+        let end = start + found.len();
+        let (before, _) = report.split_at(start);
+        let (_, after) = report.split_at(end);
+        if !before.ends_with(is_of_word) && !after.starts_with(is_of_word) {
+            places.push(start..end);
+        }
+    }
+    places
+}
+
+/// Whether a path does not end before this character of a word. From Thai on, there may be no
+/// blank between a path and a word.
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() && c < '\u{e00}'
+}

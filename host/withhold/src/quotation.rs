@@ -1,0 +1,90 @@
+//! Where a report quotes a document.
+
+use crate::escapes::ESCAPES;
+use crate::place::{is_place, paths};
+use crate::run::{Run, has_name};
+use crate::values::{MAX_WORDS, Values};
+use crate::words::{Word, decoded_words_in, words_in};
+use std::ops::Range;
+
+/// The most words of a report that are compared as one value: more than a value has, as a number
+/// may be in more pieces.
+const MOST: usize = 2 * MAX_WORDS;
+
+/// Where the report has one of these values, sorted by where each quotation starts. Of
+/// `Theo Blix`, there may be one for each name, and one for both.
+///
+/// What lies in one of the `known` paths or in the name of a rule is no quotation.
+pub(crate) fn quotations(report: &str, values: &Values, known: &[&str]) -> Vec<Range<usize>> {
+    let mut comparison = Comparison {
+        report,
+        values,
+        quoted: Vec::new(),
+        allowed: Vec::new(),
+    };
+    for path in known {
+        comparison.allowed.extend(paths(report, path));
+    }
+    comparison.compare(&words_in(report));
+    if report.contains(ESCAPES) {
+        comparison.compare(&decoded_words_in(report));
+    }
+    comparison.quotations()
+}
+
+/// A report that is compared with a document's values, and what was found in it so far.
+struct Comparison<'c> {
+    report: &'c str,
+    values: &'c Values,
+    quoted: Vec<Range<usize>>,
+    /// Names of rules and known paths. A quotation inside one stays.
+    allowed: Vec<Range<usize>>,
+}
+
+impl Comparison<'_> {
+    /// Compares these words of the report, at each of them as many as a value may have.
+    fn compare(&mut self, words: &[Word]) {
+        for (index, word) in words.iter().enumerate() {
+            if has_name(&word.letters, &self.values.names) {
+                self.quoted.push(word.at.clone());
+            }
+            let behind = words.get(index + 1..).unwrap_or_default();
+            for first in word.starts() {
+                let mut run = Run::default();
+                run.push(first, word);
+                self.judge(&run);
+                for next in behind.iter().take(MOST - 1) {
+                    run.push(&next.letters, next);
+                    self.judge(&run);
+                }
+            }
+        }
+    }
+
+    /// Notes where this run stands, if it is a value or the name of a rule.
+    fn judge(&mut self, run: &Run) {
+        if run.is_one_of(&self.values.values) && !is_place(self.report, run) {
+            self.quoted.push(run.at.clone());
+        }
+        if run.is_one_of(&self.values.rules) {
+            self.allowed.push(run.at.clone());
+        }
+    }
+
+    /// The quotations that lie in none of the allowed places, sorted.
+    fn quotations(mut self) -> Vec<Range<usize>> {
+        self.quoted
+            .sort_unstable_by_key(|quotation| quotation.start);
+        self.allowed.sort_unstable_by_key(|place| place.start);
+        let mut allowed = self.allowed.into_iter().peekable();
+        // Where the last of the allowed places ends that begin before the quotation or with it.
+        let mut allowed_to = 0;
+        self.quoted.retain(|quotation| {
+            while let Some(place) = allowed.next_if(|place| place.start <= quotation.start) {
+                allowed_to = allowed_to.max(place.end);
+            }
+            quotation.end > allowed_to
+        });
+        self.quoted
+    }
+}
