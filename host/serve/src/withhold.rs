@@ -43,7 +43,16 @@ struct Stop {
     stop_hook_active: bool,
 }
 
-/// Answers the question. With `stop`, it is that of a SubagentStop hook, and so is the answer.
+/// Answers the question of the plugin's module, or, with `stop`, that of a SubagentStop hook.
+pub fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
+    if stop {
+        answer_hook(map)
+    } else {
+        answer_module(map)
+    }
+}
+
+/// Answers the module.
 ///
 /// - `"withhold"`: whether the map withholds the agent's reports.
 /// - `"report"`: if it does, the report without quotations.
@@ -52,76 +61,157 @@ struct Stop {
 ///   map, there is nothing else.
 ///
 /// On an error, the module withholds the whole report.
-pub fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookError> {
-    // Whoever reads a report knows the user's home, and the folder of the session. A hook starts
-    // there; the plugin's module starts this elsewhere, and says the folder.
-    let here = env::current_dir().ok().filter(|_| stop);
-    let mut known = Vec::from_iter(here);
-    known.extend(absolute(|name| env::var_os(name), "HOME"));
+fn answer_module(map: Result<LiveMap, String>) -> Result<(), HookError> {
+    // The module starts this elsewhere than in the session's folder, and says the folder.
+    let known = Vec::from_iter(home());
     let loading = begin(map);
-    let question = if stop {
-        let stop: Stop = read_input(Waiting(io::stdin()))?;
-        if stop.hook_event_name != "SubagentStop" {
-            return Err(NOT_UNDERSTOOD.into());
-        }
-        // The agent has written its report twice.
-        if stop.stop_hook_active {
-            return Ok(());
-        }
-        Question {
-            agent: stop.agent_type,
-            report: Some(stop.last_assistant_message),
-            folder: None,
-        }
-    } else {
-        read_input(Waiting(io::stdin()))?
-    };
+    let question: Question = read_input(Waiting(io::stdin()))?;
     let answer = loading.and_then(|loading| answer(&loading, &question, &known));
-    let has_map = answer.as_ref().err() != Some(&Refusal::MapMissing);
-    let answer = answer.unwrap_or_else(|code| json!({ "refused": code.to_string() }));
-    if !stop {
-        return write_answer(&answer);
+    write_answer(&match answer {
+        Ok(answer) => answer.to_json(),
+        Err(code) => json!({ "refused": code.to_string() }),
+    })
+}
+
+/// Answers a SubagentStop hook: the agent is to write its report again if the report quotes the
+/// document or cannot be compared with it. Otherwise there is no answer.
+fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
+    // A hook starts in the session's folder.
+    let mut known = Vec::from_iter(env::current_dir().ok());
+    known.extend(home());
+    let loading = begin(map);
+    let stop: Stop = read_input(Waiting(io::stdin()))?;
+    if stop.hook_event_name != "SubagentStop" {
+        return Err(NOT_UNDERSTOOD.into());
     }
-    let reason = match answer["report"].as_str() {
-        Some(report) if Some(report) != question.report.as_deref() => format!("{AGAIN}{report}"),
+    // The agent has written its report twice.
+    if stop.stop_hook_active {
+        return Ok(());
+    }
+    let question = Question {
+        agent: stop.agent_type,
+        report: Some(stop.last_assistant_message),
+        folder: None,
+    };
+    let reason = match loading.and_then(|loading| answer(&loading, &question, &known)) {
         // Without a map, no agent had a file.
-        None if has_map && answer["withhold"] != false => UNCOMPARED.to_owned(),
-        _ => return Ok(()),
+        Err(Refusal::MapMissing) => return Ok(()),
+        Err(_) => UNCOMPARED.to_owned(),
+        Ok(answer) if !answer.withhold || answer.report == question.report => return Ok(()),
+        Ok(answer) => match answer.report {
+            Some(report) => format!("{AGAIN}{report}"),
+            None => UNCOMPARED.to_owned(),
+        },
     };
     write_answer(&json!({ "decision": "block", "reason": reason }))
 }
 
-fn answer(loading: &Loading, question: &Question, known: &[PathBuf]) -> Result<Value, Refusal> {
+/// The user's home, which whoever reads a report knows.
+fn home() -> Option<PathBuf> {
+    absolute(|name| env::var_os(name), "HOME")
+}
+
+/// What the map and the agent's documents say to a question.
+struct Answer {
+    /// Whether the map withholds the agent's reports.
+    withhold: bool,
+    /// Whom the map names, if there is no report.
+    agents: Option<Value>,
+    /// The report without quotations.
+    report: Option<String>,
+    /// Why no document loads, or one that the report is to be compared with.
+    refused: Option<Refusal>,
+}
+
+impl Answer {
+    fn to_json(&self) -> Value {
+        let mut json = json!({ "withhold": self.withhold });
+        if let Some(agents) = &self.agents {
+            json["agents"] = agents.clone();
+        }
+        if let Some(report) = &self.report {
+            json["report"] = json!(report);
+        }
+        if let Some(code) = self.refused {
+            json["refused"] = json!(code.to_string());
+        }
+        json
+    }
+}
+
+fn answer(loading: &Loading, question: &Question, known: &[PathBuf]) -> Result<Answer, Refusal> {
     let agent = AgentName::try_from(&*question.agent).map_err(|_| Refusal::UnknownKey)?;
     let map = loading.map.current().map_err(|error| error.code())?;
-    let entries = map.entries_of(&agent);
-    let load = |key: &Key| loading.load(Target::Given(key.clone()), &agent);
-    let withheld = || entries.iter().filter(|(_, entry)| entry.withhold);
-    let withholds = withheld().next().is_some();
-    let mut answer = json!({ "withhold": withholds });
-    let done = match &question.report {
+    let (mut keys, mut withheld) = (Vec::new(), Vec::new());
+    for (key, entry) in map.entries_of(&agent) {
+        keys.push(key);
+        if entry.withhold {
+            withheld.push(key);
+        }
+    }
+    let documents = Documents { loading, agent };
+    let mut answer = Answer {
+        withhold: !withheld.is_empty(),
+        agents: None,
+        report: None,
+        refused: None,
+    };
+    match &question.report {
         None => {
-            answer["agents"] = json!(names(&map));
-            // An agent with several documents may do with one.
-            let mut loaded = entries.iter().map(|(key, _)| load(key).map(drop));
-            let first = loaded.next().unwrap_or(Err(Refusal::UnknownKey));
-            first.or_else(|code| loaded.find(Result::is_ok).unwrap_or(Err(code)))
+            answer.agents = Some(json!(names(&map)));
+            answer.refused = documents.try_one(&keys).err();
         }
         // It is asked all the same if the map withheld it when the agent started.
-        Some(_) if !withholds => Err(Refusal::UnknownKey),
+        Some(_) if withheld.is_empty() => answer.refused = Some(Refusal::UnknownKey),
         Some(report) => {
-            let known = known.iter().filter_map(|path| path.to_str());
-            let known: Vec<_> = known.chain(question.folder.as_deref()).collect();
-            let compared = withheld().try_fold(report.clone(), |report, (key, _)| {
-                let text = load(key)?;
-                room_to_compare(text.len() + report.len())?;
-                Ok(without_quotations(&text, &report, &known))
-            });
-            compared.map(|report| answer["report"] = report.into())
+            let mut paths: Vec<&str> = known.iter().filter_map(|path| path.to_str()).collect();
+            paths.extend(question.folder.as_deref());
+            match documents.without_quotations(&withheld, report, &paths) {
+                Ok(report) => answer.report = Some(report),
+                Err(code) => answer.refused = Some(code),
+            }
         }
-    };
-    if let Err(code) = done {
-        answer["refused"] = code.to_string().into();
     }
     Ok(answer)
+}
+
+/// The documents of one agent.
+struct Documents<'l> {
+    loading: &'l Loading,
+    agent: AgentName,
+}
+
+impl Documents<'_> {
+    fn load(&self, key: &Key) -> Result<String, Refusal> {
+        self.loading.load(Target::Given(key.clone()), &self.agent)
+    }
+
+    /// Fails if no document loads, and says why the first one does not. An agent with several
+    /// documents may do with one.
+    fn try_one(&self, keys: &[&Key]) -> Result<(), Refusal> {
+        let mut why = None;
+        for key in keys {
+            match self.load(key) {
+                Ok(_) => return Ok(()),
+                Err(code) => why = why.or(Some(code)),
+            }
+        }
+        Err(why.unwrap_or(Refusal::UnknownKey))
+    }
+
+    /// The report without what quotes the documents of these keys. Each of them must load.
+    fn without_quotations(
+        &self,
+        keys: &[&Key],
+        report: &str,
+        known: &[&str],
+    ) -> Result<String, Refusal> {
+        let mut kept = report.to_owned();
+        for key in keys {
+            let text = self.load(key)?;
+            room_to_compare(text.len() + kept.len())?;
+            kept = without_quotations(&text, &kept, known);
+        }
+        Ok(kept)
+    }
 }
