@@ -8,10 +8,13 @@ use std::{ops::Deref, sync::Arc};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentName(Arc<str>);
 
-/// The text is no name or key of its kind: what one is. It holds nothing of the text.
+/// A text cannot be a name of an agent, a name of a binding, or a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Malformed(pub(crate) &'static str);
+pub struct Malformed(
+    /// What such a name or key is. It repeats nothing of the text, which may be a secret.
+    pub(crate) &'static str,
+);
 
 impl AgentName {
     /// The longest name, in bytes.
@@ -23,21 +26,30 @@ impl AgentName {
     /// The name as a map may have it: 1 to [`Self::MAX_CHARS`] visible characters of any script,
     /// and no `*`. It means the agent whose name has the same bytes.
     pub fn in_map(text: &str) -> Result<Self, Malformed> {
-        let is_seen = |c: char| is_visible(c) && !c.is_whitespace() && c != '*';
-        let fits = (1..=Self::MAX_CHARS).contains(&text.chars().count());
-        let fits = fits && text.chars().all(is_seen);
-        let malformed = "an agent's name is 1 to 128 visible characters, no blanks and no *";
-        fits.then(|| Self(text.into())).ok_or(Malformed(malformed))
+        let chars = text.chars().count();
+        if (1..=Self::MAX_CHARS).contains(&chars) && text.chars().all(may_be_in_map) {
+            return Ok(Self(text.into()));
+        }
+        Err(Malformed(
+            "an agent's name is 1 to 128 visible characters, no blanks and no *",
+        ))
     }
 
-    /// Whether a map that has this name means `caller`. A map may say which marketplace a
-    /// plugin is from, as in `acme@market:reviewer`. No caller's name says it: the
-    /// plugin's module compares that part, where the client tells a module.
+    /// Whether this name, as a map has it, means the agent `caller`: both are equal, or are
+    /// equal without the marketplace that this name says. A map may say from which marketplace a
+    /// plugin is, as in `acme@market:reviewer`, which means the caller `acme:reviewer`. No
+    /// caller's name says it. The plugin's own module compares that part, in clients that tell a
+    /// module.
     pub fn means(&self, caller: &Self) -> bool {
-        self == caller || self.without_marketplace().as_deref() == Some(&**caller)
+        if self == caller {
+            return true;
+        }
+        let plain = self.without_marketplace();
+        plain.is_some_and(|plain| plain == **caller)
     }
 
-    /// The name without the marketplace that its plugin is from. None if it says none.
+    /// The name without the marketplace that its plugin is from: `acme:reviewer` for
+    /// `acme@market:reviewer`. None if the name says no marketplace.
     pub(crate) fn without_marketplace(&self) -> Option<String> {
         let (plugin, agent) = self.split_once(':')?;
         let (plugin, _) = plugin.split_once('@')?;
@@ -45,14 +57,19 @@ impl AgentName {
     }
 }
 
+/// Whether an agent's name in a map may have this character.
+fn may_be_in_map(c: char) -> bool {
+    is_visible(c) && !c.is_whitespace() && c != '*'
+}
+
 impl TryFrom<&str> for AgentName {
     type Error = Malformed;
 
     fn try_from(name: &str) -> Result<Self, Malformed> {
-        let fits = (1..=Self::MAX_BYTES).contains(&name.len());
-        let fits = fits && !name.contains(char::is_control);
-        let malformed = "the agent's name cannot be used";
-        fits.then(|| Self(name.into())).ok_or(Malformed(malformed))
+        if (1..=Self::MAX_BYTES).contains(&name.len()) && !name.contains(char::is_control) {
+            return Ok(Self(name.into()));
+        }
+        Err(Malformed("the agent's name cannot be used"))
     }
 }
 

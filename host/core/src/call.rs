@@ -1,9 +1,9 @@
 //! One call, from the key to the text: who calls, what the map says, the grant, the guest.
 
 use crate::{
-    caller::Caller,
+    caller::{Caller, Verified},
     grant::Executor,
-    map::{BindingName, Key, Maps},
+    map::{BindingName, Entry, Key, Map, Maps},
     refusal::Refusal,
 };
 use std::time::Instant;
@@ -11,18 +11,65 @@ use std::time::Instant;
 /// What a call asks for.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// The file of this key. The key comes from the caller, and may be anything.
+    /// The file of this key, which the caller sends. The text may be anything.
     Key(String),
-    /// The file of the binding of this name. The name comes from the operator. There is no key.
+    /// The file of the binding of this name, which the operator gave at the start.
     Bound(BindingName),
-    /// The file of this key. The key comes from the operator.
+    /// The file of this key, which the operator gave at the start.
     Given(Key),
-    /// The file of the one entry that names the caller in its `agents`. Nobody gave a key.
+    /// The file of the one entry that names the caller in its `agents`: nobody gave a key.
     OfCaller,
 }
 
-/// Makes a call of `caller` that must have ended at `deadline`, on a thread that may block. The
-/// first [`Refusal`] that applies, in this order, is the answer.
+/// What a call asks for, as the map has it.
+struct Asked<'m> {
+    /// What the guest is asked for: a key, or the name of a binding.
+    text: String,
+    /// Its entry, whoever may have the file. None if the map has no entry for it.
+    entry: Option<&'m Entry>,
+}
+
+impl<'m> Asked<'m> {
+    /// The key or binding that `caller` gets in `map` by asking for `target`.
+    ///
+    /// # Errors
+    /// [`Refusal::UnknownKey`] if a caller without a key is named in no entry of the map, or in
+    /// more than one.
+    fn find(target: Target, caller: &Verified, map: &'m Map) -> Result<Self, Refusal> {
+        match (target, &caller.ticket_key) {
+            (Target::Bound(name), _) => Ok(Self {
+                text: name.to_string(),
+                entry: map.binding(&name).map(|binding| &binding.entry),
+            }),
+            (Target::Given(key), _) => Ok(Self::of(&key, map)),
+            (Target::OfCaller, _) => {
+                let agent = caller.agent.as_ref().ok_or(Refusal::UnknownKey)?;
+                let key = map.only_key_of(agent).ok_or(Refusal::UnknownKey)?;
+                Ok(Self::of(key, map))
+            }
+            // The guard judged the key of the ticket, so that one counts, whatever was sent.
+            (Target::Key(_), Some(judged)) => Ok(Self::of(judged, map)),
+            (Target::Key(text), None) => match Key::try_from(&*text) {
+                Ok(key) => Ok(Self::of(&key, map)),
+                Err(_) => Ok(Self { text, entry: None }),
+            },
+        }
+    }
+
+    /// This key, which the map may have or not.
+    fn of(key: &Key, map: &'m Map) -> Self {
+        Self {
+            text: key.expose().to_owned(),
+            entry: map.find(key),
+        }
+    }
+}
+
+/// Makes one call: the text of the file that `caller` gets by asking for `target`. It must have
+/// ended at `deadline`, and runs on a thread that may block.
+///
+/// # Errors
+/// The first [`Refusal`] that applies, in the order of the lines below.
 pub fn call<M: Maps>(
     target: Target,
     caller: &Caller,
@@ -34,29 +81,14 @@ pub fn call<M: Maps>(
         return Err(Refusal::TimedOut);
     }
     // This comes first: a caller that is not verified learns nothing, not even about the map.
-    let (agent, ticketed) = caller.verify()?;
+    let verified = caller.verify()?;
     let map = maps.map_now(deadline)?;
-    let agent = agent.as_ref();
-    let of_key = |key: &Key| (key.expose().to_owned(), map.find(key));
-    let (text, entry) = match (target, ticketed) {
-        // It has no key: its name is what the guest asks for.
-        (Target::Bound(name), _) => {
-            let binding = map.binding(&name);
-            (name.to_string(), binding.map(|binding| &binding.entry))
-        }
-        // What the guard judged, whatever was sent.
-        (Target::Key(_), Some(key)) | (Target::Given(key), _) => of_key(&key),
-        (Target::Key(text), None) => match Key::try_from(&*text) {
-            Ok(key) => of_key(&key),
-            Err(_) => (text, None),
-        },
-        (Target::OfCaller, _) => {
-            let key = agent.and_then(|agent| map.only_key_of(agent));
-            of_key(key.ok_or(Refusal::UnknownKey)?)
-        }
-    };
-    let entry = entry.filter(|entry| entry.is_for(agent));
+    let asked = Asked::find(target, &verified, &map)?;
+    let agent = verified.agent.as_ref();
     // Without an entry there is no grant. The guest refuses, on the same path as for a right key.
-    let grant = entry.map(|entry| maps.resolve(&map, entry, deadline));
-    guest.run(&text, grant.transpose()?, deadline)
+    let grant = match asked.entry.filter(|entry| entry.is_for(agent)) {
+        Some(entry) => Some(maps.resolve(&map, entry, deadline)?),
+        None => None,
+    };
+    guest.run(&asked.text, grant, deadline)
 }

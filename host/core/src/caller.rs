@@ -1,18 +1,18 @@
-//! Who makes a call, as far as the server can know it: a ticket says it, or else the operator. The
-//! server never takes it from a parameter: a model fills in parameters.
+//! Who makes a call, as far as the server can know: a ticket says it, or the operator who started
+//! the server. It is never taken from a parameter of the call: a model fills in parameters.
 
 use crate::{
     agent::AgentName,
     map::Key,
     refusal::Refusal,
-    ticket::{Tickets, Unverified},
+    ticket::{Ticket, Tickets, Unverified},
 };
 use std::sync::Arc;
 
 /// Who makes a call.
 #[derive(Clone, Debug, Default)]
 pub enum Caller {
-    /// Nobody has said who calls. Keys that are bound to agents are unknown to them.
+    /// Nobody has said who calls. Such a caller gets no file that is bound to agents.
     #[default]
     Nobody,
     /// This agent: the operator says so, with `serve --agent NAME`.
@@ -31,7 +31,8 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// The caller of the call with the client's `id`, on a server whose callers are these.
+    /// The caller of one call. `self` is what the server was started with, and `id` is the
+    /// client's id of the call, if it sent one.
     pub fn of_call(&self, id: Option<&str>) -> Self {
         let mut caller = self.clone();
         if let Self::Ticket { id: of_call, .. } = &mut caller {
@@ -40,29 +41,60 @@ impl Caller {
         caller
     }
 
-    /// The agent that calls, if anybody has said who, and its ticket's key. It may read files.
-    pub fn verify(&self) -> Result<(Option<AgentName>, Option<Key>), Refusal> {
-        let (tickets, only, id, tell) = match self {
-            Self::Nobody => return Ok((None, None)),
-            Self::Agent(agent) => return Ok((Some(agent.clone()), None)),
+    /// Who makes this call. With tickets, this reads and uses up the call's ticket.
+    ///
+    /// # Errors
+    /// [`Refusal::CallerNotVerified`] if the call has no valid ticket, or has that of another
+    /// agent than the one that is served: the user is told why. [`Refusal::RestartNeeded`] if the
+    /// folder of tickets was made again since the server started.
+    pub(crate) fn verify(&self) -> Result<Verified, Refusal> {
+        match self {
+            Self::Nobody => Ok(Verified::default()),
+            Self::Agent(agent) => Ok(Verified {
+                agent: Some(agent.clone()),
+                ticket_key: None,
+            }),
             Self::Ticket {
                 tickets,
                 only,
                 id,
                 tell,
-            } => (tickets, only, id, tell),
-        };
-        let ticket = id.as_deref().ok_or(Unverified::NoId);
-        let ticket = ticket.and_then(|id| tickets.redeem(id));
-        let is_other = |agent: &AgentName| only.as_ref().is_some_and(|only| only != agent);
-        match ticket {
-            Ok(ticket) if !is_other(&ticket.agent) => Ok((Some(ticket.agent), ticket.key)),
-            // That code says all.
-            Err(Unverified::MadeAgain) => Err(Refusal::RestartNeeded),
-            ticket => {
-                tell(&ticket.err().unwrap_or(Unverified::OtherAgent));
-                Err(Refusal::CallerNotVerified)
-            }
+            } => match redeem(tickets, only.as_ref(), id.as_deref()) {
+                Ok(ticket) => Ok(Verified {
+                    agent: Some(ticket.agent),
+                    ticket_key: ticket.key,
+                }),
+                // The code says all that the user must know.
+                Err(Unverified::MadeAgain) => Err(Refusal::RestartNeeded),
+                Err(why) => {
+                    tell(&why);
+                    Err(Refusal::CallerNotVerified)
+                }
+            },
         }
     }
+}
+
+/// What is known of the caller, once nothing speaks against serving it.
+#[derive(Debug, Default)]
+pub(crate) struct Verified {
+    /// The agent that calls. None if nobody has said who.
+    pub(crate) agent: Option<AgentName>,
+    /// The key that the guard judged and wrote into the call's ticket. None if there is no
+    /// ticket, or none with a key.
+    pub(crate) ticket_key: Option<Key>,
+}
+
+/// The ticket of the call with this `id`, which is then used up. `only` is the one agent that the
+/// server serves; None means any.
+fn redeem(
+    tickets: &Tickets,
+    only: Option<&AgentName>,
+    id: Option<&str>,
+) -> Result<Ticket, Unverified> {
+    let ticket = tickets.redeem(id.ok_or(Unverified::NoId)?)?;
+    if only.is_some_and(|only| *only != ticket.agent) {
+        return Err(Unverified::OtherAgent);
+    }
+    Ok(ticket)
 }

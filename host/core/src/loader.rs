@@ -17,11 +17,12 @@ use std::{
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    task::{spawn, spawn_blocking},
-    time::{Instant, timeout_at},
+    task::{JoinHandle, spawn, spawn_blocking},
+    time::{Instant, timeout, timeout_at},
 };
 
-/// So long after its deadline, a thread counts as hanging. A stopped guest ends in far less.
+/// A thread that has not ended so long after its call's deadline counts as hanging. A guest that
+/// is stopped ends in far less.
 const TO_END: Duration = Duration::from_millis(100);
 
 /// Where documents come from: a [`Loader`], except in tests.
@@ -43,7 +44,8 @@ pub struct Loader<M, G> {
     queue: Semaphore,
     /// One permit for each call that runs.
     running: Arc<Semaphore>,
-    /// How many of those are past their deadline: their threads hang in the kernel.
+    /// How many calls have not ended [`TO_END`] after their deadline: their threads hang in the
+    /// kernel.
     late: Arc<AtomicUsize>,
 }
 
@@ -52,8 +54,8 @@ pub struct Loader<M, G> {
 pub struct Content {
     /// The whole file, unchanged.
     pub text: String,
-    /// The slot is free when thread and answer are done. Keep this until the answer is written:
-    /// so a client that does not read cannot pile up answers.
+    /// The permit to run, which is free for another call when this is dropped. Keep it until the
+    /// answer is written: so a client that does not read cannot pile up answers.
     pub permit: OwnedSemaphorePermit,
 }
 
@@ -70,46 +72,88 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             late: Arc::default(),
         }
     }
+
+    /// A permit to run one call. It waits for it at most as long as a call may take.
+    async fn permit_to_run(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let running = Arc::clone(&self.running);
+        match timeout(self.limits.deadline, running.acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_closed)) => Err(Refusal::Internal),
+            Err(_elapsed) => Err(Refusal::Busy),
+        }
+    }
+
+    /// Starts one call on a blocking thread. The call keeps `permit` until its content is dropped.
+    fn start(
+        &self,
+        target: Target,
+        caller: Caller,
+        permit: OwnedSemaphorePermit,
+        deadline: Instant,
+    ) -> JoinHandle<Result<Content, Refusal>> {
+        let maps = Arc::clone(&self.maps);
+        let guest = Arc::clone(&self.guest);
+        spawn_blocking(move || {
+            let text = call(target, &caller, deadline.into_std(), &*maps, &*guest)?;
+            Ok(Content { text, permit })
+        })
+    }
 }
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
     /// The call first waits for a permit to run, at most as long as a call may take. If the future
     /// is dropped, a call that waits ends; one that runs goes on, and keeps its permit.
     async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
-        let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
         // Every thread for calls hangs in the kernel, so nobody need wait for one.
         if self.late.load(Ordering::Relaxed) >= self.limits.running {
             return Err(Refusal::TimedOut);
         }
-        let permit = timeout_at(until, Arc::clone(&self.running).acquire_owned()).await;
-        let permit = permit.map_err(|_| Refusal::Busy)?;
-        let permit = permit.map_err(|_| Refusal::Internal)?;
-
+        let permit = self.permit_to_run().await?;
         let deadline = Instant::now() + self.limits.deadline;
-        let (maps, guest) = (self.maps.clone(), self.guest.clone());
-        let mut ran = spawn_blocking(move || {
-            let text = call(target, &caller, deadline.into_std(), &*maps, &*guest)?;
-            Ok(Content { text, permit })
-        });
         let (tell, told) = oneshot::channel();
-        let (guest, late) = (Arc::clone(&self.guest), Arc::clone(&self.late));
+        let running = RunningCall {
+            result: self.start(target, caller, permit, deadline),
+            deadline,
+            tell,
+            guest: Arc::clone(&self.guest),
+            late: Arc::clone(&self.late),
+        };
         // In a task of its own: so a guest whose caller went away is still stopped at its deadline.
-        spawn(async move {
-            let Ok(done) = timeout_at(deadline, &mut ran).await else {
-                guest.interrupt();
-                drop(tell.send(Err(Refusal::TimedOut)));
-                // A guest that computed ends now.
-                if timeout_at(deadline + TO_END, &mut ran).await.is_err() {
-                    late.fetch_add(1, Ordering::Relaxed);
-                    drop(ran.await);
-                    late.fetch_sub(1, Ordering::Relaxed);
-                }
-                return;
-            };
-            // It may have panicked. A result that nobody wants is dropped, with its permit.
-            drop(tell.send(done.unwrap_or(Err(Refusal::Internal))));
-        });
+        spawn(running.to_its_end());
         told.await.map_err(|_| Refusal::Internal)?
+    }
+}
+
+/// A call that runs on a thread.
+struct RunningCall<G> {
+    /// What the thread ends with. It is an error if the call panicked.
+    result: JoinHandle<Result<Content, Refusal>>,
+    deadline: Instant,
+    /// Takes the result to whoever waits for it, if anybody still does.
+    tell: oneshot::Sender<Result<Content, Refusal>>,
+    guest: Arc<G>,
+    /// See [`Loader::late`].
+    late: Arc<AtomicUsize>,
+}
+
+impl<G: Executor> RunningCall<G> {
+    /// Tells the result of the call, or at its deadline that it timed out. After that, the guest is
+    /// stopped, and the thread counts as late until it ends, which may be never.
+    async fn to_its_end(mut self) {
+        if let Ok(ended) = timeout_at(self.deadline, &mut self.result).await {
+            // A result that nobody wants is dropped, with its permit.
+            drop(self.tell.send(ended.unwrap_or(Err(Refusal::Internal))));
+            return;
+        }
+        self.guest.interrupt();
+        drop(self.tell.send(Err(Refusal::TimedOut)));
+        // A guest that computed ends now. A read that hangs in the kernel does not.
+        let ended = timeout_at(self.deadline + TO_END, &mut self.result).await;
+        if ended.is_err() {
+            self.late.fetch_add(1, Ordering::Relaxed);
+            drop(self.result.await);
+            self.late.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
