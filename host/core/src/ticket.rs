@@ -15,18 +15,20 @@ use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walke
 use rustix::fs::{Access, access};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, Metadata},
     io::{self, Read, Write},
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
+/// The name of the folder of tickets in the data folder.
 const FOLDER: &str = "tickets";
 
 /// How long a ticket is valid. Until the call, the client only runs other hooks.
 pub const LIFE: Duration = Duration::from_secs(60);
 
+/// How long a receipt is valid: a ticket's life, and time for the call that it is for.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
 
 /// The most files that one clean-up looks at, so that a folder that someone filled delays no call.
@@ -118,23 +120,26 @@ impl Tickets {
         }
     }
 
-    /// Whether tickets could be left and taken: the user may write, and nobody else, where the data
-    /// folder is, or is to be made.
+    /// Whether tickets could be left and redeemed here: where the data folder is, or would be made,
+    /// the user may write, and nobody else may. The error says why not.
     #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
     pub fn could_be_made(&self) -> Result<(), TicketError> {
-        match self.data().and_then(|data| folder::open(&data)) {
+        match self.folder() {
             Err(TicketError::System(SystemError::Missing)) => {}
             opened => return opened.map(drop),
         }
-        let may_write = |place| access(place, Access::WRITE_OK).map_err(SystemError::from);
-        let is_there = |place| Walker::new(System).walk(place, Policy::Name).is_ok();
+        // The folders that are missing would be made in the lowest one that is there.
         for place in self.data.ancestors() {
             match Self::walk_to(place) {
+                Ok(_) => {
+                    access(place, Access::WRITE_OK).map_err(SystemError::from)?;
+                    return Ok(());
+                }
                 Err(TicketError::System(SystemError::Missing)) if is_there(place) => {
                     return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                 }
                 Err(TicketError::System(SystemError::Missing)) => {}
-                walked => return walked.and_then(|_| Ok(may_write(place)?)),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -166,89 +171,103 @@ impl Tickets {
         let folder = folder::open_or_make(&self.data()?)?;
         let now = SystemTime::now();
         self.sweep(&folder);
-        // The newlines say that the text is complete. We set the time from our own
-        // clock, because a network file system gives files the time of another clock.
-        let write = |name: &str, text: &str| {
-            let mut file = folder::make(&folder, name)?;
-            let written = file
-                .write_all(text.as_bytes())
-                .and_then(|()| file.set_modified(now));
-            Ok(written.inspect_err(|_| folder::remove(&folder, name))?)
-        };
         let key = ticket.key.as_ref().map_or("", Key::expose);
+        // The newlines say that the text is complete.
         let text = format!("{}\n{key}\n", &*ticket.agent);
-        write(&name(id), &text)?;
+        write(&folder, &name(id), &text, now)?;
         // Last: a ticket without a receipt only means that an answer is not believed.
-        write(&receipt(id), "").inspect_err(|_| folder::remove(&folder, &name(id)))
+        let receipt_left = write(&folder, &receipt(id), "", now);
+        if receipt_left.is_err() {
+            folder::remove(&folder, &name(id));
+        }
+        receipt_left
     }
 
-    /// The ticket for the call with this `id`, which is then used up: one caller gets it.
+    /// The ticket for the call with this `id`, which is then used up: only one of several callers
+    /// gets it.
     pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
-        let folder = folder::open(&self.data()?)?;
+        let folder = self.folder()?;
         match folder::take(&folder, &name(id)) {
             Ok(ticket) => Self::read(&ticket).ok_or(Unverified::Void),
             Err(SystemError::Missing) => Err(Unverified::Missing),
             Err(SystemError::Denied) => Err(Unverified::MadeAgain),
-            Err(error @ SystemError::OutOfResources) => Err(TicketError::System(error).into()),
+            Err(SystemError::OutOfResources) => {
+                Err(TicketError::System(SystemError::OutOfResources).into())
+            }
             Err(_) => Err(Unverified::Void),
         }
     }
 
+    /// What the file of a ticket says. None if it is too old, is not private, or is not as
+    /// [`Self::leave`] writes it.
     fn read(ticket: &File) -> Option<Ticket> {
         if !is_younger(ticket, LIFE) {
             return None;
         }
-        let (mut text, most) = (String::new(), AgentName::MAX_BYTES + Key::MAX_LEN + 3);
+        // Two newlines, and one byte more: a text that is too long fails below.
+        let most = AgentName::MAX_BYTES + Key::MAX_LEN + 3;
+        let mut text = String::new();
         ticket.take(most as u64).read_to_string(&mut text).ok()?;
-        let (agent, key) = text.strip_suffix('\n')?.split_once('\n')?;
-        let key = Some(key).filter(|key| !key.is_empty());
+        let (agent, written_key) = text.strip_suffix('\n')?.split_once('\n')?;
+        let key = match written_key {
+            "" => None,
+            written => Some(Key::try_from(written).ok()?),
+        };
         Some(Ticket {
             agent: agent.try_into().ok()?,
-            key: key.map(Key::try_from).transpose().ok()?,
+            key,
         })
     }
 
-    /// Whether our server has redeemed the ticket for the call with this `id`, after the
-    /// guard was asked. The receipt is used up, and the ticket as well.
+    /// Whether our server has redeemed the ticket for the call with this `id`: the guard left a
+    /// receipt, and the ticket is gone. This uses up the receipt, and the ticket if it is there.
     #[must_use]
     pub fn was_redeemed(&self, id: &str) -> bool {
-        let folder = self.data().and_then(|data| folder::open(&data));
-        folder.is_ok_and(|folder| {
-            let receipt = folder::take(&folder, &receipt(id));
-            let ticket = folder::take(&folder, &name(id));
-            // Any other error than that the ticket is gone says nothing of who had it.
-            matches!(ticket, Err(SystemError::Missing))
-                && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
-        })
+        let Ok(folder) = self.folder() else {
+            return false;
+        };
+        let receipt = folder::take(&folder, &receipt(id));
+        let ticket = folder::take(&folder, &name(id));
+        // No other error than that the ticket is gone says that a server has it.
+        let is_gone = matches!(ticket, Err(SystemError::Missing));
+        is_gone && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
     }
 
-    /// Removes tickets that nobody can redeem any more; if that fails, the next time. It lists the
-    /// folder by its path, and removes only in the open folder.
+    /// Removes tickets and receipts that are too old to be used. What cannot be removed now is
+    /// tried again the next time. It lists `folder` by its path, but removes only in the open one.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
     fn sweep(&self, folder: &File) {
-        let entries = fs::read_dir(self.data.join(FOLDER)).into_iter().flatten();
+        let Ok(entries) = fs::read_dir(self.data.join(FOLDER)) else {
+            return;
+        };
         for entry in entries.flatten().take(MAX_SWEPT) {
-            let modified = entry.metadata().and_then(|metadata| metadata.modified());
-            let age = modified.map(|modified| modified.elapsed());
-            let name = entry.file_name();
-            if let Some(name) = name.to_str().filter(|name| name.len() == 64)
-                && matches!(age, Ok(Ok(age)) if age > 2 * LIFE)
+            if let Ok(name) = entry.file_name().into_string()
+                && name.len() == NAME_LEN
+                && let Ok(metadata) = entry.metadata()
+                && age(&metadata).is_some_and(|age| age > 2 * LIFE)
             {
-                folder::remove(folder, name);
+                folder::remove(folder, &name);
             }
         }
     }
 
-    /// The data folder, if nobody else could have put it there or written in it.
+    /// The folder of tickets, open, if it is there and is the user's alone.
+    fn folder(&self) -> Result<File, TicketError> {
+        let data = self.data()?;
+        folder::open(&data)
+    }
+
+    /// The data folder, open, if nobody else could have put it there or written in it.
     fn data(&self) -> Result<File, TicketError> {
         let data = Self::walk_to(&self.data)?;
-        // The launcher writes names there that others could have made before it.
+        // The plugin's launcher writes files there, under names that others could have made before.
         if data.stat.is_shared() {
             return Err(TicketError::NotTrusted);
         }
         Ok(data.handle.into())
     }
 
+    /// The folder at this path, if nobody else could change what the path leads to.
     fn walk_to(folder: &Path) -> Result<Walked<Handle>, TicketError> {
         let walked = Walker::new(System).walk(folder, Policy::Directory);
         walked.map_err(|error| match error {
@@ -258,20 +277,48 @@ impl Tickets {
     }
 }
 
-/// Whether the file is private to its user, and not older than `life`.
-fn is_younger(file: &File, life: Duration) -> bool {
-    file.metadata().is_ok_and(|found| {
-        let age = found.modified().map(|written| written.elapsed());
-        let is_young = matches!(age, Ok(Ok(age)) if age <= life);
-        found.is_file() && folder::is_private(&found) && is_young
-    })
+/// Writes a new file with this text in the folder, or leaves none there.
+fn write(folder: &File, name: &str, text: &str, now: SystemTime) -> Result<(), TicketError> {
+    let mut file = folder::make(folder, name)?;
+    // The time is that of our own clock: a network file system gives files that of another clock.
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.set_modified(now));
+    if written.is_err() {
+        folder::remove(folder, name);
+    }
+    Ok(written?)
 }
 
+/// Whether anything stands at this path, of whatever kind.
+fn is_there(place: &Path) -> bool {
+    Walker::new(System).walk(place, Policy::Name).is_ok()
+}
+
+/// Whether this is a file that is private to its user, and not older than `life`.
+fn is_younger(file: &File, life: Duration) -> bool {
+    let Ok(found) = file.metadata() else {
+        return false;
+    };
+    let is_private = found.is_file() && folder::is_private(&found);
+    is_private && age(&found).is_some_and(|age| age <= life)
+}
+
+/// How long ago a file was last written. None if its time is unknown, or in the future.
+fn age(file: &Metadata) -> Option<Duration> {
+    file.modified().ok()?.elapsed().ok()
+}
+
+/// The name of the receipt's file for the call with this `id`.
 fn receipt(id: &str) -> String {
     name(&format!("{id}\0receipt"))
 }
 
-/// The ticket's file name for an id: a hash, because an id comes from outside.
+/// How many characters [`name`] returns: the hexadecimal digits of a SHA-256.
+const NAME_LEN: usize = 64;
+
+/// The name of the ticket's file for the call with this `id`: a hash, because the id comes from
+/// outside, and could be any path.
 fn name(id: &str) -> String {
     format!("{:x}", Sha256::digest(id))
 }

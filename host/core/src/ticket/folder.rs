@@ -23,23 +23,31 @@ pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
 /// Opens the folder in the data folder, if it is this user's own.
 pub(super) fn open(data: &File) -> Result<File, TicketError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(data, FOLDER, flags, Mode::empty()).map(File::from) {
-        Ok(folder) if is_private(&folder.metadata()?) => Ok(folder),
-        Ok(_) | Err(Errno::LOOP | Errno::NOTDIR) => Err(TicketError::NotPrivate),
-        Err(error) => Err(SystemError::from(error).into()),
+    let folder = match rustix::fs::openat(data, FOLDER, flags, Mode::empty()) {
+        Ok(folder) => File::from(folder),
+        Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
+        Err(error) => return Err(SystemError::from(error).into()),
+    };
+    if is_private(&folder.metadata()?) {
+        Ok(folder)
+    } else {
+        Err(TicketError::NotPrivate)
     }
 }
 
+/// Makes a new file in the open folder, for the user alone. [`TicketError::Again`] if there is one
+/// of this name.
 pub(super) fn make(folder: &File, name: &str) -> Result<File, TicketError> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
-    match rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, mode) {
+    match rustix::fs::openat(folder, name, flags, mode) {
         Ok(file) => Ok(File::from(file)),
         Err(Errno::EXIST) => Err(TicketError::Again),
         Err(error) => Err(SystemError::from(error).into()),
     }
 }
 
+/// Removes a file of the open folder. If that fails, the file stays until it is swept.
 pub(super) fn remove(folder: &File, name: &str) {
     let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
 }
@@ -47,19 +55,21 @@ pub(super) fn remove(folder: &File, name: &str) {
 /// Opens a ticket and removes it. [`SystemError::Missing`]: there is none any more.
 pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     // Without NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty());
-    let ticket = File::from(file?);
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let ticket = rustix::fs::openat(folder, name, flags, Mode::empty())?;
     // If several try to remove it, only one succeeds.
     rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
-    Ok(ticket)
+    Ok(ticket.into())
 }
 
+/// Whether a file or folder is owned by the user of this process, and nobody else has any right.
 pub(super) fn is_private(metadata: &Metadata) -> bool {
     let user = rustix::process::geteuid().as_raw();
     is_private_to(user, metadata.uid(), metadata.mode())
 }
 
+/// The same for any `user`, from what the file reports: its owner and its mode.
 pub(super) fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
     owner == user && mode & 0o077 == 0
 }
