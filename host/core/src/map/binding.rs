@@ -12,12 +12,18 @@ impl FromStr for BindingName {
     type Err = Malformed;
 
     fn from_str(name: &str) -> Result<Self, Malformed> {
-        let is_known = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
-        let fits = (1..=64).contains(&name.len());
-        let fits = fits && name.bytes().all(is_known);
-        let malformed = "a binding's name is 1 to 64 of a to z, digits and -";
-        fits.then(|| Self(name.into())).ok_or(Malformed(malformed))
+        if (1..=64).contains(&name.len()) && name.bytes().all(may_be_in_name) {
+            return Ok(Self(name.into()));
+        }
+        Err(Malformed(
+            "a binding's name is 1 to 64 of a to z, digits and -",
+        ))
     }
+}
+
+/// Whether a binding's name may have this character.
+fn may_be_in_name(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-')
 }
 
 impl Deref for BindingName {
@@ -44,13 +50,19 @@ impl Binding {
     /// The longest description, in characters: a model reads it with each of its requests.
     pub const MAX_DESCRIPTION: usize = 400;
 
-    /// Whether a client would show a key of `map` that is too long to be a word.
+    /// Whether a client would show a key of `map`: this binding's `name`, title or description
+    /// contains one. A key that can be guessed does not count: it may be a usual word.
     pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {
-        let texts = [self.title.as_deref(), self.description.as_deref()];
-        let shown = || texts.iter().flatten().chain([&name]);
-        let shows = |key: &str| shown().any(|text| text.contains(key));
-        let mut keys = map.entries.keys().map(Key::expose);
-        keys.any(|key| !Key::is_guessable(key) && shows(key))
+        let title = self.title.as_deref();
+        let description = self.description.as_deref();
+        for key in map.entries.keys().map(Key::expose) {
+            let shown = [Some(name), title, description];
+            let is_shown = shown.iter().flatten().any(|text| text.contains(key));
+            if is_shown && !Key::is_guessable(key) {
+                return true;
+            }
+        }
+        false
     }
 }
 

@@ -18,20 +18,27 @@ impl Key {
     /// The longest key, in characters; `wit/context.wit` says so.
     pub const MAX_LEN: usize = 128;
 
-    /// A key shorter than this, in characters, can be guessed: a server answers some ten thousand
-    /// calls a second. 16 hexadecimal characters are 64 bits: nobody guesses them.
+    /// A key with fewer characters than this counts as one that can be guessed: a server answers
+    /// some ten thousand calls a second. 16 hexadecimal characters are 64 bits, which nobody guesses.
     pub const STRONG_LEN: usize = 16;
 
-    /// So can a key with fewer different characters than this. 16 random hexadecimal digits have
-    /// so few different ones once in 25,000 times.
+    /// A key with fewer different characters than this counts as one that can be guessed, too. 16
+    /// random hexadecimal digits have so few different ones once in 25,000 times.
     pub const STRONG_CHARS: u32 = 6;
 
-    /// Whether somebody could guess `text`, which need not be a key, as far as the two numbers say.
-    /// No rule can tell a random key from a phrase.
+    /// Whether somebody could guess `text`, which need not be a key, as far as
+    /// [`Self::STRONG_LEN`] and [`Self::STRONG_CHARS`] say. No rule can tell a random key from a
+    /// phrase.
     pub fn is_guessable(text: &str) -> bool {
-        let seen = |seen, byte| seen | 1_u128 << (byte & 127);
-        text.len() < Self::STRONG_LEN
-            || text.bytes().fold(0, seen).count_ones() < Self::STRONG_CHARS
+        if text.len() < Self::STRONG_LEN {
+            return true;
+        }
+        // One bit for each ASCII character.
+        let mut seen = 0_u128;
+        for byte in text.bytes() {
+            seen |= 1 << (byte & 127);
+        }
+        seen.count_ones() < Self::STRONG_CHARS
     }
 
     /// The key itself. Log it nowhere, and send it only to the guest and the user.
@@ -44,10 +51,13 @@ impl TryFrom<&str> for Key {
     type Error = Malformed;
 
     fn try_from(text: &str) -> Result<Self, Malformed> {
-        let fits = (1..=Self::MAX_LEN).contains(&text.len());
-        let fits = fits && text.bytes().all(|byte| byte.is_ascii_graphic());
-        let malformed = "a key is 1 to 128 visible ASCII characters, no blanks";
-        fits.then(|| Self(text.into())).ok_or(Malformed(malformed))
+        let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if is_visible && (1..=Self::MAX_LEN).contains(&text.len()) {
+            return Ok(Self(text.into()));
+        }
+        Err(Malformed(
+            "a key is 1 to 128 visible ASCII characters, no blanks",
+        ))
     }
 }
 

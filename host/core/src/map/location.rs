@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The path in the variable of this name, which `variable` looks up. One that is empty or not an
-/// absolute path counts as unset, as the XDG base directory specification says.
+/// The absolute path in the environment variable of this name; `variable` looks it up. None if it
+/// is not set, is empty, or is a relative path: the XDG base directory specification ignores these.
 pub fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(variable(name)?);
-    path.is_absolute().then_some(path)
+    Some(path).filter(|path| path.is_absolute())
 }
 
 /// Where the map is, and which home `~/` means. It is determined once, at the start.
@@ -45,13 +45,15 @@ impl Location {
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, LocationError> {
         let home = absolute(&variable, "HOME");
-        let usual = || Some(home.as_ref()?.join(".config"));
         let file = match named {
-            Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
-            None => absolute(&variable, "XDG_CONFIG_HOME")
-                .or_else(usual)
-                .ok_or(LocationError::NoHome)?
-                .join("keyhole/context-map.toml"),
+            Some(path) => std::path::absolute(path).map_err(LocationError::NoCurrentDirectory)?,
+            None => {
+                let usual = home.as_ref().map(|home| home.join(".config"));
+                let folder = absolute(&variable, "XDG_CONFIG_HOME").or(usual);
+                folder
+                    .ok_or(LocationError::NoHome)?
+                    .join("keyhole/context-map.toml")
+            }
         };
         Ok(Self {
             file,
@@ -69,25 +71,30 @@ impl Location {
         }
     }
 
-    /// Where that is, in words that tell nothing of the user, for a log.
+    /// Where the map is, in words for a log: they hold no path of the user's.
     pub fn in_words(&self) -> &'static str {
-        let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
-        match self.home.as_deref().map(usual) {
-            _ if self.is_named => "the place that --map names",
-            Some(usual) if usual == self.file => "~/.config/keyhole/context-map.toml",
-            _ => "$XDG_CONFIG_HOME/keyhole/context-map.toml",
+        if self.is_named {
+            return "the place that --map names";
+        }
+        let home = self.home.as_deref().unwrap_or(Path::new(""));
+        if self.file == home.join(".config/keyhole/context-map.toml") {
+            "~/.config/keyhole/context-map.toml"
+        } else {
+            "$XDG_CONFIG_HOME/keyhole/context-map.toml"
         }
     }
 
     /// A path from the map, made absolute. None if it begins with `~/`, and there is no home.
-    /// Others are relative to the directory in which the map was named. So a map that a dotfile
-    /// manager keeps elsewhere means the same as one that is here.
+    /// A relative path begins in the folder of [`Self::file`], even if that is a link: so a map
+    /// that a dotfile manager keeps elsewhere means the same as one that is here.
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
-        match path.strip_prefix("~/") {
+        if let Some(below) = path.strip_prefix("~/") {
+            let home = self.home.as_ref()?;
             // `~//etc` is under the home as well: `join` would leave it.
-            Some(rest) => Some(self.home.as_ref()?.join(rest.trim_start_matches('/'))),
-            None => Some(self.file.parent().unwrap_or(Path::new("/")).join(path)),
+            return Some(home.join(below.trim_start_matches('/')));
         }
+        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        Some(folder.join(path))
     }
 }
 

@@ -30,7 +30,7 @@ pub trait Maps: Send + Sync + 'static {
     /// The map that is valid for this call.
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal>;
 
-    /// The grant for an entry of that map.
+    /// The right to read the file of an entry of `map`; or why there is none.
     fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Granted<Self::Directory>;
 }
 
@@ -38,7 +38,7 @@ pub trait Maps: Send + Sync + 'static {
 /// nothing prints it by accident.
 pub struct Map {
     location: Location,
-    /// None means that files may be anywhere.
+    /// The folders in which all files are, as absolute paths. None: files may be anywhere.
     roots: Option<Box<[PathBuf]>>,
     /// The hash (SipHash) has a random seed, and keys are compared in constant time: see [`Key`].
     entries: HashMap<Key, Entry>,
@@ -83,12 +83,14 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it is bound to agents, and `agent` is one of them.
+    /// Whether the entry has agents, and `agent` is one of them.
     fn names(&self, agent: &AgentName) -> bool {
-        self.agents.iter().flatten().any(|name| name.means(agent))
+        let mut names = self.agents.iter().flatten();
+        names.any(|name| name.means(agent))
     }
 
-    /// Whether `agent` may have the file. None means that nobody knows who asks.
+    /// Whether `agent` may have the file. None means that nobody knows who asks: then only an
+    /// entry without agents is for it.
     pub fn is_for(&self, agent: Option<&AgentName>) -> bool {
         self.agents.is_none() || agent.is_some_and(|agent| self.names(agent))
     }
@@ -100,17 +102,19 @@ impl Map {
         self.entries.get(key)
     }
 
-    /// The key of the entry that names `agent`. None if no entry does, or more than one, or
-    /// if it names the agent with a marketplace: nobody told from which one this agent is.
-    /// Bindings do not count: their agents are those of one server.
+    /// The key of the one entry that names `agent`. None if no entry names it, if more than one
+    /// does, or if the entry names it with a marketplace: nobody has said from which one the
+    /// caller is. Bindings do not count: their agents are those of one server.
     pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
         let [(key, entry)] = self.entries_of(agent)[..] else {
             return None;
         };
-        let mut names = entry.agents.iter().flatten();
-        let of_a_market = |name: &AgentName| name.without_marketplace().is_some();
-        let is_of_a_market = names.any(|name| name.means(agent) && of_a_market(name));
-        (!is_of_a_market).then_some(key)
+        for name in entry.agents.iter().flatten() {
+            if name.means(agent) && name.without_marketplace().is_some() {
+                return None;
+            }
+        }
+        Some(key)
     }
 
     /// The entries that name `agent`, with their keys, in the order of the text.
@@ -128,15 +132,18 @@ impl Map {
     /// The binding of this name, if there is one.
     pub fn binding(&self, name: &str) -> Option<&Binding> {
         let mut bindings = self.bindings.iter();
-        bindings.find_map(|(own, binding)| (**own == *name).then_some(binding))
+        let (_, binding) = bindings.find(|(own, _)| **own == *name)?;
+        Some(binding)
     }
 
-    /// All bindings with their names, in the order of the text. Only for the user's own `check`.
+    /// All bindings with their names, in the order of the text: for what the user runs, not for a
+    /// call.
     pub fn bindings(&self) -> &[(BindingName, Binding)] {
         &self.bindings
     }
 
-    /// All keys with their entries, in the order of the text. A call must not learn of others.
+    /// All keys with their entries, in the order of the text. No answer to a caller may depend on
+    /// the entries of others.
     pub fn entries(&self) -> Vec<(&Key, &Entry)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(_, entry)| entry.place);

@@ -9,7 +9,7 @@ use crate::{
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
 };
 use keyhole_walk::printable::{has_unseen, is_unprintable};
-use std::{borrow::Cow, ops::Range, path::PathBuf};
+use std::{borrow::Cow, collections::HashMap, ops::Range, path::PathBuf};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -27,12 +27,22 @@ const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "desc
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
 
+/// The help where a line has such a character, which may be the mistake itself.
 const UNSEEN: &str = "a character that nobody sees stands in this line, as text from a web page may have it: write the line again";
 
+/// A name in the map's text, and where it stands.
 type Name<'a> = Spanned<Cow<'a, str>>;
+/// A value in the map's text, and where it stands.
 type Value<'a> = Spanned<DeValue<'a>>;
-type Item<'d> = (&'d Name<'d>, &'d Value<'d>);
+/// What a part of the map says, or the first mistake in it.
 type Read<T> = Result<T, MapMistake>;
+
+/// A name in a table, and its value.
+#[derive(Clone, Copy)]
+struct Item<'d> {
+    name: &'d Name<'d>,
+    value: &'d Value<'d>,
+}
 
 impl Map {
     /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice or a number
@@ -40,35 +50,28 @@ impl Map {
     /// then the first of the fields at the top, then of the keys, then of the bindings, each table
     /// from its top to its end.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
-        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        let ends = ends.map(|(end, _)| end).collect();
-        let text = str::from_utf8(bytes);
+        let mut ends = Vec::new();
+        for (place, byte) in bytes.iter().enumerate() {
+            if *byte == b'\n' {
+                ends.push(place);
+            }
+        }
+        let decoded = str::from_utf8(bytes);
         let reader = Reader {
-            text: text.unwrap_or_default(),
+            text: decoded.unwrap_or_default(),
             ends,
             location,
         };
-        let text = text.map_err(|error| {
+        let text = decoded.map_err(|error| {
             let at = error.valid_up_to();
             reader.mistake(at..at, "the map is not UTF-8 from here on", None)
         })?;
-        let document = DeTable::parse(text).map_err(|error| {
-            let said = error.message();
-            let help = if said.contains("duplicate key") {
-                "remove one of the two"
-            } else if said.contains("must be quoted") {
-                "put straight quotes around the value: path = \"…\""
-            } else {
-                TOML_HELP
-            };
-            let at = error.span().unwrap_or_default();
-            reader.mistake(at, format!("not TOML: {said}"), Some(help))
-        })?;
+        let document = DeTable::parse(text).map_err(|error| reader.not_toml(&error))?;
         reader.map(document.get_ref())
     }
 }
 
-/// What `read` makes of a field, if the table has it.
+/// What `read` makes of a field's value. None if the table has no such field.
 fn optional<T>(
     table: &DeTable<'_>,
     field: &str,
@@ -77,10 +80,19 @@ fn optional<T>(
     table.get(field).map(read).transpose()
 }
 
+/// Whether the name is one of these.
+fn is_one_of(name: &Name<'_>, names: &[&str]) -> bool {
+    let name: &str = name.get_ref();
+    names.contains(&name)
+}
+
+/// Reads the text of one map.
 struct Reader<'l> {
+    /// The whole text. Empty if it is not UTF-8.
     text: &'l str,
-    /// Where each line of the text ends.
+    /// The place of each newline in the text, in bytes.
     ends: Vec<usize>,
+    /// Where the map is: relative paths begin in its folder.
     location: &'l Location,
 }
 
@@ -89,21 +101,28 @@ impl Reader<'_> {
         self.check_fields(document, &MAP_FIELDS, "a map has")?;
         let roots = optional(document, "roots", |value| self.roots(value))?;
         let max_bytes = optional(document, "max_bytes", |value| self.max_bytes(value))?;
-        let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
+        let default = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
         let keys = self.table(document, Table::Key, "tables: write [keys.\"KEY\"]")?;
-        let entry = |item| self.entry(item, max_bytes);
-        let entries = keys.into_iter().map(entry).collect::<Read<_>>()?;
-        let bindings = self.table(document, Table::Binding, "a table: write [bindings.NAME]")?;
-        let binding = |item| self.binding(item, max_bytes);
+        let mut entries = HashMap::with_capacity(keys.len());
+        for item in keys {
+            let (key, entry) = self.entry(item, default)?;
+            entries.insert(key, entry);
+        }
+        let named = self.table(document, Table::Binding, "a table: write [bindings.NAME]")?;
+        let mut bindings = Vec::with_capacity(named.len());
+        for item in named {
+            bindings.push(self.binding(item, default)?);
+        }
         Ok(Map {
             location: self.location.clone(),
             roots,
             entries,
-            bindings: bindings.into_iter().map(binding).collect::<Read<_>>()?,
+            bindings,
         })
     }
 
-    /// What this table has, in the order of the text.
+    /// The items of this table of the map, in the order of the text: none if there is no table.
+    /// `wanted` is what to write if it is something else than a table.
     fn table<'d>(&self, top: &'d DeTable<'d>, table: Table, wanted: &str) -> Read<Vec<Item<'d>>> {
         let Some(value) = top.get(table.as_str()) else {
             return Ok(Vec::new());
@@ -111,21 +130,26 @@ impl Reader<'_> {
         let DeValue::Table(table) = value.get_ref() else {
             return Err(self.wrong_type(value, wanted));
         };
-        let mut items: Vec<_> = table.iter().collect();
-        items.sort_unstable_by_key(|(name, _)| name.span().start);
+        let mut items = Vec::with_capacity(table.len());
+        for (name, value) in table {
+            items.push(Item { name, value });
+        }
+        items.sort_unstable_by_key(|item| item.name.span().start);
         Ok(items)
     }
 
+    /// A key and its entry. `default` is the largest file, in bytes, if the entry does not say it.
     fn entry(&self, item: Item<'_>, default: u64) -> Read<(Key, Entry)> {
-        let (name, value) = item;
-        let key = self.valid(name.span(), Key::try_from(&**name.get_ref()))?;
+        let Item { name, value } = item;
+        let text: &str = name.get_ref();
+        let key = self.valid(name, Key::try_from(text))?;
         let entry = match value.get_ref() {
             DeValue::String(_) => self.file(item, &DeTable::new(), default)?,
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
                 self.file(item, fields, default)?
             }
-            _ if MAP_FIELDS.contains(&&**name.get_ref()) => {
+            _ if is_one_of(name, &MAP_FIELDS) => {
                 let message = "this is under [keys], so it counts as a key";
                 let help = Some("move it to the top of the map");
                 return Err(self.mistake(name.span(), message, help));
@@ -135,39 +159,43 @@ impl Reader<'_> {
         Ok((key, entry))
     }
 
+    /// A binding's name, and the binding. `default` is the same as for [`Self::entry`].
     fn binding(&self, item: Item<'_>, default: u64) -> Read<(BindingName, Binding)> {
-        let (name, value) = item;
-        let valid = self.valid(name.span(), name.get_ref().parse::<BindingName>())?;
+        let Item { name, value } = item;
+        let valid: BindingName = self.valid(name, name.get_ref().parse())?;
         let DeValue::Table(fields) = value.get_ref() else {
             return Err(self.wrong_type(value, "a table with a path"));
         };
         self.check_fields(fields, &BINDING_FIELDS, "a binding has")?;
         let entry = self.file(item, fields, default)?;
-        let label = |field, most| optional(fields, field, |value| self.label(value, most));
+        let title = optional(fields, "title", |value| {
+            self.label(value, Binding::MAX_TITLE)
+        })?;
+        let description = optional(fields, "description", |value| {
+            self.label(value, Binding::MAX_DESCRIPTION)
+        })?;
         let binding = Binding {
             entry,
-            title: label("title", Binding::MAX_TITLE)?,
-            description: label("description", Binding::MAX_DESCRIPTION)?,
+            title,
+            description,
         };
         Ok((valid, binding))
     }
 
-    /// The file of an entry or binding that has these fields, or is a path, and who may have it.
+    /// The file of an entry or binding, and who may have it. `fields` are those of the item's
+    /// table. They are empty if its value is not a table, but the path itself.
     fn file(&self, item: Item<'_>, fields: &DeTable<'_>, default: u64) -> Read<Entry> {
-        let (name, value) = item;
-        let help = Some("add a line: path = \"…\"");
-        let none = || self.mistake(value.span(), "this entry has no path", help);
-        let own = Some(value).filter(|value| value.get_ref().is_str());
-        let path = self.path(fields.get("path").or(own).ok_or_else(none)?)?;
-        let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
-        let withhold = optional(fields, "withhold", |value| match value.get_ref() {
-            DeValue::Boolean(_) if !fields.contains_key("agents") => {
-                let help = Some("add a line: agents = [\"NAME\"]");
-                Err(self.mistake(value.span(), "withhold needs agents", help))
+        let Item { name, value } = item;
+        let path = match fields.get("path") {
+            Some(path) => self.path(path)?,
+            None if value.get_ref().is_str() => self.path(value)?,
+            None => {
+                let help = Some("add a line: path = \"…\"");
+                return Err(self.mistake(value.span(), "this entry has no path", help));
             }
-            DeValue::Boolean(withhold) => Ok(*withhold),
-            _ => Err(self.wrong_type(value, "true or false")),
-        })?;
+        };
+        let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
+        let withhold = optional(fields, "withhold", |value| self.withhold(value, fields))?;
         let place = name.span().start;
         Ok(Entry {
             path,
@@ -179,32 +207,54 @@ impl Reader<'_> {
         })
     }
 
+    /// Whether an entry with these fields withholds its file. Only one with agents can.
+    fn withhold(&self, value: &Value<'_>, fields: &DeTable<'_>) -> Read<bool> {
+        let DeValue::Boolean(withhold) = *value.get_ref() else {
+            return Err(self.wrong_type(value, "true or false"));
+        };
+        if !fields.contains_key("agents") {
+            let help = Some("add a line: agents = [\"NAME\"]");
+            return Err(self.mistake(value.span(), "withhold needs agents", help));
+        }
+        Ok(withhold)
+    }
+
+    /// The folders of a list of roots.
     fn roots(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
         let roots = self.list(value, "a list: write roots = [\"FOLDER\"]", empty)?;
-        let absolute = |root: &Value<'_>| {
-            let mistake = || self.mistake(root.span(), "a root must begin with / or ~/", None);
-            let text = self.string(root)?;
-            if !text.starts_with('/') && !text.starts_with("~/") {
-                return Err(mistake());
-            }
-            self.location.expand(&self.path(root)?).ok_or_else(mistake)
-        };
-        roots.iter().map(absolute).collect()
+        roots.iter().map(|root| self.root(root)).collect()
     }
 
+    /// A root as an absolute path. Unlike a file's path, it must not be relative.
+    fn root(&self, value: &Value<'_>) -> Read<PathBuf> {
+        let text = self.string(value)?;
+        if text.starts_with('/') || text.starts_with("~/") {
+            let path = self.path(value)?;
+            if let Some(absolute) = self.location.expand(&path) {
+                return Ok(absolute);
+            }
+        }
+        Err(self.mistake(value.span(), "a root must begin with / or ~/", None))
+    }
+
+    /// The names of a list of agents.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
         let agents = self.list(value, "a list: write agents = [\"NAME\"]", empty)?;
-        let named = |value: &Value<'_>| {
-            let help = Some("without agents, any agent may use the key");
-            let name = AgentName::in_map(self.string(value)?);
-            name.map_err(|error| self.mistake(value.span(), error.to_string(), help))
-        };
-        agents.iter().map(named).collect()
+        agents.iter().map(|agent| self.agent(agent)).collect()
     }
 
-    /// The values of a list that is not empty.
+    fn agent(&self, value: &Value<'_>) -> Read<AgentName> {
+        let text = self.string(value)?;
+        AgentName::in_map(text).map_err(|error| {
+            let help = Some("without agents, any agent may use the key");
+            self.mistake(value.span(), error.to_string(), help)
+        })
+    }
+
+    /// The values of a list that is not empty. `wanted` is what to write if it is no list, and
+    /// `empty` what to do if it is empty.
     fn list<'v>(&self, value: &'v Value<'v>, wanted: &str, empty: &str) -> Read<&'v [Value<'v>]> {
         match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
@@ -237,7 +287,8 @@ impl Reader<'_> {
     /// A text that a client shows and a model reads: one line of 1 to `most` characters.
     fn label(&self, value: &Value<'_>, most: usize) -> Read<Box<str>> {
         let text = self.string(value)?;
-        let message = if !(1..=most).contains(&text.chars().count()) {
+        let chars = text.chars().count();
+        let message = if !(1..=most).contains(&chars) {
             format!("this text must have 1 to {most} characters")
         } else if text.chars().any(is_unprintable) {
             "this text holds a control or direction character; write it as one line, without such characters".into()
@@ -247,15 +298,18 @@ impl Reader<'_> {
         Err(self.mistake(value.span(), message, None))
     }
 
+    /// The largest size of a file, in bytes.
     fn max_bytes(&self, value: &Value<'_>) -> Read<u64> {
         let DeValue::Integer(number) = value.get_ref() else {
             return Err(self.wrong_type(value, "a number: write max_bytes = 65536"));
         };
-        let bytes = u64::from_str_radix(number.as_str(), number.radix());
-        let is_allowed = |bytes: &u64| (1..=MAX_MAX_BYTES).contains(bytes);
-        let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
-        let bytes = bytes.ok().filter(is_allowed);
-        bytes.ok_or_else(|| self.mistake(value.span(), message, None))
+        match u64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(bytes) if (1..=MAX_MAX_BYTES).contains(&bytes) => Ok(bytes),
+            _ => {
+                let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
+                Err(self.mistake(value.span(), message, None))
+            }
+        }
     }
 
     fn string<'v>(&self, value: &'v Value<'_>) -> Read<&'v str> {
@@ -265,13 +319,17 @@ impl Reader<'_> {
         }
     }
 
-    fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
-        let is_unknown = |name: &&Name<'_>| !known.contains(&&**name.get_ref());
-        let unknown = table.keys().filter(is_unknown);
-        let Some(name) = unknown.min_by_key(|name| name.span().start) else {
+    /// Fails at the first field of the table that is not one of `known`. `has` begins the sentence
+    /// that lists these: "an entry has".
+    fn check_fields(&self, table: &DeTable<'_>, known: &[&str], has: &str) -> Read<()> {
+        let first_unknown = table
+            .keys()
+            .filter(|name| !is_one_of(name, known))
+            .min_by_key(|name| name.span().start);
+        let Some(name) = first_unknown else {
             return Ok(());
         };
-        let help = if MAP_FIELDS.contains(&&**name.get_ref()) {
+        let help = if is_one_of(name, &MAP_FIELDS) {
             // Such a line was appended, and belongs to whatever table came last.
             "move this line to the top of the map"
         } else {
@@ -280,27 +338,49 @@ impl Reader<'_> {
         Err(self.mistake(name.span(), "unknown field", Some(help)))
     }
 
+    /// The text is not TOML, as its parser says.
+    fn not_toml(&self, error: &toml::de::Error) -> MapMistake {
+        let said = error.message();
+        let help = if said.contains("duplicate key") {
+            "remove one of the two"
+        } else if said.contains("must be quoted") {
+            "put straight quotes around the value: path = \"…\""
+        } else {
+            TOML_HELP
+        };
+        let at = error.span().unwrap_or_default();
+        self.mistake(at, format!("not TOML: {said}"), Some(help))
+    }
+
+    /// The value is of another type than `wanted`, which is said in words.
     fn wrong_type(&self, value: &Value<'_>, wanted: &str) -> MapMistake {
         let said = format!("expected {wanted}; found: {}", value.get_ref().type_str());
         self.mistake(value.span(), said, None)
     }
 
-    fn valid<T>(&self, at: Range<usize>, read: Result<T, Malformed>) -> Read<T> {
-        read.map_err(|error| self.mistake(at, error.to_string(), None))
+    /// What was made of this name, or the mistake if the name is malformed.
+    fn valid<T>(&self, name: &Name<'_>, made: Result<T, Malformed>) -> Read<T> {
+        made.map_err(|error| self.mistake(name.span(), error.to_string(), None))
     }
 
+    /// A mistake at this place of the text, in bytes: what is wrong, and what to write instead.
     fn mistake(&self, at: Range<usize>, said: impl Into<String>, help: Option<&str>) -> MapMistake {
         let line = self.line(at.start);
-        let text = self.text.split('\n').nth(line as usize - 1);
-        let unseen = text.filter(|text| has_unseen(text)).map(|_| UNSEEN);
-        let help: Vec<_> = unseen.into_iter().chain(help).collect();
+        let mut lines = self.text.split('\n');
+        let is_unseen = lines.nth(line as usize - 1).is_some_and(has_unseen);
+        let whole_help = match help {
+            Some(help) if is_unseen => Some(format!("{UNSEEN}; or else {help}")),
+            None if is_unseen => Some(UNSEEN.to_owned()),
+            other => other.map(str::to_owned),
+        };
         MapMistake {
             line,
             message: said.into(),
-            help: (!help.is_empty()).then(|| help.join("; or else ")),
+            help: whole_help,
         }
     }
 
+    /// The line that the byte at this place is in, from 1.
     fn line(&self, byte: usize) -> u32 {
         let before = self.ends.partition_point(|end| *end < byte);
         u32::try_from(before + 1).unwrap_or(u32::MAX)

@@ -7,7 +7,10 @@ use crate::{
     refusal::Refusal,
 };
 use keyhole_walk::{FileSystem, Policy, SystemError, WalkError, Walked, Walker};
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Reverse,
+    path::{Path, PathBuf},
+};
 
 /// The directory and the name that an entry stands for now.
 ///
@@ -20,11 +23,13 @@ use std::path::{Path, PathBuf};
 /// stem and `.md`, in exactly these bytes; [`Refusal::OutsideRoot`].
 pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Granted<F::Handle> {
     // The part after the last slash: `a.md/` and `a.md/.` are no Markdown names.
-    if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
+    let last = entry.path.rsplit('/').next().unwrap_or_default();
+    if !is_markdown(last.as_bytes()) {
         return Err(Refusal::NotMarkdown);
     }
-    let path = map.location.expand(&entry.path);
-    let path = path.ok_or(Refusal::MapInvalid)?;
+    let Some(path) = map.location.expand(&entry.path) else {
+        return Err(Refusal::MapInvalid);
+    };
     let file = walker.walk(&path, Policy::Name)?;
     // A link that is called `a.md` must not open `/etc` to the guest, which checks this again.
     if !is_markdown(file.name.as_encoded_bytes()) {
@@ -43,22 +48,30 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
     })
 }
 
-/// Whether a file is in one of the roots. One that is not there, or that others could have put
-/// there, contains no file. The roots that the path names come first, as written or as it really
-/// is: so a root that hangs delays only its own files, and those whose root is named by a link.
+/// Whether a file is in one of the roots. `path` is the file's path as the map has it. A root that
+/// is not there, or that others could have put there, contains no file.
+///
+/// The roots in which the file seems to be, by its path, are tried first. So a root whose file
+/// system hangs delays only its own files, and those whose root is named by a link.
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
     roots: &[PathBuf],
     path: &Path,
     file: &Walked<F::Handle>,
 ) -> Result<bool, Refusal> {
-    let mut roots: Vec<_> = roots.iter().collect();
-    roots.sort_by_key(|root| {
+    let mut likely_first: Vec<_> = roots.iter().collect();
+    likely_first.sort_by_key(|root| {
         // By whole names: `/notes` is not above `/notes-private/a.md`.
-        let is_named = path.starts_with(root) || file.path.starts_with(root);
-        std::cmp::Reverse(is_named.then(|| root.components().count()))
+        let is_above = path.starts_with(root) || file.path.starts_with(root);
+        // Of several that are above the file, the deepest is the first.
+        let depth = if is_above {
+            root.components().count()
+        } else {
+            0
+        };
+        Reverse(depth)
     });
-    for root in roots {
+    for root in likely_first {
         match walker.walk(root, Policy::Directory) {
             Ok(root) if file.is_beneath(&root) => return Ok(true),
             Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
@@ -70,6 +83,7 @@ fn is_in<F: FileSystem>(
     Ok(false)
 }
 
+/// Whether a name is a stem and `.md`.
 fn is_markdown(name: &[u8]) -> bool {
     name.len() > 3 && name.ends_with(b".md")
 }
