@@ -4,12 +4,14 @@ use crate::refusal::Refusal;
 use keyhole_walk::Handle;
 use std::time::Instant;
 
-/// What one call may reach. [`crate::Maps::resolve`] makes it, and the call uses it up.
+/// What one call may reach: one name in one open directory. [`crate::Maps::resolve`] makes it, and
+/// the call uses it up.
 #[derive(Clone, Debug)]
 pub struct Grant<D = Handle> {
     /// The real file's own directory. It is open, so a later change of its path has no effect.
     pub directory: D,
-    /// The real name in that directory, `….md`. It may be gone, or a link, when it is opened.
+    /// The file's real name in that directory, a stem and `.md`. When it is opened, it may be gone,
+    /// or be a link by then.
     pub name: String,
     /// The largest file that may be returned, in bytes.
     pub max_bytes: u64,
@@ -23,7 +25,8 @@ pub trait Executor: Send + Sync + 'static {
     /// An open directory.
     type Directory;
 
-    /// Asks the guest for `key`. The guest can reach only `grant`. It blocks.
+    /// Asks the guest for the file of `key`, which may be a binding's name, and returns its text.
+    /// The guest can reach only `grant`; without one it refuses. This blocks.
     fn run(
         &self,
         key: &str,
@@ -31,6 +34,6 @@ pub trait Executor: Send + Sync + 'static {
         deadline: Instant,
     ) -> Result<String, Refusal>;
 
-    /// Stops every guest that is past its deadline. The others continue.
+    /// Stops every guest whose call is past its deadline. The others continue.
     fn interrupt(&self);
 }

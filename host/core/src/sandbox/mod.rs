@@ -51,7 +51,8 @@ pub struct Sandbox {
 pub struct SandboxError(#[from] pub wasmtime::Error);
 
 impl SandboxError {
-    /// What a caller learns. wasmtime's errors are texts.
+    /// What a caller learns. The errors of wasmtime are texts: two of them say that the system gave
+    /// no memory (errno 12 is ENOMEM), or none that code may run in.
     pub fn code(&self) -> Refusal {
         let text = format!("{:#}", self.0);
         if text.ends_with("(os error 12)") || text.contains("executable") {
@@ -101,12 +102,27 @@ impl Sandbox {
         store.limiter(|state| &mut state.limits);
         store.set_max_component_handles(self.limits.handles);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(move |_| match Instant::now() {
-            now if now < deadline => Ok(UpdateDeadline::Continue(1)),
-            _ => Ok(UpdateDeadline::Interrupt),
+        store.epoch_deadline_callback(move |_| {
+            if is_past(deadline) {
+                Ok(UpdateDeadline::Interrupt)
+            } else {
+                Ok(UpdateDeadline::Continue(1))
+            }
         });
         store
     }
+}
+
+fn is_past(deadline: Instant) -> bool {
+    Instant::now() >= deadline
+}
+
+/// What a caller learns of a guest that ended with an error of wasmtime.
+fn failed(error: wasmtime::Error, deadline: Instant) -> Refusal {
+    if is_past(deadline) {
+        return Refusal::TimedOut;
+    }
+    SandboxError(error).code()
 }
 
 impl Executor for Sandbox {
@@ -118,28 +134,26 @@ impl Executor for Sandbox {
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let mut store = self.store(key, grant, deadline);
-
-        let is_late = || Instant::now() >= deadline;
-        // A guest that wants more memory than its limit has another error.
-        let failed = |error| match SandboxError(error).code() {
-            _ if is_late() => Refusal::TimedOut,
-            code => code,
-        };
-        // The deadline and its interrupt may have passed, and no other may follow.
-        if is_late() {
+        // The interrupt at the deadline may have passed already, and no other may follow.
+        if is_past(deadline) {
             return Err(Refusal::TimedOut);
         }
         // A new thread gets a stack for its signals, or wasmtime panics.
         catch_unwind(Engine::tls_eager_initialize).map_err(|_| Refusal::OutOfResources)?;
-        let guest = self.component.instantiate(&mut store).map_err(failed)?;
+        let instance = self.component.instantiate(&mut store);
+        let guest = instance.map_err(|error| failed(error, deadline))?;
         let loader = guest.keyhole_context_loader();
-        match loader.call_load(&mut store, key).map_err(failed)? {
+        let answer = loader.call_load(&mut store, key);
+        match answer.map_err(|error| failed(error, deadline))? {
             // The guest checks this too, but the host does not rely on that.
             Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Refusal::Internal),
             Ok(bytes) => String::from_utf8(bytes).map_err(|_| Refusal::NotUtf8),
-            // The call may have ended while the file settled.
-            Err(_) if is_late() => Err(Refusal::TimedOut),
-            Err(refusal) => Err(store.data().cause.unwrap_or(refusal.into())),
+            // The deadline may have passed while the file settled.
+            Err(_) if is_past(deadline) => Err(Refusal::TimedOut),
+            Err(refusal) => {
+                let cause = store.data().cause;
+                Err(cause.unwrap_or(refusal.into()))
+            }
         }
     }
 

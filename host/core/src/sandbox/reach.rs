@@ -60,13 +60,18 @@ impl preopens::Host for CallState {
 }
 
 impl grants::Host for CallState {
+    /// The grant of this call, if it has one and `key` is the key that it was made with. The two
+    /// are compared in constant time.
     fn find(&mut self, key: String) -> Result<Option<grants::Grant>> {
-        let same: bool = self.key.as_bytes().ct_eq(key.as_bytes()).into();
-        let grant = self.grant.as_ref().filter(|_| same);
-        Ok(grant.map(|grant| grants::Grant {
-            name: grant.name.clone(),
-            max_bytes: grant.max_bytes,
-        }))
+        let own_key = self.key.as_bytes();
+        let is_same: bool = own_key.ct_eq(key.as_bytes()).into();
+        match &self.grant {
+            Some(grant) if is_same => Ok(Some(grants::Grant {
+                name: grant.name.clone(),
+                max_bytes: grant.max_bytes,
+            })),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -238,12 +243,16 @@ impl types::Host for CallState {
 }
 
 impl CallState {
-    /// The grant, if `handle` is the preopen and `name`, without following it, is the granted name.
+    /// The grant, if `handle` is the preopened directory, `name` is the granted name, and no link is
+    /// to be followed.
     fn granted(&self, handle: &Held, follow: PathFlags, name: &str) -> Answer<&Grant> {
-        let is_preopen = matches!(self.table.get(handle)?, Descriptor::Preopen);
-        let is_named = |grant: &&Grant| follow == PathFlags::empty() && grant.name == name;
-        let grant = self.grant.as_ref().filter(is_named);
-        grant.filter(|_| is_preopen).ok_or(FileError::NotGranted)
+        let Descriptor::Preopen = self.table.get(handle)? else {
+            return Err(FileError::NotGranted);
+        };
+        match &self.grant {
+            Some(grant) if grant.name == name && follow == PathFlags::empty() => Ok(grant),
+            _ => Err(FileError::NotGranted),
+        }
     }
 }
 
