@@ -51,7 +51,10 @@ pub async fn run_session(
         pending,
     };
     match serve_server(server, transport).await {
-        Ok(running) => running.waiting().await.map(drop).map_err(|_| SessionError),
+        Ok(running) => {
+            let ended = running.waiting().await;
+            ended.map(drop).map_err(|_| SessionError)
+        }
         // The client has gone before the session had begun.
         Err(_) => Ok(()),
     }

@@ -24,7 +24,7 @@ pub(super) enum Message {
 struct Fields<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
-    /// Parsed alone: one that is no text is a method that we do not know.
+    /// It is parsed later: a method that is no text is one that we do not know, and no error.
     #[serde(borrow)]
     method: &'a RawValue,
     #[serde(borrow)]
@@ -55,32 +55,42 @@ struct Meta<'a> {
     call_id: Option<&'a RawValue>,
 }
 
-/// Parses `line`. None means that it needs no answer, or has no id to answer to.
+/// Parses one line of the client's. None if it is to be ignored: it is no object with a method, it
+/// needs no answer, or its id cannot be answered to.
 pub(super) fn read(line: &[u8]) -> Option<Message> {
     // Nothing that we know has the character that stands for a byte which is no text.
     let text = String::from_utf8_lossy(line);
-    let line: Fields<'_> = object(text.trim_ascii())?;
+    let fields: Fields<'_> = object(text.trim_ascii())?;
     // As in rmcp, params of another form count as none.
-    let params = line.params.and_then(|params| object(params.get()));
-    let params: Params<'_> = params.unwrap_or_default();
-    let method: Cow<'_, str> = serde_json::from_str(line.method.get()).unwrap_or_default();
-    match line.id {
-        Some(own) => Some(Message::Request(id(own)?, request(&method, params))),
-        None if method == "notifications/cancelled" => {
-            Some(Message::Cancel(id(params.request_id?)?))
-        }
-        None => None,
+    let params: Params<'_> = fields
+        .params
+        .and_then(|params| object(params.get()))
+        .unwrap_or_default();
+    // A method that is no text has the empty name, which no method of ours has.
+    let method: Cow<'_, str> = serde_json::from_str(fields.method.get()).unwrap_or_default();
+    if let Some(id) = fields.id {
+        let request = request(&method, params);
+        return Some(Message::Request(owned(id)?, request));
     }
+    if method == "notifications/cancelled" {
+        let cancelled = owned(params.request_id?)?;
+        return Some(Message::Cancel(cancelled));
+    }
+    None
 }
 
-/// Parses an object. serde would take an array for one, too.
+/// Parses a JSON object. None if the text is anything else: serde would take an array for one, too.
 pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     let object = Some(text).filter(|text| text.starts_with('{'))?;
     serde_json::from_str(object).ok()
 }
 
-fn id(own: &RawValue) -> Option<Box<RawValue>> {
-    (!own.get().starts_with(['{', '['])).then(|| own.to_owned())
+/// A copy of an id as the client wrote it. None if it is an object or an array, which no id may be.
+fn owned(id: &RawValue) -> Option<Box<RawValue>> {
+    if id.get().starts_with(['{', '[']) {
+        return None;
+    }
+    Some(id.to_owned())
 }
 
 /// The request for `method`. These are all methods that we serve. The arguments of a call travel
@@ -88,12 +98,13 @@ fn id(own: &RawValue) -> Option<Box<RawValue>> {
 fn request(method: &str, params: Params<'_>) -> Box<ClientRequest> {
     let of_call = params.meta.unwrap_or_default();
     let stated = of_call.version.as_ref();
+    // From 2026-07-28 on, a request states its version, and there is no `initialize`.
     let handshake = stated.is_none_or(ProtocolVersion::has_initialize);
     let mut request: ClientRequest = match method {
         "initialize" if handshake => {
             let client = Implementation::new("", "");
-            let hello = InitializeRequestParams::new(ClientCapabilities::default(), client);
-            let hello = hello.with_protocol_version(params.protocol_version);
+            let hello = InitializeRequestParams::new(ClientCapabilities::default(), client)
+                .with_protocol_version(params.protocol_version);
             InitializeRequest::new(hello).into()
         }
         "ping" if handshake => PingRequest::default().into(),

@@ -27,11 +27,13 @@ struct Request {
     id: Box<RawValue>,
     /// Its share of the memory for requests, until it has an answer.
     room: Option<Permit>,
-    /// The place of its call, until the answer is written.
+    /// The permit of its call to run, until the answer is written: see `Content` of core.
     place: Option<Permit>,
+    /// None until it has an answer.
     outcome: Option<Outcome>,
 }
 
+/// What a request ends with.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Outcome {
@@ -54,6 +56,8 @@ impl PendingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Enters a request with the client's `id`, and returns our number for it. `room` is its share of
+    /// the memory for requests.
     pub(super) fn begin(&self, id: Box<RawValue>, room: Permit) -> RequestId {
         let mut table = self.table();
         table.last = table.last.wrapping_add(1);
@@ -68,7 +72,8 @@ impl PendingRequests {
         RequestId::Number(number)
     }
 
-    /// Keeps the place of the call with our `number` until its answer is written or dropped.
+    /// Keeps the permit of the call with our `number`, its `place` among those that run, until its
+    /// answer is written or dropped.
     pub(super) fn keep(&self, number: &RequestId, place: Permit) {
         if let RequestId::Number(number) = number
             && let Some(request) = self.table().requests.get_mut(number)
@@ -77,8 +82,8 @@ impl PendingRequests {
         }
     }
 
-    /// Takes in an answer, which has our number. Returns the number, and the request's memory:
-    /// whoever waits to write the answer holds it. None means that the request was cancelled.
+    /// Takes in an answer, which has our number. Returns the number, and the request's share of the
+    /// memory, to be held until the answer is written. None means that the request was cancelled.
     pub(super) fn answer(&self, answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
         let (id, outcome) = match answer {
             ServerJsonRpcMessage::Response(it) => (it.id, Outcome::Result(Box::new(it.result))),
@@ -95,7 +100,8 @@ impl PendingRequests {
         Some((number, request.room.take()?))
     }
 
-    /// Removes the request with our `number`: its answer, and its place, if it has one.
+    /// Removes the request with our `number`, and returns its answer and the permit of its call.
+    /// None means that it was cancelled, or has no answer yet.
     pub(super) fn finish(&self, number: i64) -> Option<(Answer, Option<Permit>)> {
         let request = self.table().requests.remove(&number)?;
         let answer = Answer {
@@ -112,7 +118,8 @@ impl PendingRequests {
         let mut table = self.table();
         // There are few requests to look through.
         let mut requests = table.requests.iter();
-        let (&number, _) = requests.find(|(_, request)| request.id.get() == id.get())?;
+        let found = requests.find(|(_, request)| request.id.get() == id.get());
+        let (&number, _) = found?;
         table.requests.remove(&number);
         Some(RequestId::Number(number))
     }

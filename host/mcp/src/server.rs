@@ -23,12 +23,14 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) struct Server<L> {
     pub(super) loader: Arc<L>,
+    /// What the server was started with: see [`Caller::of_call`].
     pub(super) callers: Caller,
     pub(super) surface: Surface,
     pub(super) pending: PendingRequests,
 }
 
 impl<L: Load> Server<L> {
+    /// Makes one call, and returns its content or the refusal.
     async fn load(&self, target: Target, context: &RequestContext<RoleServer>) -> CallToolResult {
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
@@ -52,12 +54,15 @@ impl<L: Load> Server<L> {
     }
 }
 
-/// Who answers. Protocol 2026-07-28 wants it in every result.
+/// Who answers, for the `_meta` of a result. Protocol 2026-07-28 wants it in every result; the
+/// versions with `initialize` say it there, so it is None for these.
 fn server_info(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
-    let version = context.protocol_version()?;
-    let info = json!({ "name": NAME, "version": VERSION });
-    let info = json!({ "io.modelcontextprotocol/serverInfo": info });
-    (!version.has_initialize()).then(|| MetaObject(object(info)))
+    if context.protocol_version()?.has_initialize() {
+        return None;
+    }
+    let server = json!({ "name": NAME, "version": VERSION });
+    let meta = json!({ "io.modelcontextprotocol/serverInfo": server });
+    Some(MetaObject(object(meta)))
 }
 
 impl<L: Load> ServerHandler for Server<L> {
@@ -108,8 +113,9 @@ impl<L: Load> ServerHandler for Server<L> {
         if request.name != tool::NAME {
             return Err(ErrorData::invalid_params("unknown tool", None));
         }
-        let arguments = context.extensions.get::<Box<RawValue>>();
-        let arguments = arguments.map_or("{}", |arguments| arguments.get());
+        // `message.rs` has put them there as they were written.
+        let written = context.extensions.get::<Box<RawValue>>();
+        let arguments = written.map_or("{}", |arguments| arguments.get());
         let mut result = match self.surface.parse_arguments(arguments) {
             Ok(target) => self.load(target, &context).await,
             Err(advice) => tool::error(advice),

@@ -23,9 +23,14 @@ Call it when your own task needs this document, and use it for that task only. P
 
 const END: &str = "Do not go on without the document.";
 
+/// What a model does on a refusal: the sentences before [`END`].
 fn what_to_do() -> String {
-    let passing = Refusal::ALL.iter().filter(|code| code.is_passing());
-    let names: Vec<_> = passing.map(|code| format!("`{}`", code.as_str())).collect();
+    let mut names = Vec::new();
+    for code in Refusal::ALL {
+        if code.is_passing() {
+            names.push(format!("`{}`", code.as_str()));
+        }
+    }
     format!(
         "A refusal reads `code: what to do`. On one of {}, call again, at most twice. On any \
          other code, stop: tell whoever gave you the task the code and its advice",
@@ -104,13 +109,20 @@ struct OneKey {
 
 /// The tool of a server with one context. Without its `name`, it shows nothing of it.
 fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
-    let title = binding.and_then(|binding| binding.title.as_deref());
-    let description = binding.and_then(|binding| binding.description.as_deref());
-    let (own, named) = name.map_or_else(Default::default, |name| {
-        (format!(": {name}"), format!(", \"{name}\""))
-    });
-    let title = title.map_or_else(|| format!("Load context{own}"), str::to_owned);
-    let what = description.map_or_else(|| format!("{named}."), |it| format!("{named}:\n{it}"));
+    let own_title = binding.and_then(|binding| binding.title.as_deref());
+    let title = match (own_title, name) {
+        (Some(title), _) => title.to_owned(),
+        (None, Some(name)) => format!("Load context: {name}"),
+        (None, None) => "Load context".to_owned(),
+    };
+    let named = match name {
+        Some(name) => format!(", \"{name}\""),
+        None => String::new(),
+    };
+    let what = match binding.and_then(|binding| binding.description.as_deref()) {
+        Some(text) => format!("{named}:\n{text}"),
+        None => format!("{named}."),
+    };
     let description = format!("{BOUND}{what}{BOUND_END}\n\n{}. {END}", what_to_do());
     let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     tool(&title, description, schema)

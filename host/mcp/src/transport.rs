@@ -38,11 +38,13 @@ const MAX_LINE_BYTES: u32 = 1 << 20;
 /// most 1024 requests are in flight, four times as many as may wait for the loader.
 const MIN_REQUEST_BYTES: u32 = 1024;
 
+/// The transport over a reader of the client's lines and a writer of ours.
 pub(super) struct StdioTransport<R, W> {
     from: BufReader<R>,
-    /// The part of a line that was read, also if the reader gave up meanwhile.
+    /// The part of the next line that is read already. It outlives [`Self::next_line`], whose
+    /// future may be dropped in the middle of a line.
     line: Vec<u8>,
-    /// What was read of this line was too long already.
+    /// Whether the next line is too long: what was read of it is dropped already.
     skips: bool,
     to: Arc<Mutex<W>>,
     pending: PendingRequests,
@@ -100,32 +102,33 @@ where
             let Some((number, _room)) = waiting else {
                 return Ok(());
             };
-            let mut to = to.lock().await;
+            let mut out = to.lock().await;
             let Some((answer, _place)) = pending.finish(number) else {
                 return Ok(());
             };
             let mut line = serde_json::to_vec(&answer)?;
             line.push(b'\n');
-            to.write_all(&line).await?;
-            to.flush().await
+            out.write_all(&line).await?;
+            out.flush().await
         }
     }
 
     /// The next request or cancellation; None at the end of input. It can be dropped at any time.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let room = self.room.clone();
-            let mut room = room.acquire_many_owned(MAX_LINE_BYTES).await.ok()?;
+            let room = Arc::clone(&self.room);
+            let mut of_a_line = room.acquire_many_owned(MAX_LINE_BYTES).await.ok()?;
             let Some(line) = self.next_line().await else {
-                drop(room);
+                drop(of_a_line);
                 // Until all answers are written: rmcp waits no longer than a call may take.
                 let _ = self.room.acquire_many(2 * MAX_LINE_BYTES - 1).await;
                 return None;
             };
             match message::read(&line) {
                 Some(Message::Request(id, request)) => {
-                    let room = room.split(line.len().max(MIN_REQUEST_BYTES as usize))?;
-                    let number = self.pending.begin(id, room);
+                    let bytes = line.len().max(MIN_REQUEST_BYTES as usize);
+                    let of_request = of_a_line.split(bytes)?;
+                    let number = self.pending.begin(id, of_request);
                     return Some(ClientJsonRpcMessage::request(*request, number));
                 }
                 Some(Message::Cancel(id)) => {
