@@ -120,7 +120,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
             late: Arc::clone(&self.late),
         };
         // In a task of its own: so a guest whose caller went away is still stopped at its deadline.
-        spawn(running.to_its_end());
+        spawn(running.follow_to_its_end());
         told.await.map_err(|_| Refusal::Internal)?
     }
 }
@@ -140,7 +140,7 @@ struct RunningCall<G> {
 impl<G: Executor> RunningCall<G> {
     /// Tells the result of the call, or at its deadline that it timed out. After that, the guest is
     /// stopped, and the thread counts as late until it ends, which may be never.
-    async fn to_its_end(mut self) {
+    async fn follow_to_its_end(mut self) {
         if let Ok(ended) = timeout_at(self.deadline, &mut self.result).await {
             // A result that nobody wants is dropped, with its permit.
             drop(self.tell.send(ended.unwrap_or(Err(Refusal::Internal))));

@@ -41,7 +41,7 @@ impl LiveMap {
 }
 
 impl<F: FileSystem + Clone> LiveMap<F> {
-    /// The same in any file system.
+    /// The map at this location in any file system. This reads nothing yet.
     pub fn over(files: F, location: Location) -> Self {
         Self {
             location,
@@ -55,6 +55,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         self.current_in(&self.walker)
     }
 
+    /// The same with a walker of the caller's, which may have a deadline.
     fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
         // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
         let known = self.seen().clone();
@@ -65,31 +66,27 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         seen.outcome.clone()
     }
 
-    /// A thread that panicked with the lock left a complete value behind.
+    /// What the last call found. If a thread panicked while it held the lock, the value is complete.
     fn seen(&self) -> MutexGuard<'_, Option<Arc<Seen>>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the file holds now, which is `known` itself if it is unchanged.
     fn read(&self, walker: &Walker<F>, known: Option<Arc<Seen>>) -> Result<Arc<Seen>, MapError> {
-        let unread = |error| self.unread(error);
         let walked = walker.walk(&self.location.file, Policy::File);
-        let file = walked.map_err(unread)?;
-        // So many calls at the same time have one copy of the map, and not each its own.
-        if let Some(known) = &known
-            && walker
-                .is_still(&file, &known.stat, &known.bytes)
-                .map_err(unread)?
-        {
-            return Ok(Arc::clone(known));
+        let file = walked.map_err(|error| self.unread(error))?;
+        if let Some(known) = &known {
+            // The file is compared, and not read: many calls at once share one copy of its text.
+            let is_still = walker.is_still(&file, &known.stat, &known.bytes);
+            if is_still.map_err(|error| self.unread(error))? {
+                return Ok(Arc::clone(known));
+            }
         }
-        let stat = known.as_ref().map(|known| &known.stat);
-        let read = walker.read_at_rest(&file, MAX_MAP_BYTES, stat);
-        let Some(bytes) = read.map_err(unread)? else {
-            return Err(MapError::TooLarge(
-                self.location.file.clone(),
-                file.stat.size,
-            ));
+        let known_stat = known.as_ref().map(|known| &known.stat);
+        let read = walker.read_at_rest(&file, MAX_MAP_BYTES, known_stat);
+        let Some(bytes) = read.map_err(|error| self.unread(error))? else {
+            let path = self.location.file.clone();
+            return Err(MapError::TooLarge(path, file.stat.size));
         };
         let outcome = match known {
             Some(known) if known.bytes == bytes => known.outcome.clone(),
@@ -112,10 +109,12 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         }
     }
 
-    /// The map as it would be with these bytes.
+    /// The map as it would be with these bytes as its text.
     pub fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
-        let parsed = Map::parse(bytes, &self.location);
-        parsed.map_err(|mistake| MapError::Parse(self.location.file.to_owned(), mistake))
+        Map::parse(bytes, &self.location).map_err(|mistake| {
+            let path = self.location.file.clone();
+            MapError::Parse(path, mistake)
+        })
     }
 }
 
