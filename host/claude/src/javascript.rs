@@ -3,25 +3,36 @@
 use serde::de::DeserializeOwned;
 
 /// Parses JSON as JavaScript does, to which half a pair of surrogates is a character: here, U+FFFD.
-/// The error is that of the text as it stands.
+///
+/// # Errors
+/// That of the text as it stands.
 pub fn of_javascript<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    serde_json::from_str(text).or_else(|error| {
-        let (mut whole, mut rest) = (String::new(), text);
-        while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at))
-        {
-            let unit = |at| {
-                let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
-                u16::from_str_radix(digits, 16).ok()
-            };
-            let (size, is_half) = match (unit(0), unit(6)) {
-                (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (12, false),
-                (Some(0xd800..0xe000), _) => (6, true),
-                _ => (2, false),
-            };
-            let (escaped, behind) = escape.split_at_checked(size).unwrap_or((escape, ""));
-            whole = whole + before + if is_half { "\\ufffd" } else { escaped };
-            rest = behind;
-        }
-        serde_json::from_str(&(whole + rest)).map_err(|_| error)
-    })
+    serde_json::from_str(text)
+        .or_else(|error| serde_json::from_str(&without_halves(text)).map_err(|_| error))
+}
+
+/// This JSON with `\ufffd` in place of each escape that is half a pair of surrogates.
+fn without_halves(json: &str) -> String {
+    let mut whole = String::new();
+    let mut rest = json;
+    while let Some(backslash) = rest.find('\\')
+        && let Some((before, escape)) = rest.split_at_checked(backslash)
+    {
+        let (length, is_half) = match (utf16_unit(escape, 0), utf16_unit(escape, 6)) {
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (12, false),
+            (Some(0xd800..0xe000), _) => (6, true),
+            _ => (2, false),
+        };
+        let (escaped, behind) = escape.split_at_checked(length).unwrap_or((escape, ""));
+        whole += before;
+        whole += if is_half { "\\ufffd" } else { escaped };
+        rest = behind;
+    }
+    whole + rest
+}
+
+/// The UTF-16 code unit whose escape, such as `\ud83d`, is at this byte of the text.
+fn utf16_unit(text: &str, at: usize) -> Option<u16> {
+    let escape = text.get(at..at + 6)?;
+    u16::from_str_radix(escape.strip_prefix("\\u")?, 16).ok()
 }
