@@ -24,6 +24,9 @@ pub fn put(bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Prints `text` on standard output. If its reader, such as `head`, has seen enough, that is fine.
+///
+/// # Errors
+/// If it cannot be written: a sentence for the user.
 pub fn print(text: &str) -> Result<(), String> {
     match put(text.as_bytes()) {
         Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write: {why}")),
@@ -31,7 +34,8 @@ pub fn print(text: &str) -> Result<(), String> {
     }
 }
 
-/// Tells the user on standard error. If that is closed, nobody is left to tell.
+/// Tells the user on standard error, and waits until it is written. If that is closed, nobody is
+/// left to tell.
 pub fn say(message: &str) {
     let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
@@ -40,20 +44,21 @@ pub fn say(message: &str) {
 /// pipe that is ready takes 4,096 bytes, more than all threads write at a time.
 pub fn note(line: &str) {
     let stderr = io::stderr();
-    let mut polled = [PollFd::new(&stderr, PollFlags::OUT)];
-    let is_told = poll(&mut polled, Some(&Timespec::default())).is_ok();
-    if is_told && polled[0].revents().contains(PollFlags::OUT) {
+    let no_time = Timespec::default();
+    let found = wait_for(&stderr, PollFlags::OUT, Some(&no_time));
+    if found.is_some_and(|events| events.contains(PollFlags::OUT)) {
         let _ = (&stderr).write_all(format!("{line}\n").as_bytes());
     }
 }
 
-/// Tells the user, as [`note`] does.
-pub fn tell(message: &str) {
+/// Tells the user on standard error if that takes it at once, as [`note`] does.
+pub(crate) fn tell(message: &str) {
     note(&format!("keyhole: {message}"));
 }
 
-/// Does it again each time that the stream is ready or has ended, as long as it says "not now".
-fn again<S: AsFd, T>(
+/// Makes the attempt, and again each time that the stream is `ready` for it or has ended, as long
+/// as the stream says "not now".
+fn when_ready<S: AsFd, T>(
     stream: &mut S,
     ready: PollFlags,
     mut attempt: impl FnMut(&mut S) -> io::Result<T>,
@@ -63,30 +68,42 @@ fn again<S: AsFd, T>(
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             done => return done,
         }
-        let mut polled = [PollFd::new(stream, ready)];
-        let is_told = poll(&mut polled, None).is_ok();
-        // Some systems cannot say it of every device.
-        if !is_told || polled[0].revents() == PollFlags::NVAL {
+        // Some systems cannot say of every device whether it is ready.
+        let found = wait_for(stream, ready, None);
+        if found.is_none_or(|events| events == PollFlags::NVAL) {
             thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
+/// Waits for one of these events at the stream, for so long or, with None, without end. Returns what
+/// has happened there, or None if the system cannot say it.
+fn wait_for(
+    stream: &impl AsFd,
+    events: PollFlags,
+    longest: Option<&Timespec>,
+) -> Option<PollFlags> {
+    let mut polled = [PollFd::new(stream, events)];
+    poll(&mut polled, longest).ok()?;
+    Some(polled[0].revents())
+}
+
 impl Read for Waiting<io::Stdin> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        again(&mut self.0, PollFlags::IN, |stream| stream.read(bytes))
+        when_ready(&mut self.0, PollFlags::IN, |stream| stream.read(bytes))
     }
 }
 
-/// What a stream did not take, it keeps, or it was not told of it.
+/// Nothing is lost or written twice: a stream that returns a size has written so many bytes or
+/// keeps them, and one that says "not now" has none of them.
 impl<S: Write + AsFd> Write for Waiting<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let size = again(&mut self.0, PollFlags::OUT, |stream| stream.write(bytes))?;
-        // Standard output keeps a part of what a stream did not take.
+        let size = when_ready(&mut self.0, PollFlags::OUT, |stream| stream.write(bytes))?;
+        // Standard output may keep a part of these bytes.
         self.flush().map(|()| size)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        again(&mut self.0, PollFlags::OUT, S::flush)
+        when_ready(&mut self.0, PollFlags::OUT, S::flush)
     }
 }
