@@ -3,7 +3,10 @@
 use crate::Failure;
 use clap::{
     Error,
-    error::{ContextKind, ErrorKind as Kind},
+    error::{
+        ContextKind::{self, InvalidArg, InvalidSubcommand, InvalidValue, PriorArg},
+        ErrorKind as Kind,
+    },
 };
 use keyhole_serve::streams;
 use std::{
@@ -11,38 +14,56 @@ use std::{
     io::{self, Write as _},
 };
 
-/// Prints help or the version if the user asked for it, else what is wrong. It never repeats an
-/// argument: a key in the wrong place must not end up in a log. With 2, the guard denies its call.
+/// Prints help or the version if the user asked for it, else what is wrong. Returns the exit code.
+/// With 2, the guard denies its call.
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
-    use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, PriorArg};
-    let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    let usual = error.kind().as_str().unwrap_or("a command is missing");
-    let is_removal = ["remove", "uninstall"].contains(&&*of(InvalidSubcommand));
-    let (what, told): (_, &[ContextKind]) = match error.kind() {
+    match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
             streams::print(&error.to_string())?;
-            return Ok(0);
+            Ok(0)
         }
         Kind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // If standard error is closed, nobody is left to tell.
             let _ = write!(streams::Waiting(io::stderr()), "{error}");
-            return Ok(2);
+            Ok(2)
         }
+        _ => {
+            let wrong = in_words(error);
+            Err(Failure(
+                2,
+                format!("{wrong}; --help names all that there are"),
+            ))
+        }
+    }
+}
+
+/// What is wrong. It never repeats an argument: a key in the wrong place must not end up in a log.
+fn in_words(error: &Error) -> String {
+    let usual = error.kind().as_str().unwrap_or("a command is missing");
+    let option = context(error, InvalidArg);
+    let other_option = context(error, PriorArg);
+    let mut words = match error.kind() {
         // Here, `InvalidArg` is what was typed.
-        Kind::UnknownArgument => (usual, &[]),
-        Kind::InvalidValue if of(InvalidValue).is_empty() => ("a value is missing", &[InvalidArg]),
-        Kind::ArgumentConflict if of(InvalidArg) == of(PriorArg) => {
-            ("an option is there twice", &[InvalidArg])
+        Kind::UnknownArgument => vec![usual.to_owned()],
+        Kind::InvalidValue if context(error, InvalidValue).is_empty() => {
+            vec!["a value is missing".to_owned(), option]
         }
-        _ => (usual, &[InvalidArg, PriorArg]),
+        Kind::ArgumentConflict if option == other_option => {
+            vec!["an option is there twice".to_owned(), option]
+        }
+        _ => vec![usual.to_owned(), option, other_option],
     };
-    let mut said = vec![what.to_owned()];
-    said.extend(told.iter().map(|kind| of(*kind)));
-    let removes = "`keyhole setup remove` takes away what setup wrote";
-    said.extend(is_removal.then(|| removes.to_owned()));
+    let command = context(error, InvalidSubcommand);
+    if command == "remove" || command == "uninstall" {
+        words.push("`keyhole setup remove` takes away what setup wrote".to_owned());
+    }
     // It comes from our own parsers, which return constant text.
-    said.extend(error.source().map(ToString::to_string));
-    said.retain(|more| !more.is_empty());
-    let names = "--help names all that there are";
-    Err(Failure(2, format!("{}; {names}", said.join(": "))))
+    words.extend(error.source().map(ToString::to_string));
+    words.retain(|part| !part.is_empty());
+    words.join(": ")
+}
+
+/// What clap tells of this kind, such as the option that is meant; or nothing.
+fn context(error: &Error, kind: ContextKind) -> String {
+    error.get(kind).map(ToString::to_string).unwrap_or_default()
 }
