@@ -16,17 +16,33 @@ use std::{
 /// The most input that a hook reads, in bytes: about a kilobyte, and after a call the answer.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
-/// A server of ours whose calls the guard judges: its name, which its tool's name holds; the one
-/// agent that has it, or none if all share the plugin's, whose tool takes a key; and whether there
-/// is a client that has such servers and states no source. Any other server of the name is not ours.
-pub type Server<'a> = (&'a str, Option<&'a str>, bool);
+/// A server of ours whose calls the guard judges.
+#[derive(Clone, Copy)]
+pub struct Server<'a> {
+    /// The name that it has in the client: the client calls its tool `mcp__NAME__load_context`.
+    pub name: &'a str,
+    /// The one agent that has this server, whose tool then takes no argument. None: all agents
+    /// share the server, and its tool takes a key.
+    pub agent: Option<&'a str>,
+    /// Whether the client may leave out where it got the server from: older clients never say it.
+    /// A server that only newer clients can have is not ours if the client does not say it.
+    pub may_lack_source: bool,
+}
 
 /// The plugin's two: the server that all agents share, and that of the bundled agent, which the
 /// plugin's module makes the client start for this agent alone. Only newer clients, which state
 /// sources, have the second.
-pub const PLUGINS: [Server<'_>; 2] = [
-    ("plugin_keyhole_context", None, true),
-    ("keyhole_privacy_scanner", Some(PLUGIN.0), false),
+pub const PLUGIN_SERVERS: [Server<'_>; 2] = [
+    Server {
+        name: "plugin_keyhole_context",
+        agent: None,
+        may_lack_source: true,
+    },
+    Server {
+        name: "keyhole_privacy_scanner",
+        agent: Some(PLUGIN.0),
+        may_lack_source: false,
+    },
 ];
 
 /// The client's name for a copy of the main conversation, which has the parent's whole context.
@@ -42,41 +58,61 @@ pub const NOT_UNDERSTOOD: &str = "this is not a question that this hook understa
 const NOT_OURS: &str =
     "the guard was asked about something other than its own tool; the call is denied";
 
-/// What the client tells a hook on `stdin`, if it is not too long: the fields of the object
-/// that it sends. serde would take an array for one, too.
+/// What the client tells a hook on `stdin`: the fields of the one JSON object that it sends.
+///
+/// # Errors
+/// If it cannot be read, has more than 16 MiB, or is no such object.
 pub fn read_input<T: DeserializeOwned>(stdin: impl Read) -> Result<T, HookError> {
     let mut input = Vec::new();
-    let read = stdin.take(MAX_INPUT_BYTES + 1).read_to_end(&mut input);
-    read.map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
-    let fits = input.len() as u64 <= MAX_INPUT_BYTES;
-    parse(fits.then_some(&input).ok_or(NOT_UNDERSTOOD)?)
+    stdin
+        .take(MAX_INPUT_BYTES + 1)
+        .read_to_end(&mut input)
+        .map_err(|error| format!("the client's question cannot be read: {}", error.kind()))?;
+    if input.len() as u64 > MAX_INPUT_BYTES {
+        return Err(NOT_UNDERSTOOD.into());
+    }
+    parse_object(&input)
 }
 
-fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
-    let text = str::from_utf8(input.trim_ascii_start()).ok();
-    let text = text.filter(|text| text.starts_with('{'));
-    let parsed = text.and_then(|text| of_javascript(text).ok());
-    parsed.ok_or(NOT_UNDERSTOOD.into())
+/// The fields of a JSON object. An array of their values is an error, although serde takes it.
+fn parse_object<T: DeserializeOwned>(json: &[u8]) -> Result<T, HookError> {
+    match str::from_utf8(json.trim_ascii_start()) {
+        Ok(text) if text.starts_with('{') => of_javascript(text).map_err(|_| NOT_UNDERSTOOD.into()),
+        _ => Err(NOT_UNDERSTOOD.into()),
+    }
 }
 
-/// The fields that count. There are others, and new client versions add more.
+/// What the client says of a call, before it and after it. There are other fields, and new client
+/// versions add more. The client itself writes each field, but a model may have chosen its text.
 #[derive(Deserialize)]
-pub struct Input {
+struct Input {
+    /// `PreToolUse` or `PostToolUse`.
     hook_event_name: String,
+    /// `mcp__SERVER__TOOL`. Whoever configures a server chooses its name, so any server can have
+    /// the name of ours.
     tool_name: String,
     /// The client's id of the call, which the server gets as well.
-    pub tool_use_id: String,
+    tool_use_id: String,
+    /// Who calls. The main conversation has no id, and neither has a session that runs as an
+    /// agent. The client makes up all of a subagent's id, see [`is_subagent_id`]. In a teammate's
+    /// id, the main conversation chooses a part: the teammate's name.
     agent_id: Option<String>,
+    /// The type of the agent that calls: the name in a subagent's file, the agent that a session
+    /// runs as, [`FORK`], or a teammate's name. The main conversation has none.
     agent_type: Option<String>,
+    /// The file that the client keeps the session's transcript in.
     transcript_path: Option<PathBuf>,
-    /// Only newer clients send this field, and only they have servers for one agent.
+    /// Where the client got the server from, a [`Source`]. Only newer clients send this field, and
+    /// only they have servers for one agent.
     mcp_server: Option<Box<RawValue>>,
-    /// Parsed alone, so that a model is told what is wrong with it.
+    /// The arguments, which a model fills in. They are parsed apart, so that the model is told
+    /// what is wrong with them.
     tool_input: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Source {
+    /// `plugin`; `agent`, for a server in an agent's file or from a module; or `project`, `user`…
     source: String,
 }
 
@@ -86,96 +122,169 @@ struct Arguments {
     key: String,
 }
 
-/// Whether the id has the form that the client gives to subagents: `a` and 16 hexadecimal digits.
-/// A teammate's id is `a`, its name, `-` and the digits. The main conversation chooses that name,
-/// and the client sends it as the agent's type: so a teammate could pass for any agent.
-pub fn is_subagents(id: &str) -> bool {
-    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    id.len() == 17 && id.starts_with('a') && id.bytes().all(is_digit)
+impl Input {
+    /// Which of `ours` the call goes to by the tool's name, if the hook is asked at this event.
+    fn server<'a>(&self, ours: &[Server<'a>], event: &str) -> Result<Server<'a>, HookError> {
+        for server in ours {
+            let tool = format!("mcp__{}__load_context", server.name);
+            if self.tool_name == tool && self.hook_event_name == event {
+                if self.tool_use_id.is_empty() {
+                    return Err(NOT_UNDERSTOOD.into());
+                }
+                return Ok(*server);
+            }
+        }
+        Err(NOT_OURS.into())
+    }
+
+    /// Whether the client got the server from where ours comes from: the plugin, or an agent.
+    fn has_source_of(&self, server: Server<'_>) -> Result<bool, HookError> {
+        let Some(stated) = &self.mcp_server else {
+            return Ok(server.may_lack_source);
+        };
+        let ours = match server.agent {
+            None => "plugin",
+            Some(_) => "agent",
+        };
+        let stated: Source = parse_object(stated.get().as_bytes())?;
+        Ok(stated.source == ours)
+    }
+
+    /// The key among the arguments. None if the server is one agent's: its tool takes none.
+    fn key_for(&self, server: Server<'_>) -> Result<Option<String>, HookError> {
+        let arguments = self.tool_input.get().as_bytes();
+        if server.agent.is_some() {
+            return match parse_object::<Map<String, Value>>(arguments) {
+                Ok(given) if given.is_empty() => Ok(None),
+                _ => Err("this tool takes no arguments".into()),
+            };
+        }
+        match parse_object::<Arguments>(arguments) {
+            Ok(given) => Ok(Some(given.key)),
+            Err(_) => {
+                Err("the arguments must be an object with exactly one string, \"key\"".into())
+            }
+        }
+    }
 }
 
-/// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of
-/// the session, as it does of each before its first call; of one of a workflow, a folder deeper.
+/// A call that is about to be made to a server of ours.
+pub struct Call {
+    /// The client's id of the call, which the server gets as well.
+    pub id: String,
+    /// The subagent that makes the call. None: anyone else, see [`subagent`].
+    pub agent: Option<AgentName>,
+    /// The key that a model asks for; it may not be well formed. None: the server has its own.
+    pub key: Option<String>,
+}
+
+/// Reads what a PreToolUse hook is asked about a call to one of `ours`.
 ///
-/// The client also makes copies of the main conversation. If the session runs as an agent, such a
-/// copy has an id in a subagent's form and that agent's type. But it has no record.
-#[expect(clippy::disallowed_methods, reason = "it opens no file")]
-fn has_record(transcript: &Path, id: &str) -> bool {
-    let folder = transcript.with_extension("").join("subagents");
-    let name = format!("agent-{id}.meta.json");
-    let is_there = || {
-        let workflows = || fs::read_dir(folder.join("workflows")).into_iter().flatten();
-        let is_in = |folder: &Path| folder.join(&name).is_file();
-        is_in(&folder) || workflows().flatten().any(|found| is_in(&found.path()))
-    };
-    let wait = || thread::sleep(Duration::from_millis(50));
-    // On a busy machine, the client may still be writing it.
-    transcript.is_absolute() && (is_there() || (0..20).any(|_| (wait(), is_there()).1))
-}
-
-/// Reads what is said about a call of one of our tools, at this event, and of which.
-pub fn input<'o>(
-    stdin: impl Read,
-    of: &[Server<'o>],
-    event: &str,
-) -> Result<(Input, Server<'o>), HookError> {
+/// # Errors
+/// If the call is none to a server of ours, or what the client says cannot be understood.
+pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookError> {
     let input: Input = read_input(stdin)?;
-    let is_its = |name: &str| input.tool_name == format!("mcp__{name}__load_context");
-    let is_asked = |of: &&Server<'_>| is_its(of.0) && input.hook_event_name == event;
-    let server = *of.iter().find(is_asked).ok_or(NOT_OURS)?;
-    if input.tool_use_id.is_empty() {
+    let server = input.server(ours, "PreToolUse")?;
+    let agent_type = input.agent_type.as_deref();
+    if !input.has_source_of(server)? || server.agent.is_some() && server.agent != agent_type {
+        return Err(NOT_OURS.into());
+    }
+    let agent_id = input.agent_id.as_deref();
+    if agent_id == Some("") || agent_type == Some("") {
         return Err(NOT_UNDERSTOOD.into());
     }
-    Ok((input, server))
+    let transcript = input.transcript_path.as_deref();
+    let agent = subagent(agent_id, agent_type, |id| {
+        is_subagent_id(id) && transcript.is_some_and(|transcript| has_record(transcript, id))
+    })?;
+    let key = input.key_for(server)?;
+    Ok(Call {
+        id: input.tool_use_id,
+        agent,
+        key,
+    })
+}
+
+/// Reads what a PostToolUse hook is told, and returns the client's id of the call that is over.
+///
+/// # Errors
+/// If the call was none to one of `ours`, or what the client says cannot be understood.
+pub fn read_after(stdin: impl Read, ours: &[Server<'_>]) -> Result<String, HookError> {
+    let input: Input = read_input(stdin)?;
+    input.server(ours, "PostToolUse")?;
+    Ok(input.tool_use_id)
 }
 
 /// The subagent that a hook's input names by its id and its type. None is anyone else: the main
 /// conversation has neither, a session that runs as an agent only a type; a copy of the main
-/// conversation and a teammate have other ids.
+/// conversation and a teammate have ids that `is_subagents` refuses, or the type `fork`.
+///
+/// # Errors
+/// If there is an id without a type, or the type cannot be an agent's name.
 pub fn subagent(
-    id: Option<String>,
-    agent: Option<String>,
-    is_one: impl Fn(&str) -> bool,
+    id: Option<&str>,
+    agent_type: Option<&str>,
+    is_subagents: impl Fn(&str) -> bool,
 ) -> Result<Option<AgentName>, HookError> {
-    match (id, agent) {
-        (Some(id), Some(agent)) if is_one(&id) && agent != FORK => Ok(Some((&*agent).try_into()?)),
+    match (id, agent_type) {
         (Some(_), None) => Err(NOT_UNDERSTOOD.into()),
+        (Some(id), Some(name)) if is_subagents(id) && name != FORK => {
+            Ok(Some(AgentName::try_from(name)?))
+        }
         _ => Ok(None),
     }
 }
 
-/// The question before a call: the client's id of the call, which the server gets as well; the
-/// subagent that is about to make it, as [`subagent`] says; its key, if the server has none itself.
-pub fn read(
-    stdin: impl Read,
-    ours: &[Server<'_>],
-) -> Result<(String, Option<AgentName>, Option<String>), HookError> {
-    let (input, (_, own, may_lack_source)) = input(stdin, ours, "PreToolUse")?;
-    let takes_key = own.is_none();
-    let source = if takes_key { "plugin" } else { "agent" };
-    let is_its_source = match &input.mcp_server {
-        None => may_lack_source,
-        Some(stated) => parse::<Source>(stated.get().as_bytes())?.source == source,
+/// Whether the id has the form that the client gives to subagents: `a` and 16 hexadecimal digits.
+/// A teammate's id is `a`, its name, `-` and the digits. The main conversation chooses that name,
+/// and the client sends it as the agent's type: so a teammate could pass for any agent.
+pub fn is_subagent_id(id: &str) -> bool {
+    let Some(digits) = id.strip_prefix('a') else {
+        return false;
     };
-    if !is_its_source || own.is_some() && own != input.agent_type.as_deref() {
-        return Err(NOT_OURS.into());
+    digits.len() == 16 && digits.bytes().all(is_lower_hex)
+}
+
+/// Whether this is a hexadecimal digit as clients write them in ids: in lower case.
+pub fn is_lower_hex(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
+}
+
+/// How often a missing record is looked for again, after a pause each time: on a busy machine,
+/// the client may still be writing it. Together, that is a second.
+const RETRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of
+/// the session, as it does of each before its first call.
+///
+/// The client also makes copies of the main conversation. If the session runs as an agent, such a
+/// copy has an id in a subagent's form and that agent's type. But it has no record.
+fn has_record(transcript: &Path, id: &str) -> bool {
+    if !transcript.is_absolute() {
+        return false;
     }
-    if input.agent_id.as_deref() == Some("") || input.agent_type.as_deref() == Some("") {
-        return Err(NOT_UNDERSTOOD.into());
+    let subagents = transcript.with_extension("").join("subagents");
+    let record = format!("agent-{id}.meta.json");
+    for _ in 0..RETRIES {
+        if is_recorded_in(&subagents, &record) {
+            return true;
+        }
+        thread::sleep(PAUSE);
     }
-    let transcript = input.transcript_path.as_deref();
-    let has_record = |id: &str| transcript.is_some_and(|session| has_record(session, id));
-    let is_one = |id: &str| is_subagents(id) && has_record(id);
-    let agent = subagent(input.agent_id, input.agent_type, is_one)?;
-    let arguments = input.tool_input.get().as_bytes();
-    let key = if takes_key {
-        let needs_key = "the arguments must be an object with exactly one string, \"key\"";
-        Some(parse::<Arguments>(arguments).map_err(|_| needs_key)?.key)
-    } else {
-        let given = parse::<Map<String, Value>>(arguments).ok();
-        let takes_none = "this tool takes no arguments";
-        given.filter(Map::is_empty).ok_or(takes_none)?;
-        None
+    is_recorded_in(&subagents, &record)
+}
+
+/// Whether the record is in the folder of the session's subagents, or in that of a workflow there.
+#[expect(clippy::disallowed_methods, reason = "it opens no file")]
+fn is_recorded_in(subagents: &Path, record: &str) -> bool {
+    if subagents.join(record).is_file() {
+        return true;
+    }
+    let Ok(workflows) = fs::read_dir(subagents.join("workflows")) else {
+        return false;
     };
-    Ok((input.tool_use_id, agent, key))
+    workflows
+        .flatten()
+        .any(|workflow| workflow.path().join(record).is_file())
 }

@@ -4,7 +4,7 @@
 use crate::{arguments, setup};
 use keyhole_core::{Key, LiveMap, Location, ticket::Tickets};
 use keyhole_serve::{
-    guard::Guard,
+    guard::{Guard, OwnServer},
     session::{Callers, Session},
 };
 use std::{
@@ -66,6 +66,8 @@ pub(crate) enum Answer {
 }
 
 impl Wish {
+    /// What the command means in this environment.
+    ///
     /// # Errors
     /// If the environment lacks what the command cannot do without. The text repeats no argument.
     pub(crate) fn of(command: arguments::Command) -> Result<Self, String> {
@@ -73,13 +75,13 @@ impl Wish {
         Ok(match command {
             Command::Serve(typed) => Self::Serve(session(typed)?),
             Command::Guard(typed) => Self::Guard(guard(typed)),
-            Command::Inject(map) => Self::Inject(live(&map)),
+            Command::Inject(typed) => Self::Inject(map_meant(&typed)),
             Command::Withhold { map, stop } => Self::Withhold {
-                map: live(&map),
+                map: map_meant(&map),
                 is_stop: stop,
             },
-            Command::Tickets => Self::Tickets(tickets(None)?),
-            Command::Agents(map) => Self::Agents(live(&map)?),
+            Command::Tickets => Self::Tickets(tickets_in(None)?),
+            Command::Agents(typed) => Self::Agents(map_meant(&typed)?),
             Command::Check(typed) => Self::Check(check(typed)),
             Command::Contract => Self::Contract,
             Command::Setup(typed) => Self::Setup(Box::new(typed)),
@@ -90,19 +92,22 @@ impl Wish {
 fn session(typed: arguments::Serve) -> Result<Session, String> {
     let callers = if typed.require_ticket {
         Callers::Tickets {
-            tickets: tickets(typed.tickets.as_deref())?,
+            tickets: tickets_in(typed.tickets.as_deref())?,
             only: typed.agent,
             // The plugin's own folder is made when it is installed.
             makes_folder: typed.tickets.is_some(),
         }
     } else {
-        typed.agent.map_or(Callers::Unknown, Callers::Agent)
+        match typed.agent {
+            Some(agent) => Callers::Agent(agent),
+            None => Callers::Unknown,
+        }
     };
-    let map = match live(&typed.map) {
+    let map = match map_meant(&typed.map) {
         // Nothing says where the map is. Clients show nothing of a server that does not start, so
         // it starts, and each call is refused.
         Err(_) if typed.map.file.is_none() => LiveMap::new(Location::nowhere()),
-        found => found?,
+        meant => meant?,
     };
     let key = match &typed.key_env {
         Some(variable) => Some(key_in(variable)?),
@@ -119,16 +124,24 @@ fn session(typed: arguments::Serve) -> Result<Session, String> {
 
 /// The key in a variable. The error does not repeat its value.
 fn key_in(variable: &str) -> Result<Key, String> {
-    const NO_KEY: &str = "the variable that --key-env names is not set to a key";
-    let value = env::var(variable).map_err(|_| NO_KEY)?;
-    Key::try_from(&*value).map_err(|_| NO_KEY.to_owned())
+    if let Ok(value) = env::var(variable)
+        && let Ok(key) = Key::try_from(&*value)
+    {
+        return Ok(key);
+    }
+    Err("the variable that --key-env names is not set to a key".to_owned())
 }
 
 fn guard(typed: arguments::Guard) -> Guard {
+    // clap accepts neither of the two without the other.
+    let own = match (typed.bind, typed.agent) {
+        (Some(binding), Some(agent)) => Some(OwnServer { binding, agent }),
+        _ => None,
+    };
     Guard {
-        map: live(&typed.map),
-        tickets: tickets(typed.tickets.as_deref()),
-        own: typed.bind.zip(typed.agent),
+        map: map_meant(&typed.map),
+        tickets: tickets_in(typed.tickets.as_deref()),
+        own,
         is_after: typed.after,
     }
 }
@@ -146,26 +159,29 @@ fn check(typed: arguments::Check) -> Check {
         Answer::Text
     };
     Check {
-        map: live(&typed.map),
+        map: map_meant(&typed.map),
         answer,
         plugin: typed.plugin,
-        tickets: tickets(None).ok(),
+        tickets: tickets_in(None).ok(),
     }
 }
 
 /// The map that is meant: the one that was named, or the user's. Nothing is read yet.
-fn live(typed: &arguments::MapArg) -> Result<LiveMap, String> {
-    let found = Location::find(typed.file.as_deref(), |name| env::var_os(name));
-    found.map(LiveMap::new).map_err(|error| error.to_string())
+fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
+    match Location::find(typed.file.as_deref(), |name| env::var_os(name)) {
+        Ok(location) => Ok(LiveMap::new(location)),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
-const NO_DATA: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";
-
-/// The folder that a server and its guard share: the one that was named, or the plugin's.
-fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
+/// The tickets that a server and its guard share: those in the folder that was named, or in the
+/// plugin's.
+fn tickets_in(folder: Option<&Path>) -> Result<Tickets, String> {
     let data = match folder {
-        Some(folder) => folder.to_owned(),
+        Some(named) => named.to_owned(),
         None => env::var_os("CLAUDE_PLUGIN_DATA").map_or_else(PathBuf::new, PathBuf::from),
     };
     Tickets::in_folder(data).map_err(|_| NO_DATA.to_owned())
 }
+
+const NO_DATA: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";

@@ -11,7 +11,7 @@
 //! then there is no ticket, and without a ticket the server returns no file.
 
 use crate::streams::{Waiting, put};
-use keyhole_claude::hook::{self, HookError, PLUGINS, Server};
+use keyhole_claude::hook::{self, HookError, PLUGIN_SERVERS, Server};
 use keyhole_core::{
     AgentName, BindingName, Key, LiveMap, Map, MapError, Refusal,
     ticket::{Ticket, Tickets},
@@ -37,11 +37,18 @@ pub struct Guard {
     pub map: Result<LiveMap, String>,
     /// Where tickets are left, or why that is not known.
     pub tickets: Result<Tickets, String>,
-    /// The server that an agent of the user's starts itself, and the agent. None: the plugin's
-    /// servers.
-    pub own: Option<(BindingName, AgentName)>,
+    /// The server that the guard judges calls to. None: the plugin's two.
+    pub own: Option<OwnServer>,
     /// Whether the call is over, and its result is judged.
     pub is_after: bool,
+}
+
+/// A server that an agent of the user's starts itself: its file has the server and this guard.
+pub struct OwnServer {
+    /// The binding that it serves, and its name in the client.
+    pub binding: BindingName,
+    /// The one agent that may call it.
+    pub agent: AgentName,
 }
 
 /// Runs the guard. Every failure must deny the call, also a panic: only exit code 2 does.
@@ -53,47 +60,62 @@ pub fn run(guard: Guard) -> Result<(), HookError> {
         let why = "a client's hook runs this, before and after a call; you want `keyhole check`";
         return Err(why.into());
     }
-    let answer = || {
-        let ours = match &guard.own {
-            // That of the user's own agent. The client calls it as the binding, and did so
-            // before it stated sources.
-            Some((bind, agent)) => vec![(&**bind, Some(&**agent), true)],
-            None => PLUGINS.to_vec(),
-        };
-        if guard.is_after {
-            guard_after(&ours, guard.tickets.ok().as_ref())
-        } else {
-            guard_before(&ours, &guard.map?, &guard.tickets?)
-        }
-    };
     // The panic has printed its message.
-    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| process::exit(2))
+    catch_unwind(AssertUnwindSafe(|| answer(guard))).unwrap_or_else(|_| process::exit(2))
 }
 
-fn guard_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
-    let (id, agent, key) = hook::read(Waiting(io::stdin()), ours)?;
+/// Reads the client's question, and answers it.
+fn answer(guard: Guard) -> Result<(), HookError> {
+    let ours = match &guard.own {
+        Some(own) => vec![Server {
+            name: &own.binding,
+            agent: Some(&own.agent),
+            // Clients had servers in an agent's file before they stated sources.
+            may_lack_source: true,
+        }],
+        None => PLUGIN_SERVERS.to_vec(),
+    };
+    if guard.is_after {
+        answer_after(&ours, guard.tickets.ok().as_ref())
+    } else {
+        answer_before(&ours, &guard.map?, &guard.tickets?)
+    }
+}
+
+/// Allows or denies a call that is about to be made. Only an allowed one gets a ticket.
+fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
+    let call = hook::read_before(Waiting(io::stdin()), ours)?;
     let mut output = json!({ "hookEventName": "PreToolUse" });
-    let (decision, reason) = match decide(agent, key.as_deref(), map) {
+    match decide(call.agent, call.key.as_deref(), map) {
         Ok(ticket) => {
-            tickets.leave(&id, &ticket)?;
+            tickets.leave(&call.id, &ticket)?;
             if ticket.key.is_some() {
                 output["updatedInput"] = json!({ "key": KEY_IN_TICKET });
             }
-            ("allow", "keyhole: a subagent's call".to_owned())
+            output["permissionDecision"] = "allow".into();
+            output["permissionDecisionReason"] = "keyhole: a subagent's call".into();
         }
-        Err(code) => ("deny", code.to_string()),
-    };
-    output["permissionDecision"] = decision.into();
-    output["permissionDecisionReason"] = reason.into();
+        Err(code) => {
+            output["permissionDecision"] = "deny".into();
+            output["permissionDecisionReason"] = code.to_string().into();
+        }
+    }
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
-/// What the client says of a call that is over.
-fn asked_after<'o>(ours: &[Server<'o>]) -> Result<(hook::Input, Server<'o>), HookError> {
-    hook::input(Waiting(io::stdin()), ours, "PostToolUse")
+/// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
+fn answer_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), HookError> {
+    if let Ok(id) = hook::read_after(Waiting(io::stdin()), ours)
+        && let Some(tickets) = tickets
+        && tickets.was_redeemed(&id)
+    {
+        return Ok(());
+    }
+    let output = json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS });
+    write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
-/// Answers the client on standard output.
+/// Answers the client on standard output, with one line of JSON.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -102,49 +124,57 @@ pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
 
-/// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
-fn guard_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), HookError> {
-    if let (Ok((input, _)), Some(tickets)) = (asked_after(ours), tickets)
-        && tickets.was_redeemed(&input.tool_use_id)
-    {
-        return Ok(());
-    }
-    let output = json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS });
-    write_answer(&json!({ "hookSpecificOutput": output }))
-}
-
 /// The ticket for the call, or the refusal: the same for a key of other agents and for a missing
-/// one. If the map cannot be used, or the server has its own key, the server decides.
-fn decide(agent: Option<AgentName>, key: Option<&str>, map: &LiveMap) -> Result<Ticket, Refusal> {
+/// one. `caller` is the subagent that calls, and `asked` the key that it asks for. If the map cannot
+/// be used, or the server has its own key, the server decides.
+fn decide(
+    caller: Option<AgentName>,
+    asked: Option<&str>,
+    live: &LiveMap,
+) -> Result<Ticket, Refusal> {
     // First: a caller that is no subagent learns nothing about the map.
-    let agent = agent.ok_or(Refusal::CallerNotVerified)?;
-    let parsed = key.and_then(|key| Key::try_from(key).ok());
-    if key.is_some()
-        && let Ok(map) = map.current()
-        && let entry = parsed.as_ref().and_then(|key| map.find(key))
-        && !entry.is_some_and(|entry| entry.is_for(Some(&agent)))
-    {
-        return Err(Refusal::UnknownKey);
+    let agent = caller.ok_or(Refusal::CallerNotVerified)?;
+    let Some(text) = asked else {
+        return Ok(Ticket { agent, key: None });
+    };
+    let key = Key::try_from(text).ok();
+    if let Ok(map) = live.current() {
+        let entry = key.as_ref().and_then(|key| map.find(key));
+        if !entry.is_some_and(|entry| entry.is_for(Some(&agent))) {
+            return Err(Refusal::UnknownKey);
+        }
     }
-    Ok(Ticket { agent, key: parsed })
+    Ok(Ticket { agent, key })
 }
 
-/// The names, one a line. The plugin's module shows the tool to no others. A missing map names
-/// nobody.
-pub fn agents(map: &LiveMap) -> Result<String, MapError> {
-    let line = |name: &str| format!("{name}\n");
-    match map.current() {
-        Err(MapError::Missing(_)) => Ok(String::new()),
-        map => Ok(names(&*map?).into_iter().map(line).collect()),
+/// The agents that the map names, one a line, and `*` if any agent may use some key. The plugin's
+/// module shows the tool to no others. A missing map names nobody.
+///
+/// # Errors
+/// If the map is there and cannot be used.
+pub fn agents(live: &LiveMap) -> Result<String, MapError> {
+    let map = match live.current() {
+        Err(MapError::Missing(_)) => return Ok(String::new()),
+        read => read?,
+    };
+    let mut lines = String::new();
+    for name in names(&map) {
+        lines += name;
+        lines.push('\n');
     }
+    Ok(lines)
 }
 
 /// The agents that the map names, and `*` if any agent may use some key.
-pub fn names(map: &Map) -> BTreeSet<&str> {
-    let entries = map.entries().into_iter();
-    let names = entries.flat_map(|(_, entry)| match &entry.agents {
-        None => vec!["*"],
-        Some(agents) => agents.iter().map(|name| &**name).collect(),
-    });
-    names.collect()
+pub(crate) fn names(map: &Map) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for (_, entry) in map.entries() {
+        match &entry.agents {
+            None => {
+                names.insert("*");
+            }
+            Some(agents) => names.extend(agents.iter().map(|name| &**name)),
+        }
+    }
+    names
 }

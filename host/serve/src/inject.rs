@@ -11,7 +11,9 @@ use crate::{
     start::{lacks, start},
     streams::{Waiting, say},
 };
-use keyhole_claude::hook::{HookError, NOT_UNDERSTOOD, is_subagents, read_input, subagent};
+use keyhole_claude::hook::{
+    HookError, NOT_UNDERSTOOD, is_lower_hex, is_subagent_id, read_input, subagent,
+};
 use keyhole_core::{
     AgentName, Caller, LiveMap, Load, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
@@ -26,14 +28,66 @@ pub const MAX_DOCUMENT: usize = 10_000;
 
 const EVENT: &str = "SubagentStart";
 
-/// The fields that count. There are others, and new client versions add more.
+/// What a client says when an agent starts. There are other fields, and new client versions add
+/// more. The client itself writes each field.
 #[derive(Deserialize)]
 struct Input {
     hook_event_name: Option<String>,
+    /// The client makes up the ids of its subagents. In Claude Code, the main conversation chooses
+    /// a part of a teammate's id.
     agent_id: Option<String>,
+    /// The name of the agent, or in Claude Code that of a teammate, which the main conversation
+    /// chooses. So the name counts only beside an id that no teammate can have.
     agent_type: Option<String>,
     /// Copilot tells this, and not the event.
     parent_agent_id: Option<String>,
+}
+
+/// The client that runs the hook.
+#[derive(Clone, Copy)]
+enum Client {
+    ClaudeCode,
+    Codex,
+    Copilot,
+}
+
+impl Input {
+    /// The client, by what it says. None: it asks about another event.
+    fn client(&self) -> Result<Option<Client>, HookError> {
+        match (&self.hook_event_name, &self.parent_agent_id) {
+            (Some(event), _) if event != EVENT => Ok(None),
+            (Some(_), _) if self.agent_id.as_deref().is_some_and(is_uuid) => {
+                Ok(Some(Client::Codex))
+            }
+            (Some(_), _) => Ok(Some(Client::ClaudeCode)),
+            (None, Some(_)) => Ok(Some(Client::Copilot)),
+            (None, None) => Err(NOT_UNDERSTOOD.into()),
+        }
+    }
+}
+
+impl Client {
+    /// Whether this client gives such an id to subagents. No teammate has one.
+    fn is_subagents(self, id: &str) -> bool {
+        match self {
+            Self::ClaudeCode => is_subagent_id(id),
+            Self::Codex | Self::Copilot => is_uuid(id),
+        }
+    }
+
+    /// The size of a text in the unit of [`MAX_DOCUMENT`].
+    fn size_of(self, text: &str) -> usize {
+        match self {
+            Self::ClaudeCode => text.encode_utf16().count(),
+            Self::Codex | Self::Copilot => text.len(),
+        }
+    }
+}
+
+/// Whether the id has the form that Codex and Copilot give to agents: a UUID, in lower case.
+fn is_uuid(id: &str) -> bool {
+    let is_digit_or_dash = |byte| is_lower_hex(byte) || byte == b'-';
+    id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit_or_dash)
 }
 
 /// What loads documents behind the wall, in a process that serves no session.
@@ -70,49 +124,55 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
 }
 
 /// Answers the client's input. Without a map, or if it cannot start as a server does, the agent
-/// reads a refusal. On an error, the agent gets nothing; neither is there an answer to another event.
+/// reads a refusal. There is no answer to another event.
+///
+/// # Errors
+/// If the input cannot be read or understood, or the answer cannot be written. Then the agent gets
+/// nothing.
 pub fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
     let loading = begin(map);
     let input: Input = read_input(Waiting(io::stdin()))?;
-    let is_copilot = match (&input.hook_event_name, &input.parent_agent_id) {
-        (Some(event), _) if event == EVENT => false,
-        (Some(_), _) => return Ok(()),
-        (None, Some(_)) => true,
-        (None, None) => return Err(NOT_UNDERSTOOD.into()),
+    let Some(client) = input.client()? else {
+        return Ok(());
     };
-    let is_uuid = input.agent_id.as_deref().is_some_and(is_uuid);
-    let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
-    let agent = subagent(input.agent_id, input.agent_type, is_agent);
-    let agent = agent.ok().flatten().ok_or(Refusal::CallerNotVerified);
-    let document = agent.and_then(|agent| loading?.load(Target::OfCaller, &agent));
-    let units = |text: &str| text.encode_utf16().count();
-    let size = if is_uuid { str::len } else { units };
-    let fits = |text: &String| size(text) <= MAX_DOCUMENT;
-    let text = match document.and_then(|text| Some(text).filter(fits).ok_or(Refusal::TooLarge)) {
+    let text = match document(loading, &input, client) {
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
         Ok(text) => text,
         Err(code @ Refusal::UnknownKey) => refusal(&format!("{}{NOT_ONE}", code.says())),
         Err(code @ Refusal::TooLarge) => refusal(&format!("{}{TOO_LONG}", code.says())),
         Err(code) => refusal(code.says()),
     };
-    write_answer(&if is_copilot {
-        json!({ "additionalContext": text })
-    } else {
-        json!({ "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text } })
+    write_answer(&match client {
+        Client::Copilot => json!({ "additionalContext": text }),
+        Client::ClaudeCode | Client::Codex => {
+            json!({ "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text } })
+        }
     })
 }
 
-/// Whether the id has the form that Codex and Copilot give to agents: a UUID. No teammate of
-/// Claude Code has such an id, whatever its name.
-fn is_uuid(id: &str) -> bool {
-    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-');
-    id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit)
+/// The document of the agent that starts, if it is a subagent and the client hands over so much.
+fn document(
+    loading: Result<Loading, Refusal>,
+    input: &Input,
+    client: Client,
+) -> Result<String, Refusal> {
+    let id = input.agent_id.as_deref();
+    let name = input.agent_type.as_deref();
+    let Ok(Some(agent)) = subagent(id, name, |id| client.is_subagents(id)) else {
+        return Err(Refusal::CallerNotVerified);
+    };
+    let text = loading?.load(Target::OfCaller, &agent)?;
+    if client.size_of(&text) > MAX_DOCUMENT {
+        return Err(Refusal::TooLarge);
+    }
+    Ok(text)
 }
 
 const NOT_ONE: &str =
     " Exactly one entry of the map must name this agent in its agents, without a marketplace.";
 const TOO_LONG: &str = " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).";
 
+/// What the agent reads in place of its document, with the reason.
 fn refusal(why: &str) -> String {
     format!(
         "keyhole: the document of this agent was not loaded. {why}\n\
