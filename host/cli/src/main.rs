@@ -13,7 +13,7 @@ use clap::Parser as _;
 use keyhole_core::sandbox::{COMPONENT, COMPONENT_WIT};
 use keyhole_serve::{
     guard, inject,
-    resources::{OF_A_MAP, room},
+    resources::{MAP_BYTES, require_memory},
     session,
     start::StartError,
     streams::{print, say},
@@ -38,25 +38,38 @@ impl<E: Display> From<E> for Failure {
     }
 }
 
-/// First, each command closes what its client left open, and hides its memory. `start` has what
-/// `serve`, `inject` and `withhold` give up besides.
 fn main() -> ExitCode {
     hide_panics();
-    let given_up = give_up().map_err(|error| {
-        // The guard denies its call with 2.
-        let is_guard = env::args_os().nth(1).is_some_and(|it| it == "guard");
-        Failure(1 + u8::from(is_guard), StartError::from(error).to_string())
-    });
-    let done = given_up.and_then(|()| match Cli::try_parse() {
-        Err(error) => mistake::explain(&error),
-        Ok(cli) => run(Wish::of(cli.command)?),
-    });
-    ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
-        say(&why);
-        code
-    }))
+    match run_command() {
+        Ok(code) => code.into(),
+        Err(Failure(code, why)) => {
+            say(&why);
+            code.into()
+        }
+    }
 }
 
+/// Whether the command that is typed is one of these. Its arguments need not be valid.
+fn is_typed(commands: &[&str]) -> bool {
+    let typed = env::args_os().nth(1);
+    typed.is_some_and(|typed| commands.iter().any(|command| typed == *command))
+}
+
+/// First, each command closes what its client left open, and hides its memory. `start` has what
+/// `serve`, `inject` and `withhold` give up besides. Returns the exit code.
+fn run_command() -> Result<u8, Failure> {
+    if let Err(error) = give_up() {
+        // The guard denies its call with 2.
+        let code = if is_typed(&["guard"]) { 2 } else { 1 };
+        return Err(Failure(code, StartError::from(error).to_string()));
+    }
+    match Cli::try_parse() {
+        Ok(cli) => run(Wish::of(cli.command)?),
+        Err(error) => mistake::explain(&error),
+    }
+}
+
+/// Does what is wanted, and returns the exit code.
 fn run(wish: Wish) -> Result<u8, Failure> {
     match wish {
         Wish::Serve(wanted) => session::serve(wanted)?,
@@ -67,7 +80,8 @@ fn run(wish: Wish) -> Result<u8, Failure> {
         Wish::Check(wanted) => return check::run(wanted),
         Wish::Agents(map) => print(&guard::agents(&map)?)?,
         Wish::Contract => {
-            let (size, sum) = (COMPONENT.len(), Sha256::digest(COMPONENT));
+            let size = COMPONENT.len();
+            let sum = Sha256::digest(COMPONENT);
             let head = format!("// The component in this program: {size} bytes\n// sha256:{sum:x}");
             print(&format!("{head}\n\n{COMPONENT_WIT}"))?
         }
@@ -82,19 +96,22 @@ fn give_up() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;
     keyhole_wall::set_signals()?;
-    // An agent reads what these two lack.
-    let is_told = env::args_os().nth(1);
-    let is_told = is_told.is_some_and(|it| it == "inject" || it == "withhold");
-    room(if is_told { 0 } else { OF_A_MAP })
+    // These two must start: an agent reads which resources they lack.
+    if is_typed(&["inject", "withhold"]) {
+        require_memory(0)
+    } else {
+        require_memory(MAP_BYTES)
+    }
 }
 
 /// Reports only where a panic was: its message may contain a key or a file's content.
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map_or_else(String::new, |location| {
+        let mut place = String::new();
+        if let Some(location) = panic.location() {
             let file = location.file().rsplit('/').next().unwrap_or_default();
-            format!(" at {file}:{}", location.line())
-        });
+            place = format!(" at {file}:{}", location.line());
+        }
         let then = "raise ulimit -d and -v, or report it";
         say(&format!("internal error{place}; {then}"));
     }));

@@ -8,7 +8,7 @@
 use crate::{
     guard::write_answer,
     resources::Runtime,
-    start::{lacks, start},
+    start::{Opened, start},
     streams::{Waiting, say},
 };
 use keyhole_claude::hook::{
@@ -105,21 +105,37 @@ impl Loading {
     }
 }
 
-/// Starts as a server does. If it cannot, it says why, and returns the code.
+/// Starts as a server does. If it cannot, it tells the user why, and returns the code. `map` is
+/// the map, or why it is not known which one is meant.
 pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
-    let map = map.inspect_err(|why| say(why));
-    let map = Arc::new(map.map_err(|_| Refusal::MapMissing)?);
-    let started = start(&map, None, || Ok(((), 1)));
-    let started = started.inspect_err(|why| say(&why.to_string()));
-    let ((read, status, sandbox, runtime), ()) = started.map_err(|why| why.0)?;
+    let live = match map {
+        Ok(live) => Arc::new(live),
+        Err(why) => {
+            say(&why);
+            return Err(Refusal::MapMissing);
+        }
+    };
+    let no_streams = Opened {
+        streams: (),
+        threads: 1,
+    };
+    let started = match start(&live, None, || Ok(no_streams)) {
+        Ok(started) => started,
+        Err(error) => {
+            say(&error.to_string());
+            return Err(error.code);
+        }
+    };
     // Of a map that cannot be used the agent reads.
-    if let (Ok(_), Some(lacks)) = (&read, lacks(status, &map, &read)) {
-        say(&lacks);
+    if started.map.is_ok()
+        && let Some(warning) = started.warning(&live)
+    {
+        say(&warning);
     }
     Ok(Loading {
-        loader: Loader::new(Arc::clone(&map), sandbox, Limits::default()),
-        map,
-        runtime,
+        loader: Loader::new(Arc::clone(&live), started.sandbox, Limits::default()),
+        map: live,
+        runtime: started.runtime,
     })
 }
 

@@ -19,6 +19,9 @@ pub type Runtime = ManuallyDrop<runtime::Runtime>;
 
 /// Makes the runtime, which has one thread for the protocol, and as many for calls as may run; each
 /// of these does `begin` first. It creates no thread yet.
+///
+/// # Errors
+/// If the system refuses it a descriptor.
 pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> {
     // tokio panics if the system refuses it a descriptor for signals.
     unless_panicking(|| {
@@ -35,12 +38,15 @@ pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> 
 
 /// Makes the runtime create now the `most` threads that it needs for the first call and for its
 /// streams: tokio would panic later if the system refused one.
+///
+/// # Errors
+/// `WouldBlock` if the system refuses one.
 pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     unless_panicking(|| {
         // Each waits there, so that the next one's job needs another thread.
         let gate = Arc::new(Mutex::new(()));
         let _shut = gate.lock();
-        let (arrive, arrived) = channel();
+        let (arrive, arrivals) = channel();
         for _ in 0..most {
             let (gate, arrive) = (Arc::clone(&gate), arrive.clone());
             runtime.spawn_blocking(move || {
@@ -48,53 +54,72 @@ pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
                 drop(gate.lock());
             });
         }
-        // With fewer threads than asked for, the last message would never arrive.
-        let is_there = |_| arrived.recv_timeout(Duration::from_secs(1)).is_ok();
-        let are_there = most == 1 || (0..most).all(is_there);
-        let refused = io::ErrorKind::WouldBlock;
-        are_there.then_some(()).ok_or(refused.into())
+        // tokio panics if it has no thread at all, so one needs no message. With fewer than asked
+        // for, the last message would never arrive.
+        if most > 1 {
+            for _ in 0..most {
+                if arrivals.recv_timeout(Duration::from_secs(1)).is_err() {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+            }
+        }
+        Ok(())
     })
 }
 
 /// So much memory, in bytes, all calls may take at once, with what the C library sets apart for
 /// each thread (64 MiB in glibc).
-const OF_ALL: u64 = 2 << 30;
-/// So much the program and one call for the largest file take.
-pub const OF_A_CALL: u64 = 512 << 20;
-/// So much the program takes while it reads the largest map, of nothing but small inline tables.
-pub const OF_A_MAP: u64 = 320 << 20;
+const ALL_CALLS_BYTES: u64 = 2 << 30;
+/// So much memory, in bytes, the program and one call for the largest file take.
+pub(crate) const CALL_BYTES: u64 = 512 << 20;
+/// So much memory, in bytes, the program takes while it reads the largest map, of nothing but small
+/// inline tables.
+pub const MAP_BYTES: u64 = 320 << 20;
 /// For each byte of a document and a report, their comparison takes at most so many more.
-const TO_COMPARE: u64 = 128;
-/// The main thread's stack.
-const STACK: u64 = 256 << 10;
+const COMPARED_BYTES: u64 = 128;
+/// The main thread's stack, in bytes.
+const STACK_BYTES: u64 = 256 << 10;
 
 fn is_below(limit: Resource, bytes: u64) -> bool {
     getrlimit(limit).current.is_some_and(|most| most < bytes)
 }
 
-fn is_short(bytes: u64) -> bool {
+/// Whether the limits (`ulimit -v`, `-d`) allow less memory than this.
+fn is_memory_below(bytes: u64) -> bool {
     is_below(Resource::As, bytes) || is_below(Resource::Data, bytes)
 }
 
 /// How many calls run at once: one, if the limits allow less memory than all may take.
-pub fn calls_at_once() -> usize {
-    let all = Limits::default().running;
-    if is_short(OF_ALL) { 1 } else { all }
+pub(crate) fn calls_at_once() -> usize {
+    if is_memory_below(ALL_CALLS_BYTES) {
+        1
+    } else {
+        Limits::default().running
+    }
 }
 
-/// Fails if the limits allow fewer bytes than these. A program that gets no memory for one byte
-/// more ends, with all of its calls.
-pub fn room(bytes: u64) -> io::Result<()> {
-    let is_short = is_short(bytes) || is_below(Resource::Stack, STACK);
-    let refused = io::ErrorKind::OutOfMemory;
-    (!is_short).then_some(()).ok_or(refused.into())
+/// Makes sure of so much memory: a program that gets none for one byte more ends, with all of its
+/// calls.
+///
+/// # Errors
+/// `OutOfMemory` if the limits allow fewer bytes than these, or a smaller stack than the program
+/// takes.
+pub fn require_memory(bytes: u64) -> io::Result<()> {
+    if is_memory_below(bytes) || is_below(Resource::Stack, STACK_BYTES) {
+        return Err(io::ErrorKind::OutOfMemory.into());
+    }
+    Ok(())
 }
 
-/// The same for the comparison of a document and a report that have so many bytes.
+/// Makes sure of the memory for the comparison of a document and a report, which have so many
+/// bytes together.
+///
+/// # Errors
+/// [`Refusal::OutOfResources`] if the limits allow less.
 pub fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
     // A call for a file of 1 MiB or less leaves so much for that.
-    let more = (bytes as u64).saturating_sub(1 << 20);
-    room(OF_A_CALL + TO_COMPARE * more).map_err(|_| Refusal::OutOfResources)
+    let beyond_a_call = (bytes as u64).saturating_sub(1 << 20);
+    require_memory(CALL_BYTES + COMPARED_BYTES * beyond_a_call).map_err(|_| Refusal::OutOfResources)
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.

@@ -1,15 +1,15 @@
 //! The process around one MCP session. [`crate::start`] has what happens before.
 
 use crate::{
-    resources::{STREAM_THREADS, calls_at_once},
-    start::{lacks, start},
+    resources::{Runtime, STREAM_THREADS, calls_at_once},
+    start::{Opened, start},
     streams::{Waiting, tell},
 };
 use keyhole_core::{
     AgentName, BindingName, Caller, Key, LiveMap, Loader, Map, MapError, Refusal, limits::Limits,
     ticket::Tickets,
 };
-use keyhole_mcp::{Surface, run_session};
+use keyhole_mcp::{SessionError, Surface, run_session};
 #[cfg(target_os = "linux")]
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::{
@@ -20,13 +20,14 @@ use std::{
 use tokio::{
     net::unix::pipe::{OpenOptions, Receiver, Sender},
     signal::unix::{SignalKind, signal},
+    task::JoinHandle,
 };
 
 /// What to do about a binding that would show a key to every client. Its server does not start.
 pub const SHOWS_A_KEY: &str =
     "the binding's name, title or description holds a key, and clients show them; reword it";
 
-const IS_TYPED: &str = "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it";
+const AT_TERMINAL: &str = "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it";
 
 /// What one server is started for.
 pub struct Session {
@@ -61,12 +62,13 @@ pub enum Callers {
 }
 
 impl Callers {
-    /// Makes the folder for tickets, if this is its server's task. The user is told if it cannot
-    /// be made: then each call is refused, and the server starts all the same.
-    fn ready(self) -> Caller {
-        let (tickets, only) = match self {
-            Self::Unknown => return Caller::Nobody,
-            Self::Agent(agent) => return Caller::Agent(agent),
+    /// What each call's caller is taken for. It makes the folder for tickets, if this is its
+    /// server's task. The user is told if the folder cannot be made: then each call is refused, and
+    /// the server starts all the same.
+    fn into_caller(self) -> Caller {
+        match self {
+            Self::Unknown => Caller::Nobody,
+            Self::Agent(agent) => Caller::Agent(agent),
             Self::Tickets {
                 tickets,
                 only,
@@ -77,14 +79,13 @@ impl Callers {
                         "{why}; as long as that is so, each call is refused"
                     ));
                 }
-                (Arc::new(tickets), only)
+                Caller::Ticket {
+                    tickets: Arc::new(tickets),
+                    only,
+                    id: None,
+                    tell: |why| tell(&format!("caller-not-verified: {why}")),
+                }
             }
-        };
-        Caller::Ticket {
-            tickets,
-            only,
-            id: None,
-            tell: |why| tell(&format!("caller-not-verified: {why}")),
         }
     }
 }
@@ -97,67 +98,66 @@ impl Callers {
 /// # Errors
 /// If it cannot start, or the session fails.
 pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
-    let Session { map, bind, key, .. } = session;
-    if let (Some(name), Some(key)) = (&bind, &key)
+    if let (Some(name), Some(key)) = (&session.bind, &session.key)
         && name.contains(key.expose())
     {
         return Err(format!("cannot start: {SHOWS_A_KEY}").into());
     }
-    let live = Arc::new(map);
-    let callers = session.callers.ready();
-    let tickets = match &callers {
+    let live = Arc::new(session.map);
+    let caller = session.callers.into_caller();
+    let tickets = match &caller {
         Caller::Ticket { tickets, .. } => Some(&**tickets),
         Caller::Nobody | Caller::Agent(_) => None,
     };
     // The wall allows no question about a terminal.
-    let is_typed = io::stdin().is_terminal();
-    let ((map, status, sandbox, runtime), (from, to, copied)) = start(&live, tickets, streams)?;
+    let is_terminal = io::stdin().is_terminal();
+    let started = start(&live, tickets, open_streams)?;
+    let runtime = &started.runtime;
     let _entered = runtime.enter();
-    let written = copied.map(|(mut input, output)| {
-        runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut input));
-        let mut output = BufReader::with_capacity(PIPE_BYTES, output);
-        runtime.spawn_blocking(move || io::copy(&mut output, &mut Waiting(io::stdout())))
-    });
-    let lacks = lacks(status, &live, &map);
-    if session.require_wall && !(status.is_whole() && status.roots) {
-        let lacks = lacks.as_deref().unwrap_or("this system has none");
+    let warning = started.warning(&live);
+    let Streams { from, to, copied } = started.streams;
+    let written = copied.map(|pipes| pipes.copy(runtime));
+    if session.require_wall && !(started.wall.is_whole() && started.wall.roots) {
+        let lacks = warning.as_deref().unwrap_or("this system has none");
         let why = "cannot start: --require-wall asks for the whole wall, and";
         return Err(format!("{why} {lacks}").into());
     }
-    if let Some(mut lacks) = lacks {
-        // The words of that code say it.
-        let is_said = |error: &MapError| error.code() == Refusal::MapInvalid;
-        if map.as_ref().is_err_and(|error| !is_said(error)) {
-            lacks += " Until then each call is refused.";
+    if let Some(mut warning) = warning {
+        if let Err(error) = &started.map {
+            warning += &advice_until_mended(error);
         }
-        if map.is_err() && cfg!(target_os = "linux") {
-            lacks += " After that, restart this server, which may read whatever its user may until then.";
-        }
-        tell(&lacks);
+        tell(&warning);
     }
-    let surface = match (bind, key) {
+    let surface = match (session.bind, session.key) {
         (None, _) => Surface::general(),
         (Some(name), Some(key)) => Surface::to_key(&name, key),
-        (Some(name), None) => bound(&name, map.ok().as_deref())?,
+        (Some(name), None) => surface_of(&name, started.map.ok().as_deref())?,
     };
-    if is_typed {
-        tell(IS_TYPED);
+    if is_terminal {
+        tell(AT_TERMINAL);
     }
-    // Not before: a start that hangs must end as any program does.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
     let limits = Limits {
         running: calls_at_once(),
         ..Limits::default()
     };
-    let loader = Arc::new(Loader::new(live, sandbox, limits));
-    let session = async {
-        let ended = run_session(loader, callers, surface, from, to).await;
+    let loader = Arc::new(Loader::new(live, started.sandbox, limits));
+    run_until_signal(runtime, async {
+        let ended = run_session(loader, caller, surface, from, to).await;
         if let Some(written) = written {
             let _ = written.await;
         }
         ended
-    };
+    })
+}
+
+/// Runs the session to its end, or until SIGINT or SIGTERM. No signal is caught before that: a
+/// start that hangs must end as any program does.
+fn run_until_signal(
+    runtime: &Runtime,
+    session: impl Future<Output = Result<(), SessionError>>,
+) -> Result<(), Box<dyn Error>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
     Ok(runtime.block_on(async {
         tokio::select! {
             biased;
@@ -168,28 +168,79 @@ pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
     })?)
 }
 
-type Streams = (Receiver, Sender, Option<(PipeWriter, PipeReader)>);
-
-/// The session's streams, and how many threads are needed. If the standard streams are not pipes,
-/// threads copy input to the end that comes next, and output from the last one.
-fn streams() -> io::Result<(Streams, usize)> {
-    if let Some((from, to)) = pipes() {
-        return Ok(((from, to, None), 1));
+/// What the user is told, after the reason, of a map that cannot be used at the start.
+fn advice_until_mended(error: &MapError) -> String {
+    let mut told = String::new();
+    // The words of that code say it already.
+    if error.code() != Refusal::MapInvalid {
+        told += " Until then each call is refused.";
     }
-    let ((from, input), (output, to)) = (io::pipe()?, io::pipe()?);
-    let from = Receiver::from_owned_fd(from.into())?;
-    let to = Sender::from_owned_fd(to.into())?;
-    Ok(((from, to, Some((input, output))), 1 + STREAM_THREADS))
+    if cfg!(target_os = "linux") {
+        told +=
+            " After that, restart this server, which may read whatever its user may until then.";
+    }
+    told
 }
 
+/// The session's streams.
+struct Streams {
+    /// What the client sends.
+    from: Receiver,
+    /// What the client gets.
+    to: Sender,
+    /// The other ends of these two, if they are pipes of our own.
+    copied: Option<Copied>,
+}
+
+/// The ends of two pipes of our own, for standard streams that are not both pipes: a terminal,
+/// files, sockets.
+struct Copied {
+    /// Standard input is copied into this end.
+    input: PipeWriter,
+    /// Standard output gets what comes out of this end.
+    output: PipeReader,
+}
+
+impl Copied {
+    /// Copies in two threads. The one that is returned ends when all output is written.
+    fn copy(self, runtime: &Runtime) -> JoinHandle<io::Result<u64>> {
+        let mut input = self.input;
+        runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut input));
+        let mut output = BufReader::with_capacity(PIPE_BYTES, self.output);
+        runtime.spawn_blocking(move || io::copy(&mut output, &mut Waiting(io::stdout())))
+    }
+}
+
+/// The session's streams: the standard streams if these are pipes, else pipes to copies of them.
+fn open_streams() -> io::Result<Opened<Streams>> {
+    if let Some(streams) = standard_pipes() {
+        return Ok(Opened {
+            streams,
+            threads: 1,
+        });
+    }
+    let (from, input) = io::pipe()?;
+    let (output, to) = io::pipe()?;
+    Ok(Opened {
+        streams: Streams {
+            from: Receiver::from_owned_fd(from.into())?,
+            to: Sender::from_owned_fd(to.into())?,
+            copied: Some(Copied { input, output }),
+        },
+        threads: 1 + STREAM_THREADS,
+    })
+}
+
+/// The size of a pipe to the client: a document of 1 MiB then needs a few turns instead of sixteen.
+/// With more, beyond what all pipes of a user may hold (64 MiB by default), new pipes of any
+/// program would be tiny.
 const PIPE_BYTES: usize = 256 << 10;
 
-/// The streams of the session if both are pipes, on Linux. They are opened again, so that no thread
-/// is needed for them, and the client's own are left as they are. The one to the client becomes
-/// larger: a document of 1 MiB then needs a few turns instead of sixteen. With more, beyond what
-/// all pipes of a user may hold (64 MiB by default), new pipes of any program would be tiny.
+/// The standard streams if both are pipes, on Linux. They are opened again, so that no thread is
+/// needed for them, and the client's own are left as they are. The pipe to the client becomes
+/// larger.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
-fn pipes() -> Option<(Receiver, Sender)> {
+fn standard_pipes() -> Option<Streams> {
     let options = OpenOptions::new();
     let from = options.open_receiver("/proc/self/fd/0").ok()?;
     let to = options.open_sender("/proc/self/fd/1").ok()?;
@@ -198,20 +249,30 @@ fn pipes() -> Option<(Receiver, Sender)> {
         // If this fails, the pipe stays as it is.
         let _ = fcntl_setpipe_size(&to, PIPE_BYTES);
     }
-    Some((from, to))
+    Some(Streams {
+        from,
+        to,
+        copied: None,
+    })
 }
 
 const UNBOUND: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused";
 
-/// The surface of the binding. If the map cannot be used, or has no such binding yet, it shows
-/// nothing of it.
-fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, String> {
-    let binding = map.and_then(|map| Some((map, map.binding(name)?)));
-    if binding.is_some_and(|(map, binding)| binding.shows_a_key(name, map)) {
+/// What clients see of the binding. If the map cannot be used (None), or has no such binding yet,
+/// they see no title and no description of it.
+///
+/// # Errors
+/// If they would see a key.
+fn surface_of(name: &BindingName, map: Option<&Map>) -> Result<Surface, String> {
+    let Some(map) = map else {
+        return Ok(Surface::bound(name, None));
+    };
+    let Some(binding) = map.binding(name) else {
+        tell(UNBOUND);
+        return Ok(Surface::bound(name, None));
+    };
+    if binding.shows_a_key(name, map) {
         return Err(format!("cannot start: {SHOWS_A_KEY}"));
     }
-    if map.is_some() && binding.is_none() {
-        tell(UNBOUND);
-    }
-    Ok(Surface::bound(name, binding.map(|(_, binding)| binding)))
+    Ok(Surface::bound(name, Some(binding)))
 }

@@ -9,7 +9,7 @@
 //!
 //! A map or a root on a file system that hangs delays the start until it answers.
 
-use crate::resources::{OF_A_CALL, Runtime, make_threads, room, runtime};
+use crate::resources::{CALL_BYTES, Runtime, make_threads, require_memory, runtime};
 use keyhole_core::{
     LiveMap, Location, LocationError, Map, MapError, Refusal,
     limits::Limits,
@@ -27,19 +27,25 @@ use std::{
     sync::{Arc, OnceLock, mpsc::channel},
 };
 
-/// Why a process that serves files could not start: what a caller learns, and the words.
+/// Why a process that serves files could not start.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot start: {1}")]
-pub struct StartError(pub Refusal, String);
+#[error("cannot start: {why}")]
+pub struct StartError {
+    /// What a caller learns of it.
+    pub code: Refusal,
+    /// What the user reads.
+    why: String,
+}
 
 impl StartError {
-    fn new(code: Refusal, why: &dyn Display) -> Self {
-        if code != Refusal::OutOfResources {
-            return Self(code, why.to_string());
+    fn new(code: Refusal, error: &dyn Display) -> Self {
+        let mut why = error.to_string();
+        if code == Refusal::OutOfResources {
+            let few = "too few file descriptors, threads or memory";
+            let raise = "raise the limits (ulimit -n, -s, -u; -d and -v to 512 MiB or more), and let memory be executable (MemoryDenyWriteExecute, execmem)";
+            why = format!("{few} ({error}); {raise}");
         }
-        let few = "too few file descriptors, threads or memory";
-        let raise = "raise the limits (ulimit -n, -s, -u; -d and -v to 512 MiB or more), and let memory be executable (MemoryDenyWriteExecute, execmem)";
-        Self(code, format!("{few} ({why}); {raise}"))
+        Self { code, why }
     }
 }
 
@@ -53,10 +59,14 @@ impl From<WalkError> for StartError {
 impl From<io::Error> for StartError {
     fn from(error: io::Error) -> Self {
         // The system returns `EAGAIN` when it has no thread for us.
-        let is_short = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::OutOfMemory);
-        let is_short = is_short || is_exhaustion(&error);
-        let code = is_short.then_some(Refusal::OutOfResources);
-        Self::new(code.unwrap_or(Refusal::Internal), &error)
+        let has_too_few = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::OutOfMemory)
+            || is_exhaustion(&error);
+        let code = if has_too_few {
+            Refusal::OutOfResources
+        } else {
+            Refusal::Internal
+        };
+        Self::new(code, &error)
     }
 }
 
@@ -66,52 +76,84 @@ impl From<SandboxError> for StartError {
     }
 }
 
-/// The map as it was read, or why it cannot be used.
-pub type Outcome = Result<Arc<Map>, MapError>;
-type Reach = Result<Option<Vec<File>>, StartError>;
+/// A process that is ready to load files.
+pub struct Started<S = ()> {
+    /// The map as it was at the start, or why it cannot be used.
+    pub map: Result<Arc<Map>, MapError>,
+    /// The parts of the wall that stand.
+    pub wall: WallStatus,
+    /// What runs the guest for each call.
+    pub sandbox: Sandbox,
+    /// What runs the calls. It has the threads that the first call needs.
+    pub runtime: Runtime,
+    /// The streams that the caller of `start` has opened.
+    pub streams: S,
+}
 
-/// First the map as it was at the start, or why it cannot be used.
-pub type Started = (Outcome, WallStatus, Sandbox, Runtime);
+/// What the caller of [`start`] opens before the process is restricted.
+pub(crate) struct Opened<S> {
+    pub(crate) streams: S,
+    /// How many threads the first call and the streams need together.
+    pub(crate) threads: usize,
+}
 
-/// The sandbox, if there is room for a call in it.
+/// The directories beneath which a process may read, once it is restricted. None: everywhere.
+type Readable = Option<Vec<File>>;
+
+/// The sandbox.
+///
+/// # Errors
+/// If it cannot be made, or the limits leave no memory for a call in it.
 pub fn sandbox() -> Result<Sandbox, StartError> {
-    room(OF_A_CALL)?;
+    require_memory(CALL_BYTES)?;
     Ok(Sandbox::embedded(Limits::default())?)
 }
 
-/// Loads, and restricts the process, which may take these tickets. `open` opens what the caller
-/// needs besides, and says how many threads there must be from the start. An unusable map is no
-/// error.
-pub fn start<S>(
+/// Loads, and restricts the process, which may take these tickets. `open` opens the caller's
+/// streams before that, with the runtime. An unusable map is no error.
+pub(crate) fn start<S>(
     live: &LiveMap,
     tickets: Option<&Tickets>,
-    open: impl FnOnce() -> io::Result<(S, usize)>,
-) -> Result<(Started, S), StartError> {
+    open: impl FnOnce() -> io::Result<Opened<S>>,
+) -> Result<Started<S>, StartError> {
     let sandbox = sandbox()?;
     let runtime = runtime(|| {})?;
-    let (opened, threads) = runtime.block_on(async { open() })?;
-    // If there is none, each call is refused, and says so.
-    let data = tickets.and_then(|tickets| tickets.data_folder().ok());
-    let rights = tickets.map_or(Rights::Read, |_| Rights::Tickets);
-    let own = data.as_ref().map(File::try_clone).transpose()?;
+    let Opened { streams, threads } = runtime.block_on(async { open() })?;
+    let rights = match tickets {
+        Some(_) => Rights::Tickets,
+        None => Rights::Read,
+    };
+    // If there is no such folder, each call is refused, and says so.
+    let tickets_folder = tickets.and_then(|tickets| tickets.data_folder().ok());
+    // The process must be able to read there, too.
+    let also_readable = tickets_folder.as_ref().map(File::try_clone).transpose()?;
     // Landlock: no right but to read; this closure; Landlock: the roots; the system calls.
-    let (status, read) = restrict_process(rights, data, || {
+    let (wall, read) = restrict_process(rights, tickets_folder, || {
         let map = live.current();
-        match directories(live, &map, own) {
-            Ok(reach) => (reach, Ok(map)),
+        match directories(live, &map, also_readable) {
+            Ok(readable) => (readable, Ok(map)),
             Err(error) => (None, Err(error)),
         }
     })?;
     let map = read?;
     make_threads(&runtime, threads)?;
-    Ok(((map, status, sandbox, runtime), opened))
+    Ok(Started {
+        map,
+        wall,
+        sandbox,
+        runtime,
+        streams,
+    })
 }
 
 /// The same for `check`, which reads other files, too: it restricts only the threads that load.
+///
+/// # Errors
+/// If there are too few descriptors or threads, or too little memory.
 pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     let sandbox = sandbox()?;
-    let reach = Arc::new(OnceLock::<Option<Vec<File>>>::new());
-    let of_threads = Arc::clone(&reach);
+    let readable = Arc::new(OnceLock::<Readable>::new());
+    let of_threads = Arc::clone(&readable);
     let (tell, told) = channel();
     let runtime = runtime(move || {
         if let Some(Some(directories)) = of_threads.get() {
@@ -119,20 +161,30 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
         }
     })?;
     let map = live.current();
-    let _ = reach.set(directories(live, &map, None)?);
-    let mut status = WallStatus::here();
+    let _ = readable.set(directories(live, &map, None)?);
+    let mut wall = WallStatus::here();
     make_threads(&runtime, 1)?;
     // Once the first thread does this, it has restricted itself.
     let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
-    status.roots = told.try_recv() == Ok(true);
-    Ok((map, status, sandbox, runtime))
+    wall.roots = told.try_recv() == Ok(true);
+    Ok(Started {
+        map,
+        wall,
+        sandbox,
+        runtime,
+        streams: (),
+    })
 }
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, and
 /// the map's. None if the map has no roots, or cannot be used. It also remembers what can be read
 /// only before the wall.
 #[cfg(target_os = "linux")]
-fn directories(live: &LiveMap, map: &Outcome, own: Option<File>) -> Reach {
+fn directories(
+    live: &LiveMap,
+    map: &Result<Arc<Map>, MapError>,
+    own: Option<File>,
+) -> Result<Readable, StartError> {
     let map = match map {
         Ok(map) if !map.roots().is_empty() => map,
         Err(error) if error.code() == Refusal::OutOfResources => {
@@ -141,43 +193,67 @@ fn directories(live: &LiveMap, map: &Outcome, own: Option<File>) -> Reach {
         _ => return Ok(None),
     };
     remember()?;
-    let mut found = Vec::from_iter(own);
-    let maps = directories_of(&live.location.file);
-    for place in maps.into_iter().chain(map.roots()) {
+    let mut places = directories_of(&live.location.file);
+    places.extend(map.roots());
+    let mut readable = Vec::from_iter(own);
+    for place in places {
         // Nobody can read by such a handle. An automount is not triggered.
         match Walker::new(System).walk(&place, Policy::Directory) {
+            Ok(walked) => readable.push(File::from(walked.handle)),
             Err(error @ WalkError::System(SystemError::OutOfResources)) => return Err(error.into()),
             // One that is not there, or that others could choose, needs a restart later.
-            walked => found.extend(walked.map(|walked| File::from(walked.handle))),
+            Err(_) => {}
         }
     }
-    Ok(Some(found))
+    Ok(Some(readable))
 }
 
 /// Where there is no wall, nothing need be open before it.
 #[cfg(not(target_os = "linux"))]
-fn directories(_: &LiveMap, _: &Outcome, _: Option<File>) -> Reach {
+fn directories(
+    _: &LiveMap,
+    _: &Result<Arc<Map>, MapError>,
+    _: Option<File>,
+) -> Result<Readable, StartError> {
     Ok(None)
 }
 
-/// What of the wall does not stand, or why the map cannot be used, and what to do. Clients keep
-/// what a server prints, so it contains neither a binding's name nor the map's path.
-pub fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
-    Some(match map {
-        Err(MapError::Missing(_)) if live.location == Location::nowhere() => {
+impl<S> Started<S> {
+    /// What of the wall does not stand, or why the map cannot be used, and what to do; None if all
+    /// is well. `live` is the map that was started with. Clients keep what a server prints, so the
+    /// text contains neither a binding's name nor the map's path.
+    pub(crate) fn warning(&self, live: &LiveMap) -> Option<String> {
+        let map = match &self.map {
+            Ok(map) => map,
+            Err(error) => return Some(why_unusable(error, &live.location)),
+        };
+        if cfg!(not(target_os = "linux")) {
+            None
+        } else if !self.wall.is_whole() {
+            let parts = self.wall;
+            Some(format!("the wall is not whole on this system ({parts})"))
+        } else if self.wall.roots {
+            None
+        } else if map.roots().is_empty() {
+            Some(NO_ROOTS.to_owned())
+        } else {
+            Some(UNCONFINED.to_owned())
+        }
+    }
+}
+
+/// Why the map at this place cannot be used, and what to do.
+fn why_unusable(error: &MapError, location: &Location) -> String {
+    match error {
+        MapError::Missing(_) if *location == Location::nowhere() => {
             format!("map-missing: {}.", LocationError::NoHome)
         }
-        Err(MapError::Missing(_)) => {
-            let looked = live.location.in_words();
+        MapError::Missing(_) => {
+            let looked = location.in_words();
             format!("map-missing: there is no context map at {looked}; create it.")
         }
-        Err(error) => error.code().says().to_owned(),
-        Ok(_) if cfg!(not(target_os = "linux")) => return None,
-        Ok(_) if !status.is_whole() => format!("the wall is not whole on this system ({status})"),
-        Ok(_) if status.roots => return None,
-        Ok(map) if map.roots().is_empty() => NO_ROOTS.to_owned(),
-        Ok(_) => UNCONFINED.to_owned(),
-    })
+        other => other.code().says().to_owned(),
+    }
 }
 
 const NO_ROOTS: &str = "the map has no roots, so this server may read whatever its user may; add roots, and restart it";

@@ -14,7 +14,7 @@ pub(crate) use entry::{EntryReport, LONG, ReadMap, Secrets, entry_report};
 use keyhole_claude::PLUGIN;
 use keyhole_core::{LiveMap, Loader, MapError, limits::Limits, ticket::Tickets};
 use keyhole_serve::{
-    start::{StartError, start_loading},
+    start::{StartError, Started, start_loading},
     streams::print,
 };
 use keyhole_setup::{all_of, recipe::MAX_IN_TOOL};
@@ -98,7 +98,13 @@ pub(crate) fn report(
     is_private: bool,
 ) -> Result<Report, StartError> {
     use MapError::{Missing, Unreadable};
-    let (read, wall, sandbox, runtime) = start_loading(live)?;
+    let Started {
+        map: read,
+        wall,
+        sandbox,
+        runtime,
+        ..
+    } = start_loading(live)?;
     let (location, valid) = (&live.location, read.as_deref().ok());
     let client = Client::here(location).filter(|_| plugin.is_some() || valid.is_some());
     let mut notes = step::surroundings(location, valid);
