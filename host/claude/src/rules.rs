@@ -108,6 +108,11 @@ impl Places {
         self.claude.join("settings.json")
     }
 
+    /// The client's settings, for people.
+    pub fn shown_settings(&self) -> String {
+        format!("{}/settings.json", self.shown)
+    }
+
     /// All rules that keep these files, and what the client keeps of their agents, from the main
     /// conversation, less those that `denied` has: for transcripts, for what tasks print, for
     /// each file and its folder, for the folder of tickets if a file is `served` to an agent by a

@@ -15,7 +15,7 @@ use crate::{
 };
 use keyhole_claude::{
     rules::Places,
-    settings::{Settings, Way, switches_plugin},
+    settings::{Settings, Way, switches_plugin_on},
 };
 use keyhole_walk::printable::printable;
 use std::slice;
@@ -109,14 +109,14 @@ impl Plan {
         for fault in settings.faults(&[name]) {
             // Rules in settings that the client does not load keep nothing back.
             let unread = [Way::Plugin, Way::Rules];
-            let is_unread = unread.iter().all(|way| fault.ways.contains(way));
-            let is_off = way.is_some_and(|way| fault.ways.contains(&way));
+            let is_unread = unread.iter().all(|way| fault.ways().contains(way));
+            let is_off = way.is_some_and(|way| fault.ways().contains(&way));
             if is_unread || is_off {
-                return refused(fault.text);
+                return refused(fault.to_string());
             }
-            self.notes.push(fault.text);
+            self.notes.push(fault.to_string());
         }
-        if way == Some(Way::Plugin) && !switches_plugin(&settings.value, true) {
+        if way == Some(Way::Plugin) && !switches_plugin_on(&settings.value) {
             let install = "Install the plugin: plugin/README.md says how.";
             self.todo.push(install.to_owned());
         }

@@ -1,5 +1,6 @@
 use super::*;
 use serde_json::json;
+use std::fs;
 
 fn home(settings: impl AsRef<[u8]>) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
@@ -40,9 +41,9 @@ fn what_is_switched_off_is_told_with_whom_it_hits() {
         let faults = settings.faults(&["a"]);
         let stopped: Vec<_> = faults
             .iter()
-            .filter(|fault| !fault.ways.is_empty())
+            .filter(|fault| !fault.ways().is_empty())
             .collect();
-        let ways = stopped.iter().map(|fault| format!("{:?}", fault.ways));
+        let ways = stopped.iter().map(|fault| format!("{:?}", fault.ways()));
         let ways: String = ways.map(|ways| ways.to_lowercase()).collect();
         let ways = ways.trim_matches(['[', ']']).replace(',', "");
         assert_eq!(
@@ -50,7 +51,7 @@ fn what_is_switched_off_is_told_with_whom_it_hits() {
             cells[2].trim_end_matches(" |").replace('-', ""),
             "{row}"
         );
-        let all: Vec<_> = faults.iter().map(|fault| &*fault.text).collect();
+        let all: Vec<_> = faults.iter().map(ToString::to_string).collect();
         let all = all.join("\n");
         assert!(all.contains(cells.get(3).unwrap_or(&"")), "{row}: {all}");
         assert_eq!(

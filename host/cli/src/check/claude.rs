@@ -4,7 +4,7 @@
 use super::{EntryReport, Plugin, Report, Secrets, entry::is_the_plugins, step::door};
 use keyhole_claude::{
     PLUGIN,
-    settings::{Fault, Settings, Way, switches_plugin},
+    settings::{Settings, Way, switches_plugin_on},
 };
 use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
 use keyhole_setup::{
@@ -164,7 +164,7 @@ impl<'a> Client<'a> {
         let is_plugin = report.agent.is_some();
         // The user's settings list each plugin that is on. Without a list, ours may be on as well.
         let has_list = settings.value["enabledPlugins"].is_object();
-        let is_on = switches_plugin(&settings.value, true);
+        let is_on = switches_plugin_on(&settings.value);
         let is_plugins = |(key, entry): &(&Key, &Entry)| {
             key.expose() == PLUGIN.1 || is_on && entry.agents.is_some()
         };
@@ -190,11 +190,12 @@ impl<'a> Client<'a> {
         let refused = refused.map(|why| format!("the plugin starts {REFUSES}: {why}"));
         report.faults.extend(refused);
         let servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
-        for Fault { text, ways, .. } in settings.faults(&servers) {
+        for fault in settings.faults(&servers) {
+            let ways = fault.ways();
             if ways.iter().any(is_used) {
-                report.faults.push(text);
+                report.faults.push(fault.to_string());
             } else if needs_rules && (ways.is_empty() || ways.contains(&Way::Rules) && is_told) {
-                report.notes.push(text);
+                report.notes.push(fault.to_string());
             }
         }
         let are_closed = rules.is_none();

@@ -1,0 +1,103 @@
+//! What can be wrong with the settings, or switched off in them.
+
+use super::file::{NotLoaded, Unread};
+use crate::rules::OddPlace;
+
+/// A way in which an agent gets its file, or what keeps the main conversation from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The plugin's agent.
+    Plugin,
+    /// An agent's file that starts a server.
+    Agent,
+    /// The deny rules of the user's settings.
+    Rules,
+}
+
+/// Makes the faults. Each row has its stable id, the ways that stop by it, what it means in one
+/// line, and the sentence for the user: what is wrong, what it means, and what to do.
+macro_rules! faults {
+    ($($(#[$when:meta])* $fault:ident $({ $($field:ident: $type:ty),* })? $id:literal [$($way:ident),*]
+        $meaning:literal ($($sentence:tt)*);)*) => {
+        /// Something that is wrong with the settings, or switched off in them. `file` is which, as
+        /// the user is to see it, and `why` is why it says nothing.
+        #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+        #[allow(missing_docs, reason = "the fields, which the enum explains")]
+        pub enum Fault {
+            $(
+                #[doc = $meaning]
+                $(#[$when])*
+                #[error($($sentence)*)]
+                $fault $({ $($field: $type),* })?,
+            )*
+        }
+
+        impl Fault {
+            /// Each fault's id, and what the fault means.
+            pub const MEANINGS: [(&'static str, &'static str); [$($id),*].len()] =
+                [$(($id, $meaning)),*];
+
+            /// The stable id.
+            pub const fn id(&self) -> &'static str {
+                match self { $(Self::$fault { .. } => $id,)* }
+            }
+
+            /// What does not work then.
+            pub const fn ways(&self) -> &'static [Way] {
+                match self { $(Self::$fault { .. } => &[$(Way::$way),*],)* }
+            }
+        }
+    };
+}
+
+faults! {
+    SettingsNotLoaded { file: String, why: NotLoaded } "settings-not-loaded" [Plugin, Rules]
+        "Claude Code loads nothing of the user's settings, so no deny rule, hook or plugin in them counts."
+        ("{file} {why}. Claude Code then loads nothing of this file{}: no deny rule, hook or plugin in it counts. Fix it, and check again", .why.versions());
+    OddPlace { place: OddPlace } "odd-place" [Rules]
+        "A variable of the environment leads to a place that no rule can name, so no rule can keep what is there."
+        ("{place}");
+    SettingsUnread { file: String, why: Unread } "settings-unread" []
+        "A project's settings cannot be read here, so what they switch off is unknown."
+        ("{file} {why}, so what it switches off is unknown");
+    HooksOff { file: String } "hooks-off" [Plugin, Agent]
+        "Settings switch all hooks off, so no hook and no mod runs, and no agent gets its file."
+        ("disableAllHooks is true in {file}, so no hook and no mod runs, and no agent gets its file. Take it out");
+    PluginOffInProject { file: String } "plugin-off-in-project" [Plugin]
+        "A project's settings switch the plugin off, so the plugin's agent is not there."
+        ("{file} switches the plugin off");
+    ManagedUnread { file: String, why: Unread } "managed-unread" []
+        "An administrator's settings cannot be read here, so what they decide is unknown."
+        ("{file} {why}, so what an administrator decided there is unknown");
+    ManagedServers { file: String } "managed-servers" [Plugin, Agent]
+        "An administrator has chosen all servers, so neither the plugin's agent nor an own agent's server gives a file."
+        ("an administrator set {file}: only the servers that it allows run, so neither the plugin's agent nor your own agents' servers give a file. A hook (keyhole inject) still does");
+    ManagedHooksOnly "managed-hooks-only" [Plugin, Agent]
+        "An administrator allows no hooks but their own, so no agent gets its file."
+        ("an administrator set allowManagedHooksOnly: no hook of yours or of a plugin runs, so no agent gets its file");
+    ServersNotAllowed "servers-not-allowed" [Plugin, Agent]
+        "An administrator lists the servers that may run, and Keyhole's is not among them, so its agents get no file."
+        ("an administrator set allowedMcpServers: Keyhole's server is not among those that may run, so its agents get no file");
+    MarketplaceNotAllowed "marketplace-not-allowed" [Plugin]
+        "An administrator lists the marketplaces that are allowed, and the plugin's is not among them, so it cannot be installed."
+        ("an administrator set strictKnownMarketplaces: the plugin's marketplace is not among those that are allowed, so the plugin cannot be installed");
+    ManagedRulesOnly "managed-rules-only" [Rules]
+        "An administrator allows no rules but their own, so the user's deny rules do not count."
+        ("an administrator set allowManagedPermissionRulesOnly: no deny rule of yours counts, so the main conversation may read your file. Only an administrator's settings can hold these rules");
+    OwnAgentsOff "own-agents-off" [Agent]
+        "An administrator switched the user's own agents off. The plugin's agent is not."
+        ("an administrator set strictPluginOnlyCustomization: your own agents are off. The plugin's agent is not");
+    OwnServersOff "own-servers-off" [Agent]
+        "An administrator switched the servers of the user's own agents off, so these get no file. The plugin's agent does."
+        ("an administrator set strictPluginOnlyCustomization: the servers of your own agents are off, so they get no file. The plugin's agent is not");
+    OwnHooksOff "own-hooks-off" [Agent]
+        "An administrator switched the user's own hooks off, so the user's own agents get no file. The plugin's agent does."
+        ("an administrator set strictPluginOnlyCustomization: your own hooks are off, so your own agents get no file. The plugin's agent is not");
+    ModsOff "mods-off" []
+        "An administrator switched mods off, so the main conversation sees the tool of the plugin's agent, and is refused."
+        ("an administrator set allowManagedModsOnly: mods are off, so the main conversation sees the tool of the plugin's agent, and is refused");
+    /// It is told wherever an administrator has any settings on this machine.
+    ManagedElsewhere "managed-elsewhere" []
+        "What an administrator decides by a server or by device management cannot be read here."
+        ("what an administrator decides by a server or by device management (MDM) cannot be read here: /status in Claude Code names these sources");
+}

@@ -1,0 +1,148 @@
+//! What an administrator's settings decide.
+
+use super::{fault::Fault, file::parsed, hooks_off};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A key by which an administrator switches something off.
+struct Decision {
+    /// The key, as a JSON pointer.
+    pointer: &'static str,
+    /// With which values it does.
+    by: Decides,
+    /// What is off then.
+    fault: Fault,
+}
+
+/// With which values a key switches something off. What several files list counts as one list.
+enum Decides {
+    /// It is true in one of the files.
+    True,
+    /// It is there, and nothing of ours is listed.
+    WithoutOurs,
+    /// It lists this.
+    Listing(&'static str),
+    /// It lists this, or is true, which stands for a list of all.
+    ListingOrTrue(&'static str),
+}
+
+const DECISIONS: [Decision; 8] = [
+    Decision {
+        pointer: "/allowManagedHooksOnly",
+        by: Decides::True,
+        fault: Fault::ManagedHooksOnly,
+    },
+    Decision {
+        pointer: "/allowedMcpServers",
+        by: Decides::WithoutOurs,
+        fault: Fault::ServersNotAllowed,
+    },
+    Decision {
+        pointer: "/strictKnownMarketplaces",
+        by: Decides::WithoutOurs,
+        fault: Fault::MarketplaceNotAllowed,
+    },
+    Decision {
+        pointer: "/allowManagedPermissionRulesOnly",
+        by: Decides::True,
+        fault: Fault::ManagedRulesOnly,
+    },
+    Decision {
+        pointer: "/strictPluginOnlyCustomization",
+        by: Decides::Listing("agents"),
+        fault: Fault::OwnAgentsOff,
+    },
+    Decision {
+        pointer: "/strictPluginOnlyCustomization",
+        by: Decides::Listing("mcp"),
+        fault: Fault::OwnServersOff,
+    },
+    // If the key is true, agents and servers are off as well. One fault is enough.
+    Decision {
+        pointer: "/strictPluginOnlyCustomization",
+        by: Decides::ListingOrTrue("hooks"),
+        fault: Fault::OwnHooksOff,
+    },
+    Decision {
+        pointer: "/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly",
+        by: Decides::True,
+        fault: Fault::ModsOff,
+    },
+];
+
+/// What the keys in `managed`, an administrator's files, switch off. `servers` are the names of own
+/// agents' servers.
+pub(super) fn decided(managed: &[Value], servers: &[&str]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for decision in DECISIONS {
+        let set: Vec<&Value> = managed
+            .iter()
+            .filter_map(|file| file.pointer(decision.pointer))
+            .collect();
+        if decision.by.holds(&set, servers) {
+            faults.push(decision.fault);
+        }
+    }
+    faults
+}
+
+impl Decides {
+    /// Whether it holds for a key that is `set` to these values, each by one file.
+    fn holds(&self, set: &[&Value], servers: &[&str]) -> bool {
+        let mut listed = set.iter().filter_map(|value| value.as_array()).flatten();
+        match self {
+            Self::True => set.iter().any(|value| **value == true),
+            Self::WithoutOurs => !set.is_empty() && !listed.any(|entry| is_ours(entry, servers)),
+            Self::Listing(name) => listed.any(|entry| entry == name),
+            Self::ListingOrTrue(name) => {
+                let is_all = set.first().is_some_and(|value| **value == true);
+                is_all || listed.any(|entry| entry == name)
+            }
+        }
+    }
+}
+
+/// Whether an entry in a list of servers or marketplaces lets ours in.
+fn is_ours(entry: &Value, servers: &[&str]) -> bool {
+    let name = entry["serverName"].as_str().unwrap_or_default();
+    servers.contains(&name) || entry.to_string().contains("keyhole")
+}
+
+/// What an administrator's files in this folder say, each that can be read. What is wrong with them
+/// goes into `faults`.
+pub(super) fn read(folder: &Path, faults: &mut Vec<Fault>) -> Vec<Value> {
+    let mut values = Vec::new();
+    for path in files(folder) {
+        let file = path.display().to_string();
+        match parsed(&path) {
+            Ok(Value::Null) => {}
+            Ok(value) => {
+                faults.extend(hooks_off(&value, &file));
+                values.push(value);
+            }
+            Err(why) => faults.push(Fault::ManagedUnread { file, why }),
+        }
+    }
+    let servers = folder.join("managed-mcp.json");
+    if servers.exists() {
+        let file = servers.display().to_string();
+        faults.push(Fault::ManagedServers { file });
+    }
+    values
+}
+
+/// The files that an administrator's settings may be in.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = vec![folder.join("managed-settings.json")];
+    let more = fs::read_dir(folder.join("managed-settings.d"));
+    for entry in more.into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            files.push(path);
+        }
+    }
+    files
+}
