@@ -7,6 +7,7 @@
 
 pub mod hook;
 pub mod javascript;
+pub mod paths;
 pub mod rules;
 pub mod settings;
 

@@ -2,7 +2,11 @@
 
 mod denied;
 
-use crate::{Variables, state_folder};
+use crate::{
+    Variables,
+    paths::{both, normal},
+    state_folder,
+};
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
 use std::{
@@ -11,7 +15,7 @@ use std::{
     ffi::OsStr,
     fs,
     hash::Hash,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 /// The links to transcripts, in a shell's command.
@@ -168,24 +172,6 @@ impl Places {
     }
 }
 
-/// Without `.` and `..`, which the client takes out, too.
-pub fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(normal.pop()),
-            part => normal.push(part),
-        }
-    }
-    normal
-}
-
-/// The path as it is named, and what it leads to: clients compare both with a rule, or the
-/// second alone.
-pub fn both(path: &Path) -> [PathBuf; 2] {
-    [path.to_owned(), without_links(path)]
-}
-
 fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
     let mut seen = HashSet::new();
     all.retain(|one| seen.insert(one.clone()));
@@ -198,17 +184,6 @@ fn literal(path: &Path) -> Option<&str> {
     let mut names = path.iter().map(|name| name.as_encoded_bytes());
     let ends_in_blank = names.any(|name| name.ends_with(b" "));
     visible(path).filter(|text| !text.contains(special) && !ends_in_blank)
-}
-
-/// What a path leads to; or will, as far as it is not there yet.
-pub fn without_links(path: &Path) -> PathBuf {
-    let real = path.ancestors().find_map(|above| {
-        let rest = path.strip_prefix(above).ok()?;
-        let real = fs::canonicalize(above).ok()?;
-        // A path that is joined to nothing gets a slash.
-        Some(real.components().chain(rest.components()).collect())
-    });
-    real.unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether a file's folder holds nothing else; or, if it is `~/private`, no other kind of file.

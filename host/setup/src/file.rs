@@ -1,7 +1,7 @@
 //! The user's file: where it is, whether it is private, and which folder the map's `roots` need.
 
 use crate::{Unfit, disk::ACCESS_LIST, paste::plain};
-use keyhole_claude::rules::without_links;
+use keyhole_claude::paths::without_links;
 use keyhole_walk::{
     System, Walker, groups_in,
     printable::{has_unseen, printable},

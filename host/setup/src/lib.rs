@@ -37,7 +37,7 @@ pub use {
 };
 
 use keyhole_claude::{
-    Variables,
+    Variables, paths,
     rules::{self, OddPlace},
     state_folder,
 };
@@ -81,7 +81,7 @@ impl User<'_> {
         let Some(set) = (self.variable)(name).filter(|set| rules::is_set(name, set)) else {
             return Ok(self.home.join(text.trim_start_matches("~/")));
         };
-        let folder = rules::normal(&PathBuf::from(set).join(rest));
+        let folder = paths::normal(&PathBuf::from(set).join(rest));
         let is_plain = folder.is_absolute() && visible(&folder).is_some();
         is_plain
             .then_some(folder)

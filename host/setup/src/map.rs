@@ -8,7 +8,7 @@ use crate::{
     paste::quoted,
     plan::lines_of,
 };
-use keyhole_claude::{PLUGIN, rules::without_links};
+use keyhole_claude::{PLUGIN, paths::without_links};
 use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
 use std::{

@@ -7,7 +7,7 @@ use crate::{
     file::{repository_above, shown},
     json::{self, Change},
 };
-use keyhole_claude::{PLUGIN, rules::without_links};
+use keyhole_claude::{PLUGIN, paths::without_links};
 use keyhole_core::Table;
 use keyhole_walk::printable::{printable, printable_text};
 use std::{

@@ -3,7 +3,8 @@
 
 use crate::json::{Change, RULES};
 use keyhole_claude::{
-    rules::{Denied, Places, both, normal},
+    paths::{both, normal},
+    rules::{Denied, Places},
     settings::Settings,
 };
 use serde_json::{Value, json};

@@ -1,0 +1,35 @@
+//! Paths as the client compares them with a rule.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+/// Without `.` and `..`, which the client takes out, too.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// The path as it is named, and what it leads to: clients compare both with a rule, or the
+/// second alone.
+pub fn both(path: &Path) -> [PathBuf; 2] {
+    [path.to_owned(), without_links(path)]
+}
+
+/// What a path leads to; or will, as far as it is not there yet.
+pub fn without_links(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(above), path.strip_prefix(above)) {
+            // `real.join(rest)` would end in a slash if the rest is empty.
+            return real.components().chain(rest.components()).collect();
+        }
+    }
+    path.to_owned()
+}
