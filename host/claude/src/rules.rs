@@ -21,8 +21,8 @@ use std::{
 /// The links to transcripts, in a shell's command.
 const LINKS: &str = "Bash(*/tasks/a*)";
 
-/// What Claude Code lets a shell do in a folder, past the rules for what is in it. The last three
-/// are patterns of a shell's.
+/// What Claude Code lets a shell do in a folder, past the rules for what is in it. FOLDER is the
+/// end of the folder's path. The last three are patterns of a shell's.
 const SHELLS: [&str; 5] = [
     "Bash(*grep*FOLDER*)",
     "Bash(*rg *FOLDER*)",
@@ -35,16 +35,11 @@ const SHELLS: [&str; 5] = [
 /// a path, also the plugin's.
 const PROGRAMS: [&str; 2] = ["keyhole", "*/keyhole*"];
 
+/// What our own programs must not be called for.
+const COMMANDS: [&str; 3] = ["inject", "serve", "withhold"];
+
 /// What the rules do beside what they are for.
 pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.";
-
-/// A name that only a pattern means.
-const ANY: &str = "\u{1}\u{1}";
-
-/// What follows the folder in the rule for transcripts of agents, and in the one for what tasks
-/// print, whose folders have names that begin alike.
-const TRANSCRIPTS: &str = "/**/subagents/**";
-const TASKS: &str = "*/**/tasks/a*.output";
 
 /// A variable of the environment, named here, leads to a place that no rule can name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,8 +58,53 @@ pub struct Places {
     /// The same, for people.
     pub shown: String,
     tickets: PathBuf,
-    /// Folders, each with what follows it in its rule.
-    kept: Vec<(PathBuf, &'static str)>,
+    /// Where the client keeps transcripts of agents, and what tasks print.
+    kept: Vec<Kept>,
+}
+
+/// What a rule is to keep from the main conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Kept {
+    path: PathBuf,
+    part: Part,
+}
+
+/// What of a path is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    /// The file that is there.
+    File,
+    /// All that is in the folder.
+    Folder,
+    /// The transcripts of agents in this folder of the client's.
+    Transcripts,
+    /// What tasks print, in all folders whose paths begin like this.
+    Tasks,
+}
+
+impl Part {
+    fn of(self, path: PathBuf) -> Kept {
+        Kept { path, part: self }
+    }
+
+    /// What follows the path in its rule.
+    fn tail(self) -> &'static str {
+        match self {
+            Self::File => "",
+            Self::Folder => "/**",
+            Self::Transcripts => "/**/subagents/**",
+            Self::Tasks => "*/**/tasks/a*.output",
+        }
+    }
+}
+
+/// The rules that are missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// To add to `permissions.deny`.
+    pub rules: Vec<String>,
+    /// Whether no rule can name one of the files or folders, and none that is there denies it.
+    pub is_unnamed: bool,
 }
 
 /// Whether a client follows a variable that says this. If its folder's is empty, Claude Code takes
@@ -77,32 +117,31 @@ impl Places {
     /// # Errors
     /// If a variable names a place that no rule can name, or none at all.
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
-        let tickets = normal(&state_folder(home, variable));
-        let set = |name: &str| {
-            let set = variable(name).filter(|set| is_set(name, set));
-            let path = set.map(|set| normal(Path::new(&set)));
-            let is_odd = |path: &PathBuf| path.is_relative() || literal(path).is_none();
-            if path.as_ref().is_some_and(is_odd) {
-                return Err(OddPlace(name.to_owned()));
-            }
-            Ok(path)
-        };
-        let own = set("CLAUDE_CONFIG_DIR")?;
+        let own = folder_in("CLAUDE_CONFIG_DIR", variable)?;
         let shown = own.as_deref().and_then(visible).unwrap_or("~/.claude");
         let shown = shown.to_owned();
         let claude = own.unwrap_or_else(|| home.join(".claude"));
-        let mut usual = ["TMPDIR", "TMP", "TEMP"].into_iter().map(set);
-        let usual = usual.find_map(Result::transpose).transpose()?;
-        let projects = both(&claude.join("projects")).map(|folder| (folder, TRANSCRIPTS));
-        let mut kept = projects.to_vec();
-        for folder in folders_of_tasks(OS, set("CLAUDE_CODE_TMPDIR")?, usual) {
-            kept.extend(both(&folder).map(|above| (above.join("claude-"), TASKS)));
+        let mut usual = None;
+        for name in ["TMPDIR", "TMP", "TEMP"] {
+            if usual.is_none() {
+                usual = folder_in(name, variable)?;
+            }
+        }
+        let of_tasks = folder_in("CLAUDE_CODE_TMPDIR", variable)?;
+        let mut kept = Vec::new();
+        for folder in both(&claude.join("projects")) {
+            kept.push(Part::Transcripts.of(folder));
+        }
+        for above in folders_of_tasks(OS, of_tasks, usual) {
+            for folder in both(&above) {
+                kept.push(Part::Tasks.of(folder.join("claude-")));
+            }
         }
         Ok(Self {
             home: home.to_owned(),
             claude,
             shown,
-            tickets,
+            tickets: normal(&state_folder(home, variable)),
             kept: without_doubles(kept),
         })
     }
@@ -120,56 +159,111 @@ impl Places {
     /// All rules that keep these files, and what the client keeps of their agents, from the main
     /// conversation, less those that `denied` has: for transcripts, for what tasks print, for
     /// each file and its folder, for the folder of tickets if a file is `served` to an agent by a
-    /// server of its own, and for our own programs. And whether no rule can name one of the files
-    /// or folders.
-    pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> (Vec<String>, bool) {
-        let (mut rules, mut is_unnamed) = (Vec::new(), false);
-        let mut wanted = self.kept.clone();
-        for file in files.iter().flat_map(|file| both(file)) {
-            let has_folder = self.rule(&file, "").is_some() && is_alone(&file, &self.home);
-            let folder = file.parent().filter(|_| has_folder);
-            wanted.extend(folder.map(|folder| (folder.to_owned(), "/**")));
-            wanted.push((file, ""));
-        }
-        let tickets = both(&self.tickets).map(|folder| (folder, "/**"));
-        wanted.extend(tickets.into_iter().filter(|_| served));
-        for (path, tail) in without_doubles(wanted) {
-            let Some(rule) = self.rule(&path, tail) else {
-                is_unnamed |= !denied.has(&path, &self.home);
-                continue;
-            };
-            rules.push(rule);
-            rules.extend((tail == TASKS).then(|| LINKS.to_owned()));
-            if [TRANSCRIPTS, TASKS].contains(&tail) {
-                let path = path.to_string_lossy();
-                let two_names = path.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at);
-                rules.extend(SHELLS.map(|rule| rule.replace("FOLDER", &path[two_names..])));
+    /// server of its own, and for our own programs.
+    pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> Missing {
+        let mut kept = self.kept.clone();
+        for file in files {
+            for path in both(file) {
+                kept.extend(self.folder_alone(&path));
+                kept.push(Part::File.of(path));
             }
         }
-        for command in ["inject", "serve", "withhold"] {
-            rules.extend(PROGRAMS.map(|program| format!("Bash({program} {command}*)")));
+        if served {
+            for folder in both(&self.tickets) {
+                kept.push(Part::Folder.of(folder));
+            }
         }
+        let mut rules = Vec::new();
+        let mut is_unnamed = false;
+        for one in without_doubles(kept) {
+            if let Some(pattern) = self.pattern(&one.path, one.part) {
+                rules.push(format!("Read({pattern})"));
+                rules.extend(for_shells(&one));
+            } else if !denied.has(&one.path, &self.home) {
+                is_unnamed = true;
+            }
+        }
+        rules.extend(for_programs());
         rules.retain(|rule| !denied.covers(rule, &self.home));
-        (without_doubles(rules), is_unnamed)
+        Missing {
+            rules: without_doubles(rules),
+            is_unnamed,
+        }
+    }
+
+    /// The file's folder, if it is to be kept as a whole: a rule can name the file, and nothing
+    /// else is in the folder.
+    fn folder_alone(&self, file: &Path) -> Option<Kept> {
+        self.pattern(file, Part::File)?;
+        if !is_alone(file, &self.home) {
+            return None;
+        }
+        let folder = file.parent()?;
+        Some(Part::Folder.of(folder.to_owned()))
     }
 
     /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
     /// folder: a rule for a path from the session's folder does not bind in others.
     pub fn guards(&self) -> Vec<String> {
-        let own = self.rule(&self.settings(), "");
-        let own = own.filter(|_| !self.claude.ends_with(".claude"));
-        let own = own.map(|rule| rule.replacen("Read", "Edit", 1));
-        let all = ["settings.json", "settings.local.json"];
-        let all = all.map(|name| format!("Edit(//**/.claude/{name})"));
-        all.into_iter().chain(own).collect()
+        let mut patterns = vec![
+            "//**/.claude/settings.json".to_owned(),
+            "//**/.claude/settings.local.json".to_owned(),
+        ];
+        if !self.claude.ends_with(".claude") {
+            patterns.extend(self.pattern(&self.settings(), Part::File));
+        }
+        let rules = patterns.iter().map(|pattern| format!("Edit({pattern})"));
+        rules.collect()
     }
 
-    fn rule(&self, path: &Path, tail: &str) -> Option<String> {
-        Some(match path.strip_prefix(&self.home) {
-            Ok(rest) => format!("Read(~/{}{tail})", literal(rest)?),
-            Err(_) => format!("Read(/{}{tail})", literal(path)?),
-        })
+    /// The pattern of the rule for this part of a path. None if no rule can name the path.
+    fn pattern(&self, path: &Path, part: Part) -> Option<String> {
+        let tail = part.tail();
+        match path.strip_prefix(&self.home) {
+            Ok(below_home) => Some(format!("~/{}{tail}", literal(below_home)?)),
+            Err(_) => Some(format!("/{}{tail}", literal(path)?)),
+        }
     }
+}
+
+/// The rules for shells beside the rule for this, which binds the client's own tools.
+fn for_shells(kept: &Kept) -> Vec<String> {
+    let mut rules = Vec::new();
+    match kept.part {
+        Part::File | Part::Folder => return rules,
+        Part::Transcripts => {}
+        Part::Tasks => rules.push(LINKS.to_owned()),
+    }
+    let path = kept.path.to_string_lossy();
+    // The last two names, each with its slash.
+    let start = path.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at);
+    for rule in SHELLS {
+        rules.push(rule.replace("FOLDER", &path[start..]));
+    }
+    rules
+}
+
+/// The rules by which no shell starts our own programs.
+fn for_programs() -> Vec<String> {
+    let mut rules = Vec::new();
+    for command in COMMANDS {
+        for program in PROGRAMS {
+            rules.push(format!("Bash({program} {command}*)"));
+        }
+    }
+    rules
+}
+
+/// The folder that a variable names, if a client follows it.
+fn folder_in(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, OddPlace> {
+    let Some(set) = variable(name).filter(|set| is_set(name, set)) else {
+        return Ok(None);
+    };
+    let folder = normal(Path::new(&set));
+    if folder.is_relative() || literal(&folder).is_none() {
+        return Err(OddPlace(name.to_owned()));
+    }
+    Ok(Some(folder))
 }
 
 fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
@@ -178,12 +272,15 @@ fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// The path, if a rule reads it as it stands.
+/// The path, if a rule reads it as it stands: it has no character that means something else in a
+/// pattern, and none of its names ends in a blank.
 fn literal(path: &Path) -> Option<&str> {
     let special = ['*', '?', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
-    let mut names = path.iter().map(|name| name.as_encoded_bytes());
-    let ends_in_blank = names.any(|name| name.ends_with(b" "));
-    visible(path).filter(|text| !text.contains(special) && !ends_in_blank)
+    let mut names = path.iter().map(OsStr::as_encoded_bytes);
+    if names.any(|name| name.ends_with(b" ")) {
+        return None;
+    }
+    visible(path).filter(|text| !text.contains(special))
 }
 
 /// Whether a file's folder holds nothing else; or, if it is `~/private`, no other kind of file.
@@ -197,11 +294,15 @@ fn is_alone(file: &Path, home: &Path) -> bool {
         return !folder.exists();
     };
     let is_private = both(&home.join("private")).iter().any(|one| folder == one);
-    inside.flatten().all(|found| {
-        let (kind, path) = (found.file_type(), found.path());
+    for found in inside.flatten() {
+        let path = found.path();
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
-        kind.is_ok_and(|kind| !kind.is_dir()) && (path == file || is_markdown && is_private)
-    })
+        let may_be_there = path == file || is_private && is_markdown;
+        if !may_be_there || found.file_type().map_or(true, |kind| kind.is_dir()) {
+            return false;
+        }
+    }
+    true
 }
 
 /// The folders in which Claude Code keeps what its tasks print (in `claude-UID`). `own` is its
@@ -209,18 +310,21 @@ fn is_alone(file: &Path, home: &Path) -> bool {
 /// shell, to `claude-UID` itself. The client may be started without them.
 fn folders_of_tasks(system: &str, own: Option<PathBuf>, usual: Option<PathBuf>) -> Vec<PathBuf> {
     let is_macos = system == "macos";
-    let set = own.or(usual.filter(|_| !is_macos));
-    let folder = |above: PathBuf| {
-        let name = above.file_name().unwrap_or_default().to_string_lossy();
-        let parent = above.parent().filter(|_| name.starts_with("claude-"));
-        let folder = parent.unwrap_or(&above);
+    let set = if is_macos { own } else { own.or(usual) };
+    let mut folders = Vec::from_iter(set);
+    folders.push(PathBuf::from("/tmp"));
+    for folder in &mut folders {
+        let name = folder.file_name().unwrap_or_default();
+        if name.as_encoded_bytes().starts_with(b"claude-") {
+            folder.pop();
+        }
         // On macOS, /tmp and /var are links into /private. Nobody has seen which of both paths
         // the client compares with a rule.
-        let plain = folder.strip_prefix("/private").ok().filter(|_| is_macos);
-        plain.map_or_else(|| folder.to_owned(), |rest| Path::new("/").join(rest))
-    };
-    let all = set.into_iter().chain([PathBuf::from("/tmp")]);
-    without_doubles(all.map(folder).collect())
+        if is_macos && let Ok(below) = folder.strip_prefix("/private") {
+            *folder = Path::new("/").join(below);
+        }
+    }
+    without_doubles(folders)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::{
     shells::{self, Shells},
 };
 use keyhole_claude::{
-    rules::Places,
+    rules::{Missing, Places},
     settings::{Settings, Way, switches_plugin_on},
 };
 use keyhole_walk::printable::printable;
@@ -123,7 +123,7 @@ impl Plan {
         let (denied, files) = (settings.denied(), slice::from_ref(&request.file.path));
         let mut changes = Vec::new();
         if walls != Walls::None {
-            let (rules, is_unnamed) = places.missing(&denied, files, has_server);
+            let Missing { rules, is_unnamed } = places.missing(&denied, files, has_server);
             if is_unnamed {
                 self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
             }

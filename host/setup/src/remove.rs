@@ -186,12 +186,12 @@ impl Plan {
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));
         }
         let none = Denied::default();
-        let all = |files: &[PathBuf]| places.missing(&none, files, true).0;
+        let all = |files: &[PathBuf]| places.missing(&none, files, true).rules;
         let needed = if is_last { Vec::new() } else { all(others) };
-        let (wanted, there) = (all(files), Denied::of([&value]).0);
+        let (wanted, there) = (all(files), Denied::of([&value]).into_rules());
         let is_free = |rule: &String| wanted.contains(rule) && !needed.contains(rule);
         let mut rules: Vec<_> = there.into_iter().filter(is_free).collect();
-        let of_transcripts = places.missing(&none, &[], false).0;
+        let of_transcripts = places.missing(&none, &[], false).rules;
         let is_kept = |rule: &String| of_transcripts.contains(rule) && !rule.contains("keyhole");
         if rules.iter().any(is_kept) && self.has_kept_transcripts(&places) {
             rules.retain(|rule| !is_kept(rule));

@@ -127,7 +127,7 @@ impl Shells {
             values.any(|value| value == Some(&json!(wanted)))
         };
         let sets = |name| managed.iter().any(|one| one["env"][name].is_string());
-        let rules = places.missing(&Denied::of(managed), files, false).0;
+        let rules = places.missing(&Denied::of(managed), files, false).rules;
         let are_managed = SWITCHES.iter().all(|(key, wanted)| has(key, *wanted))
             && has("filesystem/allowManagedReadPathsOnly", true)
             && OUTSIDE.split(' ').all(sets)
@@ -203,7 +203,7 @@ fn weakening(of: (&str, &Path, &Value), home: &Path, files: &[PathBuf]) -> Optio
                 let forms = forms.iter();
                 forms.map(move |form| form.replace("/**/", &between))
             });
-            Denied(rules.collect()).names(&file, home)
+            Denied::new(rules.collect()).names(&file, home)
         })
     };
     let mut read = filesystem["allowRead"].as_array().into_iter().flatten();

@@ -1,84 +1,146 @@
 //! What rules of Claude Code deny, as the client reads them.
 
-use super::ANY;
 use serde_json::Value;
-use std::{ffi::OsStr, path::Path};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
-/// What settings deny to read.
+/// A name that only a pattern means.
+const ANY: &str = "\u{1}\u{1}";
+
+/// The rules by which settings deny.
 #[derive(Clone, Debug, Default)]
-pub struct Denied(pub Vec<String>);
+pub struct Denied(Vec<String>);
+
+/// What of a place a rule denies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Denies {
+    /// It denies nothing there.
+    Nothing,
+    /// It denies a folder above the place, or names that `**` stands for.
+    Above,
+    /// It denies the place by its own name.
+    Name,
+}
 
 impl Denied {
+    /// By these rules.
+    pub fn new(rules: Vec<String>) -> Self {
+        Self(rules)
+    }
+
     /// As `permissions.deny` of these settings has it.
     pub fn of<'a>(settings: impl IntoIterator<Item = &'a Value>) -> Self {
-        let lists = settings.into_iter().map(|one| &one["permissions"]["deny"]);
-        let rules = lists.filter_map(Value::as_array).flatten();
-        Self(rules.filter_map(Value::as_str).map(str::to_owned).collect())
+        let mut rules = Vec::new();
+        for one in settings {
+            let listed = one["permissions"]["deny"].as_array().into_iter().flatten();
+            rules.extend(listed.filter_map(Value::as_str).map(str::to_owned));
+        }
+        Self(rules)
+    }
+
+    /// The rules themselves.
+    pub fn into_rules(self) -> Vec<String> {
+        self.0
     }
 
     /// Whether all is denied that one of our rules denies.
     pub(super) fn covers(&self, rule: &str, home: &Path) -> bool {
-        let has = |wanted: &str| self.0.iter().any(|rule| rule == wanted);
-        // Between two folders, `**` stands for any number of them.
-        let names = rule.replace("/**/", &format!("/{ANY}/{ANY}/"));
-        let names = names.replace("**", ANY).replace('*', ANY);
-        let place = names.trim_end_matches(')').replacen("Read(/", "", 1);
-        let place = place.replacen("Read(~", &home.to_string_lossy(), 1);
         if rule.starts_with("Bash(") {
-            has(rule) || has("Bash")
-        } else if rule.contains('*') {
-            self.has(Path::new(&place), home)
+            return self.0.iter().any(|one| one == rule || one == "Bash");
+        }
+        let place = example(rule, home);
+        if rule.contains('*') {
+            self.has(&place, home)
         } else {
-            self.names(Path::new(&place), home)
+            self.names(&place, home)
         }
     }
 
     /// Whether a rule denies this place, or a folder above it.
     pub(super) fn has(&self, place: &Path, home: &Path) -> bool {
         let mut rules = self.0.iter();
-        rules.any(|rule| denies(rule, place, home).is_some())
+        rules.any(|rule| denies(rule, place, home) != Denies::Nothing)
     }
 
     /// Whether a rule denies this file by its own name, and not by a folder's.
     pub fn names(&self, file: &Path, home: &Path) -> bool {
         let mut rules = self.0.iter();
-        rules.any(|rule| denies(rule, file, home) == Some(true))
+        rules.any(|rule| denies(rule, file, home) == Denies::Name)
     }
 }
 
-/// Whether a rule denies this place by its own name. None if it does not deny it.
-fn denies(rule: &str, place: &Path, home: &Path) -> Option<bool> {
+/// A place that one of our rules, `Read(PATTERN)`, denies. Where the pattern has stars, the place
+/// has names that no rule denies but by stars of its own.
+fn example(rule: &str, home: &Path) -> PathBuf {
+    // Between two folders, `**` stands for any number of them.
+    let two_names = format!("/{ANY}/{ANY}/");
+    let named = rule
+        .replace("/**/", &two_names)
+        .replace("**", ANY)
+        .replace('*', ANY);
+    let path = named.trim_end_matches(')').replacen("Read(/", "", 1);
+    path.replacen("Read(~", &home.to_string_lossy(), 1).into()
+}
+
+/// What a rule denies of this place.
+fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
     if matches!(rule, "Read" | "Read(*)") {
-        return Some(true);
+        return Denies::Name;
     }
-    let pattern = rule.strip_prefix("Read(")?.strip_suffix(')')?;
-    // With one slash, it is for the folder of the settings; with none, for the session's.
-    let (pattern, names) = match pattern.strip_prefix("//") {
-        Some(rest) => (rest, place.strip_prefix("/")),
-        None => (pattern.strip_prefix("~/")?, place.strip_prefix(home)),
+    let Some((pattern, names)) = compared(rule, place, home) else {
+        return Denies::Nothing;
     };
-    let names = names.ok()?.iter().map(OsStr::to_str);
-    let names = names.collect::<Option<Vec<_>>>()?;
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    if !leads_to(&pattern, &names) {
+        Denies::Nothing
+    } else if pattern.len() == names.len() && !pattern.contains(&"**") {
+        Denies::Name
+    } else {
+        Denies::Above
+    }
+}
+
+/// The pattern of a rule in small letters, and the names of the place, both from the folder for
+/// which the rule is. None if it is not a rule for reading, the place is not in that folder, or a
+/// name is no text.
+fn compared<'a>(rule: &str, place: &'a Path, home: &Path) -> Option<(String, Vec<&'a str>)> {
+    let inside = rule.strip_prefix("Read(")?.strip_suffix(')')?;
+    // With one slash, it is for the folder of the settings; with none, for the session's.
+    let (pattern, path) = match inside.strip_prefix("//") {
+        Some(from_root) => (from_root, place.strip_prefix("/")),
+        None => (inside.strip_prefix("~/")?, place.strip_prefix(home)),
+    };
+    let names = path
+        .ok()?
+        .iter()
+        .map(OsStr::to_str)
+        .collect::<Option<_>>()?;
+    let mut pattern = pattern.to_lowercase();
     // A slash at the end means a folder, and so all that is in it.
-    let all = if pattern.ends_with('/') { "**" } else { "" };
-    let pattern = format!("{pattern}{all}").to_lowercase();
-    let pattern: Vec<_> = pattern.split('/').collect();
-    let is_named = pattern.len() == names.len() && !pattern.contains(&"**");
-    leads_to(&pattern, &names).then_some(is_named)
+    if pattern.ends_with('/') {
+        pattern.push_str("**");
+    }
+    Some((pattern, names))
 }
 
 /// Whether a rule's pattern means this place, or a folder above it, in any letter case. `**`
 /// stands for names, but only where it is a whole name itself.
 fn leads_to(pattern: &[&str], place: &[&str]) -> bool {
-    let letters = |text: &str| text.chars().collect::<Vec<_>>();
     match (pattern, place) {
         ([], _) => true,
-        (["**", rest @ ..], [_, more @ ..]) => leads_to(rest, place) || leads_to(pattern, more),
-        ([one, rest @ ..], [name, more @ ..]) => {
-            is_like(&letters(one), &letters(&name.to_lowercase())) && leads_to(rest, more)
+        (["**", rest @ ..], [_, below @ ..]) => leads_to(rest, place) || leads_to(pattern, below),
+        ([first, rest @ ..], [name, below @ ..]) => {
+            let name = letters(&name.to_lowercase());
+            is_like(&letters(first), &name) && leads_to(rest, below)
         }
         _ => false,
     }
+}
+
+fn letters(text: &str) -> Vec<char> {
+    text.chars().collect()
 }
 
 /// Whether a pattern means this name: `*` stands for any text, `?` for a character, `[ab]` for
@@ -91,11 +153,13 @@ fn is_like(pattern: &[char], name: &[char]) -> bool {
         (['[', from, '-', to, ']', rest @ ..], [one, more @ ..]) => {
             (from..=to).contains(&one) && is_like(rest, more)
         }
-        (['[', rest @ ..], [one, more @ ..]) => {
-            let set = rest.split(|c| *c == ']').next().unwrap_or_default();
-            let is_set = set.contains(one) && set.iter().all(|c| c.is_alphanumeric());
-            let rest = rest.get(set.len() + 1..);
-            is_set && rest.is_some_and(|rest| is_like(rest, more))
+        (['[', behind @ ..], [one, more @ ..]) => {
+            let Some(end) = behind.iter().position(|c| *c == ']') else {
+                return false;
+            };
+            let (set, rest) = (&behind[..end], &behind[end + 1..]);
+            let is_plain = set.iter().all(|c| c.is_alphanumeric());
+            is_plain && set.contains(one) && is_like(rest, more)
         }
         ([wanted, rest @ ..], [one, more @ ..]) => wanted == one && is_like(rest, more),
         _ => false,

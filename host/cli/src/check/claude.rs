@@ -134,16 +134,16 @@ impl<'a> Client<'a> {
     fn missing_rules(&self, map: &Map, is_private: bool) -> Option<String> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
         let (files, has_tickets) = self.files(map);
-        let (all, is_unnamed) = places.missing(&denied, &files, has_tickets);
-        let (others, _) = places.missing(&denied, &[], has_tickets);
+        let all = places.missing(&denied, &files, has_tickets);
+        let others = places.missing(&denied, &[], has_tickets).rules;
         let secrets = Secrets::of(map);
         let is_shown = |rule: &String| others.contains(rule) || is_private && !secrets.are_in(rule);
-        let (mut missing, hidden): (Vec<_>, Vec<_>) = all.into_iter().partition(is_shown);
+        let (mut missing, hidden): (Vec<_>, Vec<_>) = all.rules.into_iter().partition(is_shown);
         let is_folder = |rule: &String| rule.ends_with("/**)");
         for (is_there, words) in [
             (!hidden.iter().all(is_folder), ANY_FILE),
             (hidden.iter().any(is_folder), ANY_FOLDER),
-            (is_unnamed, UNNAMED),
+            (all.is_unnamed, UNNAMED),
         ] {
             missing.extend(is_there.then(|| words.to_owned()));
         }

@@ -1,4 +1,4 @@
-use super::{super::ANY, *};
+use super::*;
 
 /// What a rule means for `~/private/ids.md`: all of its folder, and the file by its name. Each
 /// was tried in both versions of the client, from another folder, in auto mode.
