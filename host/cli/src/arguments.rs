@@ -1,8 +1,8 @@
 //! What is typed: the arguments of each command, and their help. `wish` says what they mean.
 
-use crate::setup;
 use clap::{Args, Parser, Subcommand};
-use keyhole_core::{AgentName, BindingName};
+use keyhole_core::{AgentName, BindingName, limits::MAX_MAX_BYTES};
+use keyhole_setup::clients::{self, Client};
 use std::path::PathBuf;
 
 /// Gives a private file to one AI subagent, and not to the main conversation
@@ -44,7 +44,7 @@ Examples:
 
 Exit codes: 0 written or printed; 1 not, and standard error says why, for example that a
 key would be shown.")]
-    Setup(setup::Arguments),
+    Setup(Setup),
 
     /// Say for each entry in the map whether it would load, and if not, why
     #[command(after_help = "\
@@ -121,7 +121,85 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Agents(MapArg),
 }
 
-// No doc comment here and at `Serve`: clap would print it as the help.
+// Structs of arguments have no doc comment: clap would print it as the help.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Setup {
+    /// The client, or `plugin`; without one, setup asks, or without a terminal lists them
+    #[arg(value_parser = client)]
+    pub(crate) client: Option<Box<Client>>,
+    #[command(flatten)]
+    pub(crate) names: SetupNames,
+    /// The agent to which a hook hands its file when it starts, without a server
+    #[arg(long, value_name = "AGENT", value_parser = AgentName::in_map, requires = "client", conflicts_with_all = ["bind", "agent"])]
+    pub(crate) inject: Option<AgentName>,
+    /// Give the agent this Markdown file: show what changes, ask, and write it
+    #[arg(long, value_name = "FILE", requires = "client")]
+    pub(crate) file: Option<String>,
+    /// Only show what would change
+    #[arg(long, requires = "client")]
+    pub(crate) dry_run: bool,
+    #[command(subcommand)]
+    pub(crate) what: Option<SetupCommand>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SetupNames {
+    /// The binding that the server serves: [bindings.NAME] in the map
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bind: Option<BindingName>,
+    /// The agent that the file is for: agents = ["NAME"] in the map
+    #[arg(long, value_name = "NAME", value_parser = AgentName::in_map)]
+    pub(crate) agent: Option<AgentName>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SetupCommand {
+    /// Take away what setup wrote for NAME; without one, list the names
+    #[command(after_help = "\
+It shows what goes, and asks. It takes only what it would write itself. The file stays.
+
+Exit codes: 0 taken away or listed, 1 not.")]
+    Remove {
+        /// The binding's or agent's name, or `plugin`
+        name: Option<String>,
+        /// Only show what would change
+        #[arg(long, requires = "name")]
+        dry_run: bool,
+    },
+    /// Print an entry for the map, with a fresh key for FILE, or a binding
+    #[command(after_help = "\
+The entry is a table of its own, so you can append it to any map: it needs no [keys] above
+it. Each run makes another key. With --bind, it is a binding, which has none.
+
+Examples:
+  keyhole setup key ~/notes/identifiers.md
+  keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml
+
+`keyhole check` then says whether the file would be served.
+
+Exit codes: 0 printed, 1 not printed; standard error then says why.")]
+    Key(Key),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Key {
+    /// The Markdown file
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) names: SetupNames,
+    /// The largest size that is served, for a client that has a limit
+    #[arg(long, value_name = "BYTES", value_parser = max_bytes)]
+    pub(crate) max_bytes: Option<u64>,
+}
+
+impl Setup {
+    /// The name that was typed: the binding's, or that of a hook's agent.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.names.bind.as_deref().or(self.inject.as_deref())
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Guard {
     #[command(flatten)]
@@ -207,6 +285,20 @@ pub(crate) struct MapArg {
     /// The map, instead of the one in your configuration directory
     #[arg(long = "map", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+/// Parses the name of a client.
+fn client(name: &str) -> Result<Box<Client>, String> {
+    let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
+    let client = clients::all().map(Box::new).find(|it| it.name == name);
+    client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
+}
+
+/// Parses the largest size of a file.
+fn max_bytes(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok();
+    let bytes = bytes.filter(|bytes| (1..=MAX_MAX_BYTES).contains(bytes));
+    bytes.ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
 }
 
 /// Parses a folder that two processes have in common, wherever they are started.

@@ -1,7 +1,7 @@
 //! What the user or a client wants, once the environment has been read. `arguments` has what is
 //! typed; this says what it means.
 
-use crate::{arguments, setup};
+use crate::arguments;
 use keyhole_core::{Key, LiveMap, Location, ticket::Tickets};
 use keyhole_serve::{
     guard::{Guard, OwnServer},
@@ -36,7 +36,7 @@ pub(crate) enum Wish {
     /// Print what the guest can reach.
     Contract,
     /// Configure a client, or take that back.
-    Setup(Box<setup::Arguments>),
+    Setup(Box<arguments::Setup>),
 }
 
 /// What `keyhole check` looks at, and how it answers.

@@ -1,7 +1,10 @@
 //! The questions of `keyhole setup`, in their order; and doing what was agreed to.
 
-use super::{Arguments, conceals, fresh, judge::is_served, list};
-use crate::check::{self, Plugin};
+use super::{conceals, fresh, judge::is_served, list};
+use crate::{
+    arguments::Setup,
+    check::{self, Plugin},
+};
 use keyhole_claude::{
     PLUGIN,
     rules::{CAUTION, Places},
@@ -73,7 +76,7 @@ fn write(user: &User<'_>, plan: &Plan, question: &str, screen: &mut Screen) -> R
 }
 
 /// Gives somebody a file. Returns what to print.
-pub(super) fn install(user: &User<'_>, wish: &Arguments) -> Result<String> {
+pub(super) fn install(user: &User<'_>, wish: &Setup) -> Result<String> {
     let (mut screen, _lock) = begin(user, wish.dry_run)?;
     conceals(user, &[])?;
     let request = asked(user, wish, &mut screen)?;
@@ -213,7 +216,7 @@ fn ask_client(screen: &mut Screen) -> Result<Client> {
     })
 }
 
-fn asked<'a>(user: &'a User<'a>, wish: &Arguments, screen: &mut Screen) -> Result<Request<'a>> {
+fn asked<'a>(user: &'a User<'a>, wish: &Setup, screen: &mut Screen) -> Result<Request<'a>> {
     let client = wish.client.as_deref().cloned();
     let client = client.map_or_else(|| ask_client(screen), Ok)?;
     // What keeps setup from writing at all comes before any other question.

@@ -1,12 +1,16 @@
-//! `keyhole setup`: its arguments, and what it prints for a client: the example from docs/examples,
-//! with this program's path and the user's names in it. Only `keyhole_setup` writes.
+//! `keyhole setup`: which of its commands is meant, and what it prints for a client: the example
+//! from docs/examples, with this program's path and the user's names in it. Only `keyhole_setup`
+//! writes.
 #![expect(clippy::disallowed_methods, reason = "whether the map is empty")]
 
 mod flow;
 mod judge;
 
-use crate::check::{Secrets, foreign_map};
-use keyhole_core::{AgentName, BindingName, LiveMap, Location, limits::MAX_MAX_BYTES};
+use crate::{
+    arguments::{Key, Setup, SetupCommand},
+    check::{Secrets, foreign_map},
+};
+use keyhole_core::{LiveMap, Location};
 use keyhole_setup::{
     Result, SetupError, User,
     clients::{self, Audience, Client},
@@ -24,93 +28,9 @@ use std::{
     iter,
 };
 
-/// The arguments of `keyhole setup`.
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Arguments {
-    /// The client, or `plugin`; without one, setup asks, or without a terminal lists them
-    #[arg(value_parser = client)]
-    client: Option<Box<Client>>,
-    #[command(flatten)]
-    names: Names,
-    /// The agent to which a hook hands its file when it starts, without a server
-    #[arg(long, value_name = "AGENT", value_parser = AgentName::in_map, requires = "client", conflicts_with_all = ["bind", "agent"])]
-    inject: Option<AgentName>,
-    /// Give the agent this Markdown file: show what changes, ask, and write it
-    #[arg(long, value_name = "FILE", requires = "client")]
-    file: Option<String>,
-    /// Only show what would change
-    #[arg(long, requires = "client")]
-    dry_run: bool,
-    #[command(subcommand)]
-    what: Option<Command>,
-}
-
-#[derive(Clone, Debug, clap::Args)]
-struct Names {
-    /// The binding that the server serves: [bindings.NAME] in the map
-    #[arg(long, value_name = "NAME")]
-    bind: Option<BindingName>,
-    /// The agent that the file is for: agents = ["NAME"] in the map
-    #[arg(long, value_name = "NAME", value_parser = AgentName::in_map)]
-    agent: Option<AgentName>,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    /// Take away what setup wrote for NAME; without one, list the names
-    #[command(after_help = "\
-It shows what goes, and asks. It takes only what it would write itself. The file stays.
-
-Exit codes: 0 taken away or listed, 1 not.")]
-    Remove {
-        /// The binding's or agent's name, or `plugin`
-        name: Option<String>,
-        /// Only show what would change
-        #[arg(long, requires = "name")]
-        dry_run: bool,
-    },
-    /// Print an entry for the map, with a fresh key for FILE, or a binding
-    #[command(after_help = "\
-The entry is a table of its own, so you can append it to any map: it needs no [keys] above
-it. Each run makes another key. With --bind, it is a binding, which has none.
-
-Examples:
-  keyhole setup key ~/notes/identifiers.md
-  keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml
-
-`keyhole check` then says whether the file would be served.
-
-Exit codes: 0 printed, 1 not printed; standard error then says why.")]
-    Key(Wanted),
-}
-
-#[derive(Debug, clap::Args)]
-struct Wanted {
-    /// The Markdown file
-    file: String,
-    #[command(flatten)]
-    names: Names,
-    /// The largest size that is served, for a client that has a limit
-    #[arg(long, value_name = "BYTES", value_parser = max_bytes)]
-    max_bytes: Option<u64>,
-}
-
-fn client(name: &str) -> Result<Box<Client>, String> {
-    let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
-    let client = clients::all().map(Box::new).find(|it| it.name == name);
-    client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
-}
-
-fn max_bytes(text: &str) -> Result<u64, String> {
-    let bytes = text.parse().ok();
-    let bytes = bytes.filter(|bytes| (1..=MAX_MAX_BYTES).contains(bytes));
-    bytes.ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
-}
-
 /// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
 /// key.
-pub(crate) fn run(arguments: &Arguments) -> Result<String> {
+pub(crate) fn run(arguments: &Setup) -> Result<String> {
     let variable = |name: &str| std::env::var_os(name);
     let location = Location::find(None, variable);
     let location = location.map_err(|why| SetupError::Said(why.to_string()))?;
@@ -132,11 +52,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String> {
     let is_named = arguments.name().is_some() || arguments.names.agent.is_some();
     let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
     match (&arguments.what, arguments.client.as_deref()) {
-        (Some(Command::Remove { name, dry_run }), _) => match name {
+        (Some(SetupCommand::Remove { name, dry_run }), _) => match name {
             Some(name) => flow::remove(&user, name, *dry_run),
             None => Ok(listed(&names(&user)?)),
         },
-        (Some(Command::Key(wanted)), _) => entry(&user, wanted),
+        (Some(SetupCommand::Key(wanted)), _) => entry(&user, wanted),
         (None, Some(client)) if client.is_plugin() && is_named => {
             said("the plugin's agent has its own name: leave --bind, --inject and --agent out")
         }
@@ -149,12 +69,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String> {
         }
         (None, None) if is_seen => flow::install(&user, arguments),
         (None, None) => Ok(list().collect::<String>() + LINES),
-    }
-}
-
-impl Arguments {
-    fn name(&self) -> Option<&str> {
-        self.names.bind.as_deref().or(self.inject.as_deref())
     }
 }
 
@@ -185,7 +99,7 @@ fn listed(names: &[String]) -> String {
     format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
-fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<String> {
+fn printed(user: &User<'_>, client: &Client, arguments: &Setup) -> Result<String> {
     let (name, agent) = (arguments.name(), arguments.names.agent.as_deref());
     let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
     let is_hook = arguments.inject.is_some();
@@ -224,7 +138,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Arguments) -> Result<St
 
 /// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots;
 /// a shell's `>>` has made the map before we look.
-fn entry(user: &User<'_>, wanted: &Wanted) -> Result<String> {
+fn entry(user: &User<'_>, wanted: &Key) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
     let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
     let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
