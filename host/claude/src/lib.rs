@@ -10,6 +10,7 @@ pub mod javascript;
 pub mod paths;
 pub mod rules;
 pub mod settings;
+pub mod shells;
 
 use keyhole_core::absolute;
 use std::{

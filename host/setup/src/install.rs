@@ -11,11 +11,12 @@ use crate::{
     own::own_entries,
     plan::lines_of,
     recipe::{AGENT, Recipe},
-    shells::{self, Shells},
+    shells,
 };
 use keyhole_claude::{
     rules::{Missing, Places},
     settings::{Settings, Way, switches_plugin_on},
+    shells::Shells,
 };
 use keyhole_walk::printable::printable;
 use std::slice;
@@ -171,7 +172,7 @@ impl Plan {
             why.to_owned()
         } else {
             self.has_sandbox = true;
-            return Some(state.lacks);
+            return Some(shells::changes(state.lacks));
         };
         self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
         None

@@ -5,6 +5,7 @@ use super::{EntryReport, Plugin, Report, Secrets, entry::is_the_plugins, step::d
 use keyhole_claude::{
     PLUGIN,
     settings::{Settings, Way, switches_plugin_on},
+    shells::Shells,
 };
 use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
 use keyhole_setup::{
@@ -12,7 +13,6 @@ use keyhole_setup::{
     agents::{Lines, OwnAgent, is_gone, own_agents},
     all_of,
     program::Program,
-    shells::Shells,
 };
 use keyhole_walk::printable::printable;
 use serde_json::json;

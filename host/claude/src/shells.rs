@@ -1,0 +1,319 @@
+//! Whether the settings of Claude Code hold its shells in its own sandbox, and what lets a shell
+//! past. What was seen of that sandbox stands in docs/shells.md.
+
+use crate::{
+    paths::{both, normal},
+    rules::{Denied, Places},
+    settings::Settings,
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What `sandbox` must say: a shell is in it, no call leaves it, and the client does not start
+/// without it.
+const SWITCHES: [(&str, bool); 3] = [
+    ("enabled", true),
+    ("allowUnsandboxedCommands", false),
+    ("failIfUnavailable", true),
+];
+
+/// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
+/// programs, the shell and what it runs first, and what is loaded into a program.
+const OUTSIDE: [&str; 9] = [
+    "PATH",
+    "SHELL",
+    "CLAUDE_CODE_SHELL",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "PS4",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+];
+
+const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on";
+const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or newer)";
+const BY_MANAGED: &str = "the administrator's settings keep shell commands from your files";
+const BY_USER: &str = "your settings keep shell commands from your files, as long as no project's settings switch that off";
+const PAST: &str = "a shell command can get past Claude Code's own sandbox";
+
+/// A setting without which the sandbox does not hold shells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Needed {
+    /// The keys that lead to it, from the outermost one.
+    pub place: Vec<&'static str>,
+    /// What stands there; or, if this is a list, what the list there holds at least.
+    pub value: Value,
+}
+
+impl Needed {
+    fn new(place: &[&'static str], value: impl Into<Value>) -> Self {
+        Self {
+            place: place.to_vec(),
+            value: value.into(),
+        }
+    }
+
+    /// What of this setting none of these settings has. None if they have all of it.
+    fn missing_in(&self, settings: &[&Value]) -> Option<Self> {
+        let pointer = format!("/{}", self.place.join("/"));
+        let there = settings.iter().filter_map(|one| one.pointer(&pointer));
+        let Value::Array(wanted) = &self.value else {
+            // A switch that is set otherwise is not missing: it lets a shell past.
+            return if there.count() == 0 {
+                Some(self.clone())
+            } else {
+                None
+            };
+        };
+        let listed: Vec<_> = there.filter_map(Value::as_array).flatten().collect();
+        let mut missing = wanted.clone();
+        missing.retain(|item| !listed.contains(&item));
+        if missing.is_empty() {
+            return None;
+        }
+        Some(Self::new(&self.place, missing))
+    }
+
+    /// What a user writes, each line with its place.
+    fn lines(&self) -> Vec<String> {
+        let place = self.place.join(".");
+        match &self.value {
+            Value::Array(items) => items
+                .iter()
+                .map(|item| format!("{place}: {item:#}"))
+                .collect(),
+            value => vec![format!("{place}: {value:#}")],
+        }
+    }
+}
+
+/// All that holds shells: the switches; the lists that keep agents' conversations also from a
+/// shell that runs already, less what the client keeps of long outputs; and rules that keep Claude
+/// from these settings.
+fn needed(places: &Places) -> Vec<Needed> {
+    let mut all = Vec::new();
+    for (switch, wanted) in SWITCHES {
+        all.push(Needed::new(&["sandbox", switch], wanted));
+    }
+    let folder = format!("{}/projects", places.shown);
+    let outputs = format!("{folder}/**/tool-results/**");
+    for (list, path) in [("denyRead", folder), ("allowRead", outputs)] {
+        all.push(Needed::new(&["sandbox", "filesystem", list], json!([path])));
+    }
+    all.push(Needed::new(&["permissions", "deny"], places.guards()));
+    all
+}
+
+/// How the settings hold shells.
+#[derive(Debug)]
+pub struct Shells {
+    /// Whether an administrator's do, which no other settings take down.
+    pub are_managed: bool,
+    /// What the user's and the administrator's settings lack.
+    pub lacks: Vec<Needed>,
+    /// What lets a shell past, with its file. Empty if nothing does.
+    pub weak: String,
+}
+
+impl Shells {
+    /// `files` are those that shells are not to read. None if it is unknown which settings count.
+    pub fn of(settings: &Settings, files: &[PathBuf]) -> Option<Self> {
+        let places = settings.places.as_ref().ok()?;
+        let user_file = settings.rules_file()?;
+        let home = &*places.home;
+        let are_managed = are_managed(&settings.managed, places, files);
+        let mut weak = Vec::new();
+        for managed in &settings.managed {
+            let source = Source::new("the administrator's settings", home, managed);
+            weak.extend(source.weakening(home, files));
+        }
+        // What an administrator has set, no other settings take down.
+        if !are_managed {
+            let mut unread = Vec::new();
+            for (shown, folder, read) in &settings.projects {
+                match read {
+                    Ok(value) => {
+                        let source = Source::new(shown, folder, value);
+                        weak.extend(source.weakening(home, files));
+                    }
+                    Err(why) => unread.push(format!("perhaps {shown}, which {why}")),
+                }
+            }
+            let user = Source::new(&user_file, home, &settings.value);
+            weak.extend(user.weakening(home, files));
+            weak.extend(unread);
+        }
+        let counting: Vec<_> = settings.managed.iter().chain([&settings.value]).collect();
+        let lacks = needed(places)
+            .iter()
+            .filter_map(|needed| needed.missing_in(&counting))
+            .collect();
+        Some(Self {
+            are_managed,
+            lacks,
+            weak: weak.join("; "),
+        })
+    }
+
+    /// Whether they are held, and by whose settings; or why not. `file` is where rules count.
+    ///
+    /// # Errors
+    /// What lets a shell past.
+    pub fn told(&self, file: &str) -> Result<String, String> {
+        let mut lacks = self.lacks.iter();
+        if lacks.any(|needed| needed.place == ["sandbox", "enabled"]) {
+            return Err(NO_SANDBOX.to_owned());
+        }
+        if !self.weak.is_empty() {
+            let weak = &self.weak;
+            return Err(format!("{PAST}, since these settings let it: {weak}"));
+        }
+        if self.are_managed {
+            return Ok(format!("{IN_SANDBOX}: {BY_MANAGED}."));
+        }
+        if self.lacks.is_empty() {
+            return Ok(format!("{IN_SANDBOX}: {BY_USER}."));
+        }
+        let lines: Vec<_> = self.lacks.iter().flat_map(Needed::lines).collect();
+        Err(format!("{PAST}. Add to {file}: {}", lines.join(", ")))
+    }
+}
+
+/// Whether an administrator's settings hold shells so that no other settings take it down.
+fn are_managed(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
+    for (switch, wanted) in SWITCHES {
+        if !is_set(managed, switch, wanted) {
+            return false;
+        }
+    }
+    if !is_set(managed, "filesystem/allowManagedReadPathsOnly", true) {
+        return false;
+    }
+    for variable in OUTSIDE {
+        if !managed.iter().any(|one| one["env"][variable].is_string()) {
+            return false;
+        }
+    }
+    let missing = places.missing(&Denied::of(managed), files, false);
+    !missing.rules.iter().any(|rule| rule.starts_with("Read("))
+}
+
+/// Whether one of these settings has this value at this place in `sandbox`.
+fn is_set(managed: &[Value], key: &str, wanted: bool) -> bool {
+    let pointer = format!("/sandbox/{key}");
+    managed
+        .iter()
+        .any(|one| one.pointer(&pointer) == Some(&Value::Bool(wanted)))
+}
+
+/// The settings of one file.
+struct Source<'a> {
+    /// The file, for people.
+    shown: &'a str,
+    /// Where its relative paths begin: the home, or a project's folder.
+    folder: &'a Path,
+    settings: &'a Value,
+}
+
+impl<'a> Source<'a> {
+    fn new(shown: &'a str, folder: &'a Path, settings: &'a Value) -> Self {
+        Self {
+            shown,
+            folder,
+            settings,
+        }
+    }
+
+    /// The keys that let a shell past the sandbox, to one of the files, with the name of this file.
+    /// Beside rules for a file and its folder, only what names the file itself does.
+    fn weakening(&self, home: &Path, files: &[PathBuf]) -> Option<String> {
+        let sandbox = &self.settings["sandbox"];
+        let filesystem = &sandbox["filesystem"];
+        let mut keys = Vec::new();
+        for (switch, wanted) in SWITCHES {
+            if sandbox.get(switch).is_some_and(|value| *value != wanted) {
+                keys.push(format!("sandbox.{switch}"));
+            }
+        }
+        if items(&sandbox["excludedCommands"]).next().is_some() {
+            keys.push("sandbox.excludedCommands".to_owned());
+        }
+        if filesystem["disabled"] == true {
+            keys.push("sandbox.filesystem.disabled".to_owned());
+        }
+        if items(&filesystem["allowRead"]).any(|path| self.names_a_file(path, home, files)) {
+            keys.push("sandbox.filesystem.allowRead".to_owned());
+        }
+        let is_project = self.folder != home;
+        if !is_project && leaves_platform_out(&sandbox["enabledPlatforms"]) {
+            keys.push("sandbox.enabledPlatforms".to_owned());
+        }
+        if is_project {
+            let variables = self.settings["env"].as_object().into_iter().flatten();
+            for (name, _) in variables.filter(|(name, _)| acts_outside(name)) {
+                keys.push(format!("env.{name}"));
+            }
+        }
+        if keys.is_empty() {
+            return None;
+        }
+        Some(format!("{} in {}", keys.join(", "), self.shown))
+    }
+
+    /// Whether a path of `allowRead`, which may be a pattern, names one of these files.
+    fn names_a_file(&self, entry: &Value, home: &Path, files: &[PathBuf]) -> bool {
+        let text = entry.as_str().unwrap_or_default();
+        let path = match text.strip_prefix("~/") {
+            Some(rest) => home.join(rest.trim_start_matches('/')),
+            None => self.folder.join(text.replacen("//", "/", 1)),
+        };
+        let forms = both(&normal(&path)).map(|form| format!("Read(/{})", form.display()));
+        for file in files.iter().flat_map(|file| both(file)) {
+            let mut rules = Vec::new();
+            for depth in 0..file.iter().count() {
+                // `**` stands for any number of folders.
+                let between = format!("/{}", "*/".repeat(depth));
+                rules.extend(forms.iter().map(|form| form.replace("/**/", &between)));
+            }
+            if Denied::new(rules).names(&file, home) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// The items of a list. None of what is no list.
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+/// Whether a list of platforms switches the sandbox off on this one.
+fn leaves_platform_out(listed: &Value) -> bool {
+    listed.is_array() && !items(listed).any(|platform| platform == this_platform())
+}
+
+/// This system, as `enabledPlatforms` names it.
+fn this_platform() -> &'static str {
+    if cfg!(target_os = "macos") {
+        return "macos";
+    }
+    let kernel = fs::read_to_string("/proc/version").unwrap_or_default();
+    if kernel.to_lowercase().contains("microsoft") {
+        "wsl"
+    } else {
+        "linux"
+    }
+}
+
+/// Whether a project can choose by this variable what runs outside of the sandbox.
+fn acts_outside(variable: &str) -> bool {
+    variable == "HOME"
+        || variable.starts_with("LD_")
+        || variable.starts_with("BASH_FUNC_")
+        || OUTSIDE.contains(&variable)
+}
