@@ -4,6 +4,9 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
+/// The name under which the plugin is a client, and its agent one of the names that `remove` takes.
+pub(crate) const PLUGIN_NAME: &str = "plugin";
+
 /// One row. `clients.toml` says what each field is.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

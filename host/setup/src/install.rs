@@ -9,9 +9,9 @@ use crate::{
     file::{File, NEW, TEMPLATE, shown},
     json::{Change, RULES},
     own::own_entries,
-    plan::lines_of,
     recipe::{AGENT, Recipe},
     shells,
+    shown::lines_of,
 };
 use keyhole_claude::{
     rules::{Missing, Places},

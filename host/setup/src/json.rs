@@ -1,6 +1,6 @@
 //! Edits of Claude Code's `settings.json`: strings in `permissions.deny`, and switches.
 
-use crate::{EditError, plan::lines_of};
+use crate::{EditError, shown::lines_of};
 use jsonc_parser::{
     ParseOptions,
     cst::{CstInputValue, CstObject, CstRootNode},

@@ -23,6 +23,7 @@ pub mod program;
 pub mod recipe;
 mod remove;
 pub mod shells;
+mod shown;
 #[cfg(test)]
 mod tests;
 

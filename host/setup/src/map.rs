@@ -6,7 +6,7 @@ use crate::{
     error::{by_hand, refused},
     file::{File, root_of},
     paste::quoted,
-    plan::lines_of,
+    shown::lines_of,
 };
 use keyhole_claude::{PLUGIN, paths::without_links};
 use keyhole_core::{AgentName, Entry, Map, Table};

@@ -7,9 +7,9 @@ use crate::{
     file::{repository_above, shown},
     json::{self, Change},
 };
-use keyhole_claude::{PLUGIN, paths::without_links};
+use keyhole_claude::paths::without_links;
 use keyhole_core::Table;
-use keyhole_walk::printable::{printable, printable_text};
+use keyhole_walk::printable::printable;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -120,20 +120,4 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// Lines that go and come, for the user, at a place such as `permissions.deny`. Who only looks
-/// may be an agent, so no key is shown; the plugin's is none.
-pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
-    let head = (!place.is_empty()).then(|| format!("  in {place}:\n"));
-    let mut text = head.unwrap_or_default();
-    for (sign, side) in [('-', old), ('+', new)] {
-        let lines = side.trim_start_matches(", ").lines();
-        for line in lines.filter(|line| !line.trim().is_empty()) {
-            let is_secret = line.starts_with("[keys.") && !line.contains(PLUGIN.1);
-            let line = if is_secret { "[keys.…]" } else { line };
-            text += &format!("  {sign} {}\n", printable_text(line));
-        }
-    }
-    text
 }

@@ -2,10 +2,9 @@
 
 use crate::{
     Unfit, User,
-    clients::{Audience, Client, Part},
+    clients::{Audience, Client, PLUGIN_NAME, Part},
     file::{File, root_of},
     paste::{is_expanded, plain, quoted, quoted_for_sh},
-    remove::PLUGIN_NAME,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -2,15 +2,15 @@
 
 use crate::{
     EditError, Plan, Result, SetupError, Unfit, User,
-    clients::{Part, all},
+    clients::{PLUGIN_NAME, Part, all},
     disk::Found,
     error::refused,
     file::shown,
     json::{Change, RULES},
     map::{self, Named, all_of},
     own::{key, own_entries},
-    plan::lines_of,
     recipe::Recipe,
+    shown::lines_of,
 };
 use keyhole_claude::{
     PLUGIN,
@@ -21,9 +21,6 @@ use keyhole_core::{Entry, Table};
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, path::PathBuf};
-
-/// As whom `remove` knows the plugin's agent.
-pub(crate) const PLUGIN_NAME: &str = "plugin";
 
 /// The names that `remove` takes: those of bindings, of agents with a key, and `plugin`.
 pub fn names(user: &User<'_>) -> Result<Vec<String>> {
