@@ -1,30 +1,41 @@
 //! Edits of Claude Code's `settings.json`: strings in `permissions.deny`, and switches.
+//!
+//! Each change is made twice: in the text, where all else stays as the user wrote it, and in the
+//! value that the old text has. The new text must have exactly that value, or nothing is edited.
+//! So what is written is the old file with what the user is shown, and nothing else.
 
-use crate::{EditError, shown::lines_of};
+use crate::{
+    EditError,
+    shown::{Edited, lines_of},
+};
 use jsonc_parser::{
     ParseOptions,
-    cst::{CstInputValue, CstObject, CstRootNode},
+    cst::{CstArray, CstInputValue, CstObject, CstRootNode},
 };
 use keyhole_claude::settings;
 use serde_json::{Value, json};
-use std::slice;
 
 /// Where the rules are.
 pub(crate) const RULES: &[&str] = &["permissions", "deny"];
 
-/// A change at one place of the settings: what goes from the list there and what comes; or a
-/// value that comes, and no list.
+/// A change at one place of the settings: of a list there, or of a value that is no list.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
+    /// The place: a name of the settings, then those in the tables below it.
     pub(crate) at: Vec<&'static str>,
+    /// What is taken out of the list, as far as it is there.
     pub(crate) goes: Vec<Value>,
+    /// What is added to the list, as far as it is not there; or the value, if none is there.
     pub(crate) comes: Value,
 }
 
 impl Change {
     pub(crate) fn new(at: &[&'static str], goes: Vec<Value>, comes: impl Into<Value>) -> Self {
-        let (at, comes) = (at.to_vec(), comes.into());
-        Self { at, goes, comes }
+        Self {
+            at: at.to_vec(),
+            goes,
+            comes: comes.into(),
+        }
     }
 
     /// Where it is, as `serde_json` names it.
@@ -32,86 +43,153 @@ impl Change {
         format!("/{}", self.at.join("/"))
     }
 
+    /// The lines that the user is shown of it.
     pub(crate) fn shown(&self) -> String {
-        let line = |value: &Value| format!("{value:#}\n");
-        let lines = |all: &[Value]| all.iter().map(line).collect::<String>();
-        match &self.comes {
-            Value::Array(comes) => lines_of(&self.at.join("."), &lines(&self.goes), &lines(comes)),
-            _ => lines_of("", "", &self.by_hand()),
-        }
+        let Value::Array(comes) = &self.comes else {
+            return lines_of("", "", &self.by_hand());
+        };
+        let place = self.at.join(".");
+        lines_of(&place, &lines(&self.goes), &lines(comes))
     }
 
     /// What comes, for a user who writes it.
     pub(crate) fn by_hand(&self) -> String {
-        let (place, one) = (self.at.join("."), slice::from_ref(&self.comes));
-        let all = self.comes.as_array().map_or(one, Vec::as_slice).iter();
-        all.map(|one| format!("{place}: {one:#}\n")).collect()
+        let place = self.at.join(".");
+        let Value::Array(comes) = &self.comes else {
+            return format!("{place}: {:#}\n", self.comes);
+        };
+        let lines = comes.iter().map(|value| format!("{place}: {value:#}\n"));
+        lines.collect()
+    }
+
+    /// What of it is still to be done where `there` stands. None if that is nothing.
+    fn still_to_do(&self, there: Option<&Value>) -> Option<Self> {
+        let mut rest = self.clone();
+        let Value::Array(comes) = &mut rest.comes else {
+            // A value that is there stays, also another one.
+            return if there.is_none() { Some(rest) } else { None };
+        };
+        let old = list(there);
+        comes.retain(|value| !old.contains(value));
+        rest.goes = old.to_vec();
+        rest.goes.retain(|value| self.goes.contains(value));
+        if rest.goes.is_empty() && comes.is_empty() {
+            return None;
+        }
+        Some(rest)
+    }
+
+    /// What stands at its place once it is made, where `there` stands now.
+    fn applied_to(&self, there: Option<&Value>) -> Value {
+        let Value::Array(comes) = &self.comes else {
+            return self.comes.clone();
+        };
+        let mut new = list(there).to_vec();
+        new.retain(|value| !self.goes.contains(value));
+        new.extend_from_slice(comes);
+        new.into()
     }
 }
 
-/// The settings with these changes, and what is shown of them. All else stays. A list or table
-/// that is empty then goes, too. A value that is there already stays.
-pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<(String, String), EditError> {
+/// Each value on lines of its own.
+fn lines(values: &[Value]) -> String {
+    values.iter().map(|value| format!("{value:#}\n")).collect()
+}
+
+/// The list that stands there; an empty one if none does.
+fn list(there: Option<&Value>) -> &[Value] {
+    there.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The settings with these changes. All else stays. A list or table that is empty then goes, too.
+/// A value that is there already stays.
+pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<Edited, EditError> {
     let body = text.trim_start_matches('\u{feff}');
-    let mark = &text[..text.len() - body.len()];
-    let body = if body.trim().is_empty() { "{}\n" } else { body };
-    let mut expected = settings::json(body).map_err(|_| EditError::Syntax("JSON"))?;
-    let (mut new, mut shown) = (body.to_owned(), String::new());
+    let byte_order_mark = &text[..text.len() - body.len()];
+    let old = if body.trim().is_empty() { "{}\n" } else { body };
+    let mut new = Draft {
+        text: old.to_owned(),
+        value: settings::json(old).map_err(|_| EditError::Syntax("JSON"))?,
+    };
+    let mut shown = String::new();
     for wanted in changes {
-        let there = expected.pointer(&wanted.pointer());
-        let (mut change, mut now) = (wanted.clone(), wanted.comes.clone());
-        if let Value::Array(comes) = &mut change.comes {
-            let there = there.and_then(Value::as_array).cloned().unwrap_or_default();
-            comes.retain(|one| !there.contains(one));
-            let (gone, left) = there.into_iter().partition(|it| wanted.goes.contains(it));
-            change.goes = gone;
-            now = [left, comes.clone()].concat().into();
-        } else if there.is_some() {
-            continue;
+        let there = new.value.pointer(&wanted.pointer());
+        if let Some(change) = wanted.still_to_do(there) {
+            new.make(&change)?;
+            shown += &change.shown();
         }
-        if change.goes.is_empty() && change.comes == json!([]) {
-            continue;
-        }
-        let root = CstRootNode::parse(&new, &ParseOptions::default());
-        let root = root.map_err(|_| EditError::Half)?;
-        let whole = root.object_value().ok_or(EditError::Differs("the file"))?;
-        apply(&whole, &change.at, &change)?;
-        if now == json!([]) {
-            prune(&whole, &mut expected, change.at[0], change.at[1]);
-        } else {
-            let names = change.at.iter();
-            *names.fold(&mut expected, |table, name| &mut table[*name]) = now;
-        }
-        new = root.to_string();
-        shown += &change.shown();
     }
-    let is_as_shown = settings::json(&new).is_ok_and(|new| new == expected);
-    let new = is_as_shown.then(|| mark.to_owned() + &new);
-    Ok((new.ok_or(EditError::Unsafe)?, shown))
+    if !settings::json(&new.text).is_ok_and(|value| value == new.value) {
+        return Err(EditError::Unsafe);
+    }
+    let text = byte_order_mark.to_owned() + &new.text;
+    Ok(Edited { text, shown })
 }
 
-/// Changes the list at this place of the object, or adds what is not there.
+/// The settings while they are edited.
+struct Draft {
+    text: String,
+    /// The value that the text must have.
+    value: Value,
+}
+
+impl Draft {
+    /// Makes a change in the text and in the value. What it takes is there, what it brings is not.
+    fn make(&mut self, change: &Change) -> Result<(), EditError> {
+        let parsed = CstRootNode::parse(&self.text, &ParseOptions::default());
+        let tree = parsed.map_err(|_| EditError::Half)?;
+        let Some(whole) = tree.object_value() else {
+            return Err(EditError::Differs("the file"));
+        };
+        apply(&whole, &change.at, change)?;
+        let value = change.applied_to(self.value.pointer(&change.pointer()));
+        match change.at[..] {
+            [group, name] if value == json!([]) => {
+                prune(&whole, &mut self.value, group, name);
+            }
+            _ => {
+                let mut place = &mut self.value;
+                for name in &change.at {
+                    place = &mut place[*name];
+                }
+                *place = value;
+            }
+        }
+        self.text = tree.to_string();
+        Ok(())
+    }
+}
+
+/// Makes a change in the text, where `at` is the way from this object to its place: changes the
+/// list that is there, or adds what is not there.
 fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(), EditError> {
-    let [name, rest @ ..] = at else {
+    let [name, inner @ ..] = at else {
         return Ok(());
     };
     let members = object.properties().into_iter();
-    let same = members.filter(|member| member.decoded_name().as_deref() == Some(name));
+    let same_name = members.filter(|member| member.decoded_name().as_deref() == Some(name));
     // Programs differ in which one counts.
-    if same.count() > 1 {
+    if same_name.count() > 1 {
         return Err(EditError::Twice(name));
     }
     if object.get(name).is_none() {
-        let value = rest.iter().rev();
-        let value = value.fold(change.comes.clone(), |value, name| json!({ *name: value }));
+        let mut value = change.comes.clone();
+        for table in inner.iter().rev() {
+            value = json!({ *table: value });
+        }
         put(object, name, &value);
         return Ok(());
     }
-    if !rest.is_empty() {
+    if !inner.is_empty() {
         let table = object.object_value(name).ok_or(EditError::Differs(name))?;
-        return apply(&table, rest, change);
+        return apply(&table, inner, change);
     }
     let list = object.array_value(name).ok_or(EditError::Differs(name))?;
+    change_list(&list, change);
+    Ok(())
+}
+
+fn change_list(list: &CstArray, change: &Change) {
     for element in list.elements() {
         let value = element.to_serde_value();
         if value.is_some_and(|value| change.goes.contains(&value)) {
@@ -121,46 +199,58 @@ fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(),
     for value in change.comes.as_array().into_iter().flatten() {
         list.append(input(value));
     }
-    Ok(())
 }
 
-/// Takes an empty list away, and the table that holds nothing else.
-fn prune(whole: &CstObject, expected: &mut Value, group: &str, name: &str) {
-    let members = expected[group].as_object_mut();
-    let is_last = members.is_some_and(|all| all.remove(name).is_some() && all.is_empty());
-    let gone = if is_last {
-        expected.as_object_mut().map(|all| all.remove(group));
+/// Takes the list `name` away, which is empty now, and the table `group` if it holds nothing else.
+fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
+    let is_last = match value[group].as_object_mut() {
+        Some(table) => table.remove(name).is_some() && table.is_empty(),
+        None => false,
+    };
+    let member = if is_last {
+        value.as_object_mut().map(|all| all.remove(group));
         whole.get(group)
     } else {
-        whole.object_value(group).and_then(|table| table.get(name))
+        let table = whole.object_value(group);
+        table.and_then(|table| table.get(name))
     };
-    gone.into_iter().for_each(|member| member.remove());
+    if let Some(member) = member {
+        member.remove();
+    }
 }
 
 /// Adds a member. An object on one line, which the tree would put on several, gets it before its
 /// first name.
 fn put(object: &CstObject, name: &str, value: &Value) {
     let first = object.properties().into_iter().next();
-    let first = first.and_then(|first| first.name()?.as_string_lit());
-    match first.filter(|_| !object.to_string().contains('\n')) {
-        Some(first) => first.set_raw_value(format!("{}: {value}, {first}", json!(name))),
-        None => {
-            let member = object.append(name, input(value));
-            let table = member.object_value();
-            let inner = table.and_then(|table| table.properties().pop());
-            let list = inner.unwrap_or(member).array_value();
-            list.into_iter().for_each(|list| list.ensure_multiline());
-        }
+    let first_name = first.and_then(|member| member.name()?.as_string_lit());
+    let is_one_line = !object.to_string().contains('\n');
+    if let Some(first_name) = first_name
+        && is_one_line
+    {
+        first_name.set_raw_value(format!("{}: {value}, {first_name}", json!(name)));
+        return;
+    }
+    let member = object.append(name, input(value));
+    // A list gets a line for each value, also one in a table.
+    let table = member.object_value();
+    let inner = table.and_then(|table| table.properties().pop());
+    if let Some(list) = inner.unwrap_or(member).array_value() {
+        list.ensure_multiline();
     }
 }
 
+/// The value, as the tree takes it.
 fn input(value: &Value) -> CstInputValue {
     match value {
         Value::String(text) => CstInputValue::String(text.clone()),
         Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
         Value::Object(members) => {
-            let member = |(name, value): (&String, &Value)| (name.clone(), input(value));
-            CstInputValue::Object(members.iter().map(member).collect())
+            let mut inputs = Vec::new();
+            for (name, value) in members {
+                inputs.push((name.clone(), input(value)));
+            }
+            CstInputValue::Object(inputs)
         }
         // These are written as they are.
         other => CstInputValue::Number(other.to_string()),

@@ -64,11 +64,11 @@ impl Plan {
     pub(crate) fn change(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
         let edited = json::edit(settings.text()?, changes);
         let lines = || changes.iter().map(Change::by_hand).collect::<String>();
-        let (new, shown) = edited.map_err(|why| by_hand(&settings.named, why, &lines()))?;
-        if shown.is_empty() {
+        let edited = edited.map_err(|why| by_hand(&settings.named, why, &lines()))?;
+        if edited.shown.is_empty() {
             return Ok(());
         }
-        self.edit(settings, Some(new), shown)
+        self.edit(settings, Some(edited.text), edited.shown)
     }
 
     /// Files in a git repository are committed one day.

@@ -3,6 +3,15 @@
 use keyhole_claude::PLUGIN;
 use keyhole_walk::printable::printable_text;
 
+/// A file's text after an edit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Edited {
+    /// The new text. It is the old one with what is shown, and nothing else.
+    pub(crate) text: String,
+    /// The lines that come and go, for the user. Empty if there are none.
+    pub(crate) shown: String,
+}
+
 /// The lines that go (`old`) and those that come (`new`), as the user is shown them. `place` says
 /// where in the file they are, such as `permissions.deny`; it is empty if they are whole entries.
 ///
