@@ -32,7 +32,7 @@ pub use {
     disk::lock,
     error::{Result, SetupError, Unfit, refused, said},
     install::{Request, Walls},
-    map::{Named, all_of, entry},
+    map::{Asked, Named, Printed, all_of, entry},
     plan::Plan,
     remove::names,
 };

@@ -1,4 +1,8 @@
 //! What a file needs in the map: one table at its end, and one string among its roots.
+//!
+//! The map decides who may read what. So each edit is made twice: in the text, and in the tables
+//! that the old text has. The new text must have exactly those tables, or nothing is edited. What
+//! is written is the old map with what the user is shown, and nothing else.
 
 use crate::{
     EditError, Plan, Request, Result,
@@ -6,249 +10,480 @@ use crate::{
     error::{by_hand, refused},
     file::{File, root_of},
     paste::quoted,
-    shown::lines_of,
+    shown::{Edited, lines_of},
 };
 use keyhole_claude::{PLUGIN, paths::without_links};
 use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 use toml::de::DeTable;
 
-/// A table as setup writes it. A list of texts is the same in JSON and TOML.
-pub(crate) fn table(
-    (table, name): Named<'_>,
-    path: &str,
-    agents: &[&str],
-    max_bytes: Option<u64>,
-    withholds: bool,
-) -> String {
-    let mut text = format!("[{}.{name}]\npath = {}\n", table.as_str(), quoted(path));
-    let agents = (!agents.is_empty()).then(|| format!("agents = {}\n", json!(agents)));
-    text.extend(agents);
-    text.extend(max_bytes.map(|most| format!("max_bytes = {most}\n")));
-    text + if withholds { "withhold = true\n" } else { "" }
+/// Where an entry of a map is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// The table that has it.
+    pub table: Table,
+    /// Its key or name there.
+    pub name: &'a str,
 }
 
-/// What the end of a map gets for this file, to be printed: the roots, if it is the first, and a
-/// binding, or an entry with this key. The plugin's agent has a key of its own.
-pub fn entry(
-    home: &Path,
-    file: &File,
-    (bind, agent): (Option<&str>, Option<&str>),
-    max_bytes: Option<u64>,
-    key: &str,
-) -> (Option<String>, String) {
-    let is_plugins = agent == Some(PLUGIN.0);
-    let key = (Table::Key, if is_plugins { PLUGIN.1 } else { key });
-    let named = bind.map_or(key, |bind| (Table::Binding, bind));
-    let table = table(named, &file.written, agent.as_slice(), max_bytes, false);
-    let roots = root_of(&file.real, home).map(|root| format!("roots = [{}]\n", quoted(&root)));
-    (roots, format!("\n{table}"))
+impl<'a> Named<'a> {
+    fn key(name: &'a str) -> Self {
+        let table = Table::Key;
+        Self { table, name }
+    }
+
+    fn binding(name: &'a str) -> Self {
+        let table = Table::Binding;
+        Self { table, name }
+    }
 }
 
-/// An entry of a map: the table it is in, and its key or name there.
-pub type Named<'a> = (Table, &'a str);
-
-/// All tables of a map, with their entries.
+/// All entries of a map, and where each is.
 pub fn all_of(map: &Map) -> impl Iterator<Item = (Named<'_>, &Entry)> {
-    let keys = map.entries().into_iter();
-    let keys = keys.map(|(key, entry)| ((Table::Key, key.expose()), entry));
+    let entries = map.entries().into_iter();
+    let keys = entries.map(|(key, entry)| (Named::key(key.expose()), entry));
     let bindings = map.bindings().iter();
-    keys.chain(bindings.map(|(name, found)| ((Table::Binding, &**name), &found.entry)))
+    keys.chain(bindings.map(|(name, binding)| (Named::binding(name), &binding.entry)))
+}
+
+/// An entry of the map as setup writes it.
+pub(crate) struct NewEntry<'a> {
+    pub(crate) named: Named<'a>,
+    /// The file's path, as the map names it.
+    pub(crate) path: &'a str,
+    /// The agents that may have the file. Empty means any.
+    pub(crate) agents: &'a [&'a str],
+    /// The longest file that may be returned, in bytes. None means the usual limit.
+    pub(crate) max_bytes: Option<u64>,
+    /// Whether reports are compared with the file.
+    pub(crate) withhold: bool,
+}
+
+impl NewEntry<'_> {
+    /// Its lines in the map.
+    pub(crate) fn text(&self) -> String {
+        let Named { table, name } = self.named;
+        let (table, path) = (table.as_str(), quoted(self.path));
+        let mut text = format!("[{table}.{name}]\npath = {path}\n");
+        if !self.agents.is_empty() {
+            // A list of texts is the same in JSON and TOML.
+            text += &format!("agents = {}\n", json!(self.agents));
+        }
+        if let Some(most) = self.max_bytes {
+            text += &format!("max_bytes = {most}\n");
+        }
+        if self.withhold {
+            text += "withhold = true\n";
+        }
+        text
+    }
+}
+
+/// For whom an entry is to be printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The name of a binding. None: the entry gets a key.
+    pub bind: Option<&'a str>,
+    /// The agent that may have the file. None means any.
+    pub agent: Option<&'a str>,
+    /// The longest file that may be returned, in bytes. None means the usual limit.
+    pub max_bytes: Option<u64>,
+}
+
+/// What the end of a map gets for a file.
+#[derive(Debug)]
+pub struct Printed {
+    /// The line of its roots, which only the first entry of a map brings. None if the file is in
+    /// no folder that may be a root.
+    pub roots: Option<String>,
+    /// A blank line, and the entry.
+    pub table: String,
+}
+
+/// What is printed for this file: an entry with this key, or a binding. The plugin's agent has a
+/// key of its own.
+pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
+    let (plugin_agent, plugin_key) = PLUGIN;
+    let named = match asked.bind {
+        Some(bind) => Named::binding(bind),
+        None if asked.agent == Some(plugin_agent) => Named::key(plugin_key),
+        None => Named::key(key),
+    };
+    let entry = NewEntry {
+        named,
+        path: &file.written,
+        agents: asked.agent.as_slice(),
+        max_bytes: asked.max_bytes,
+        withhold: false,
+    };
+    let root = root_of(&file.real, home);
+    Printed {
+        roots: root.map(|root| format!("roots = [{}]\n", quoted(&root))),
+        table: format!("\n{}", entry.text()),
+    }
+}
+
+/// The entry that a request needs.
+struct Needed<'a> {
+    named: Named<'a>,
+    /// The agent that it must name. None: it must name none.
+    agent: Option<&'a str>,
+}
+
+impl Request<'_> {
+    /// The entry that this needs: of the plugin, of a hook's agent, or a binding. `fresh_key` is for
+    /// a hook's agent that has no entry yet.
+    ///
+    /// # Errors
+    /// If the map has more than one entry for a hook's agent.
+    fn needed<'a>(&'a self, map: &'a Map, fresh_key: &'a str) -> Result<Needed<'a>> {
+        if self.is_hook {
+            return Ok(Needed {
+                named: Named::key(only_key(map, &self.name)?.unwrap_or(fresh_key)),
+                agent: Some(&self.name),
+            });
+        }
+        if self.client.is_plugin() {
+            let (agent, key) = PLUGIN;
+            return Ok(Needed {
+                named: Named::key(key),
+                agent: Some(agent),
+            });
+        }
+        Ok(Needed {
+            named: Named::binding(&self.name),
+            agent: self.agent.as_deref(),
+        })
+    }
+}
+
+/// The key of the entry that names this agent. None if no entry does.
+///
+/// # Errors
+/// If more than one does.
+fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
+    let Ok(agent) = AgentName::in_map(agent) else {
+        return Ok(None);
+    };
+    match map.entries_of(&agent)[..] {
+        [] => Ok(None),
+        [(key, _)] => Ok(Some(key.expose())),
+        [(_, one), (_, other), ..] => {
+            let (one, other) = (one.line, other.line);
+            refused(format!(
+                "the lines {one} and {other} of the map name this agent, and only one entry may. Take it out of the others"
+            ))
+        }
+    }
 }
 
 impl Plan {
-    /// The table that the map needs. None if it is there.
-    fn table(&mut self, map: &Map, request: &Request<'_>, key: &str) -> Result<Option<String>> {
-        let (name, file, most) = (&*request.name, &request.file, request.client.max_bytes);
-        let (location, is_plugin) = (&request.user.map.location, request.client.is_plugin());
-        let (kind, named, agent) = if request.is_hook {
-            let agent = AgentName::in_map(name).ok();
-            let keys = agent.map_or_else(Vec::new, |agent| map.entries_of(&agent));
-            if let [(_, one), (_, other), ..] = keys[..] {
-                let (one, other) = (one.line, other.line);
-                return refused(format!(
-                    "the lines {one} and {other} of the map name this agent, and only one entry may. Take it out of the others"
-                ));
-            }
-            let named = keys.first().map_or(key, |(key, _)| key.expose());
-            (Table::Key, named, Some(name))
-        } else if is_plugin {
-            (Table::Key, PLUGIN.1, Some(PLUGIN.0))
-        } else {
-            (Table::Binding, name, request.agent.as_deref())
-        };
-        self.table = (kind, named.to_owned());
-        if let Some((_, entry)) = all_of(map).find(|(it, _)| *it == (kind, named)) {
-            let (line, path) = (entry.line, location.expand(&entry.path));
-            if !path.is_some_and(|path| file.is_at(&path)) {
-                return refused(format!(
-                    "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
-                ));
-            }
-            return suits(entry, agent, most).map(|()| None);
-        }
-        let mut paths = all_of(map).filter_map(|it| location.expand(&it.1.path));
-        if paths.any(|path| file.is_at(&path)) {
-            let name = agent.unwrap_or(name);
-            self.notes.push(format!(
-                "The map has this file already. Now somebody else gets it, too: {name}."
-            ));
-        }
-        let (path, agents) = (&file.written, agent.as_slice());
-        Ok(Some(table((kind, named), path, agents, most, is_plugin)))
-    }
-
-    /// The table, and what `roots` need for the file.
-    pub(crate) fn add_to_map(&mut self, request: &Request<'_>, key: &str) -> Result<()> {
-        let (user, file) = (request.user, &request.file);
-        let place = &user.map.location.file;
+    /// Adds the table and the root that the map needs for the file. `fresh_key` is for an entry
+    /// that has no key yet.
+    pub(crate) fn add_to_map(&mut self, request: &Request<'_>, fresh_key: &str) -> Result<()> {
+        let live = &request.user.map;
+        let place = &live.location.file;
         let found = Found::at(place);
         self.map = match &found {
             Ok(found) => found.text()?.to_owned(),
             // Perhaps nothing is to be written there.
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
         };
-        let map = user.map.parse(self.map.as_bytes())?;
-        let table = self.table(&map, request, key)?;
-        let roots = map.roots();
-        let holds_it = |root: &PathBuf| file.real.starts_with(without_links(root));
-        let is_held = roots.iter().any(holds_it);
-        let is_blank = all_of(&map).next().is_none();
-        let mut root = root_of(&file.real, &user.home).filter(|_| !is_held);
-        if roots.is_empty() && !is_blank {
+        let map = live.parse(self.map.as_bytes())?;
+        let added = Addition {
+            table: self.missing_table(&map, request, fresh_key)?,
+            root: self.missing_root(&map, request)?,
+        };
+        if added.table.is_none() && added.root.is_none() {
+            return Ok(());
+        }
+        let found = found?;
+        match added.to(&self.map) {
+            Ok(edited) => {
+                self.map.clone_from(&edited.text);
+                self.edit(found, Some(edited.text), edited.shown)
+            }
+            Err(why) => {
+                let lines = added.by_hand(fresh_key, &request.name);
+                Err(by_hand(place, why, &lines).into())
+            }
+        }
+    }
+
+    /// The table that the map lacks for the file. None if it is there.
+    ///
+    /// # Errors
+    /// If the map has the name for another file, or an entry that will not do.
+    fn missing_table(
+        &mut self,
+        map: &Map,
+        request: &Request<'_>,
+        fresh_key: &str,
+    ) -> Result<Option<String>> {
+        let (file, max_bytes) = (&request.file, request.client.max_bytes);
+        let location = &request.user.map.location;
+        let has_file = |entry: &Entry| {
+            let path = location.expand(&entry.path);
+            path.is_some_and(|path| file.is_at(&path))
+        };
+        let Needed { named, agent } = request.needed(map, fresh_key)?;
+        self.table = (named.table, named.name.to_owned());
+        if let Some((_, there)) = all_of(map).find(|(other, _)| *other == named) {
+            if !has_file(there) {
+                let line = there.line;
+                return refused(format!(
+                    "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
+                ));
+            }
+            suits(there, agent, max_bytes)?;
+            return Ok(None);
+        }
+        if all_of(map).any(|(_, entry)| has_file(entry)) {
+            let name = agent.unwrap_or(&request.name);
+            self.notes.push(format!(
+                "The map has this file already. Now somebody else gets it, too: {name}."
+            ));
+        }
+        let entry = NewEntry {
+            named,
+            path: &file.written,
+            agents: agent.as_slice(),
+            max_bytes,
+            withhold: request.client.is_plugin(),
+        };
+        Ok(Some(entry.text()))
+    }
+
+    /// The root that the map lacks for the file. None if a root holds it already, or if the map
+    /// goes without roots: then a note says so.
+    ///
+    /// # Errors
+    /// If the map has roots, and the file's folder must not become one.
+    fn missing_root(&mut self, map: &Map, request: &Request<'_>) -> Result<Option<String>> {
+        let (real, roots) = (&request.file.real, map.roots());
+        if roots
+            .iter()
+            .any(|root| real.starts_with(without_links(root)))
+        {
+            return Ok(None);
+        }
+        if roots.is_empty() && all_of(map).next().is_some() {
             self.notes.push("The map has no roots, so a server may read whatever you may. Name the folders of its files at its top, as in roots = [\"~/private\"].".to_owned());
-            root = None;
-        } else if roots.is_empty() && root.is_none() {
+            return Ok(None);
+        }
+        let root = root_of(real, &request.user.home);
+        if root.is_none() && roots.is_empty() {
             self.notes.push("The file is directly in your home or above it, so no root is written for it, and a server may read whatever you may. Better move it to ~/private.".to_owned());
-        } else if !is_held && root.is_none() {
+        } else if root.is_none() {
             return refused(
                 "the file is in none of the map's roots. It is directly in your home or above it, and your home must not become a root. Move it to ~/private, and run setup again with the new path",
             );
         }
-        if table.is_none() && root.is_none() {
-            return Ok(());
-        }
-        let found = found?;
-        let added = add(&self.map, table.as_deref(), root.as_deref());
-        let (new, shown) = added.map_err(|why| {
-            let of_root = |root| format!("among its roots: {}\n", json!(root));
-            let lines = root.map(of_root).unwrap_or_default();
-            // Who only looks may be an agent, so a fresh key is not shown.
-            let table = table.filter(|table| !table.contains(key));
-            let name = &request.name;
-            let how = || format!("what this prints: keyhole setup key FILE --agent {name}\n");
-            by_hand(place, why, &(lines + &table.unwrap_or_else(how)))
-        })?;
-        self.map.clone_from(&new);
-        self.edit(found, Some(new), shown)
+        Ok(root)
     }
 }
 
-/// Whether an entry for this file will do for this agent and this limit of the client.
-fn suits(entry: &Entry, agent: Option<&str>, most: Option<u64>) -> Result<()> {
-    let agents = entry.agents.as_deref().unwrap_or_default();
-    let name = agent.and_then(|agent| AgentName::in_map(agent).ok());
-    let is_named = name.is_some_and(|name| agents.iter().any(|one| one.means(&name)));
-    let lacks = match (agent, most) {
-        (Some(agent), _) if !is_named => format!("Add this there: agents = [{}]", json!(agent)),
-        (None, _) if !agents.is_empty() => {
+/// Whether an entry that is there will do for this agent and this limit of the client.
+///
+/// # Errors
+/// What it lacks.
+fn suits(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<()> {
+    let lacks = match (agent, max_bytes) {
+        (Some(agent), _) if !names(entry, agent) => {
+            format!("Add this there: agents = [{}]", json!(agent))
+        }
+        (None, _) if entry.agents.is_some() => {
             "It is for its agents only: name one of them with --agent".to_owned()
         }
         (_, Some(most)) if entry.max_bytes > most => format!("Add this there: max_bytes = {most}"),
         _ => return Ok(()),
     };
     let line = entry.line;
-    let why = format!("line {line} of the map has this name already. {lacks}");
-    refused(why)
+    refused(format!(
+        "line {line} of the map has this name already. {lacks}"
+    ))
 }
 
-fn parse(text: &str) -> Result<toml::Table, EditError> {
-    text.parse().map_err(|_| EditError::Syntax("TOML"))
+/// Whether the entry is for this agent by name.
+fn names(entry: &Entry, agent: &str) -> bool {
+    match AgentName::in_map(agent) {
+        Ok(agent) => entry.agents.iter().flatten().any(|one| one.means(&agent)),
+        Err(_) => false,
+    }
 }
 
-/// Puts a table of the map, as it is written, among all. None if its name is there.
-fn put(table: &str, all: &mut toml::Table) -> Option<()> {
-    for (kind, own) in parse(table).ok()? {
-        let of_kind = all.entry(kind).or_insert(toml::Table::new().into());
-        for (name, fields) in own.as_table()?.clone() {
-            let old = of_kind.as_table_mut()?.insert(name, fields);
-            old.is_none().then_some(())?;
+/// What comes into a map.
+struct Addition {
+    /// An entry, as it is written.
+    table: Option<String>,
+    /// A folder among the roots.
+    root: Option<String>,
+}
+
+impl Addition {
+    /// The map with the table at its end, and the root among its roots.
+    fn to(&self, old: &str) -> Result<Edited, EditError> {
+        let mut draft = Draft {
+            text: old.to_owned(),
+            tables: parse(old)?,
+            shown: String::new(),
+        };
+        if let Some(root) = &self.root {
+            draft.add_root(root)?;
         }
+        if let Some(table) = &self.table {
+            draft.add_table(table)?;
+        }
+        if !parse(&draft.text).is_ok_and(|tables| tables == draft.tables) {
+            return Err(EditError::Unsafe);
+        }
+        Ok(Edited {
+            text: draft.text,
+            shown: draft.shown,
+        })
     }
-    Some(())
+
+    /// The lines for a user who writes them. Who only looks may be an agent, so a fresh key is not
+    /// shown.
+    fn by_hand(&self, fresh_key: &str, name: &str) -> String {
+        let mut lines = String::new();
+        if let Some(root) = &self.root {
+            lines += &format!("among its roots: {}\n", json!(root));
+        }
+        match &self.table {
+            Some(table) if !table.contains(fresh_key) => lines += table,
+            _ => {
+                lines += &format!("what this prints: keyhole setup key FILE --agent {name}\n");
+            }
+        }
+        lines
+    }
 }
 
-/// The map with this table at its end, and this string among its roots; and what is shown of it.
-pub(crate) fn add(
-    text: &str,
-    table: Option<&str>,
-    root: Option<&str>,
-) -> Result<(String, String), EditError> {
-    let mut expected = parse(text)?;
-    let (mut new, mut shown) = (text.to_owned(), String::new());
-    if let Some(root) = root {
-        let (at, inserted) = place_of_root(text, root)?;
-        new.insert_str(at, &inserted);
-        let is_line = inserted.starts_with("roots");
-        shown += &lines_of(if is_line { "" } else { "roots" }, "", &inserted);
-        let roots = expected.entry("roots");
-        let roots = roots.or_insert(toml::Value::Array(Vec::new()));
-        let roots = roots.as_array_mut().ok_or(EditError::Unsafe)?;
-        roots.push(root.into());
+/// A map while it is edited.
+struct Draft {
+    text: String,
+    /// The tables that the text must have.
+    tables: toml::Table,
+    /// The lines that come, for the user.
+    shown: String,
+}
+
+impl Draft {
+    fn add_root(&mut self, root: &str) -> Result<(), EditError> {
+        let Inserted { at, text, is_line } = Inserted::root(&self.text, root)?;
+        self.text.insert_str(at, &text);
+        let place = if is_line { "" } else { "roots" };
+        self.shown += &lines_of(place, "", &text);
+        let roots = self.tables.entry("roots");
+        let there = roots.or_insert(toml::Value::Array(Vec::new()));
+        let list = there.as_array_mut().ok_or(EditError::Unsafe)?;
+        list.push(root.into());
+        Ok(())
     }
-    if let Some(table) = table {
-        let end = line_end(text);
-        let before = match &*new {
+
+    fn add_table(&mut self, table: &str) -> Result<(), EditError> {
+        let end = line_end(&self.text);
+        let before = match &*self.text {
             "" | "\u{feff}" => "",
             ended if ended.ends_with('\n') => end,
             _ => &end.repeat(2),
         };
-        new += &format!("{before}{}", table.replace('\n', end));
-        shown += &lines_of("", "", table);
-        put(table, &mut expected).ok_or(EditError::Unsafe)?;
+        self.text += &format!("{before}{}", table.replace('\n', end));
+        self.shown += &lines_of("", "", table);
+        put(table, &mut self.tables)
     }
-    let is_as_shown = parse(&new).is_ok_and(|new| new == expected);
-    is_as_shown.then_some((new, shown)).ok_or(EditError::Unsafe)
 }
 
-/// Where a string among the roots comes, and how. A map without roots must have no table: before
-/// one, roots would be new for all that it has.
-fn place_of_root(text: &str, root: &str) -> Result<(usize, String), EditError> {
-    let document = DeTable::parse(text).map_err(|_| EditError::Syntax("TOML"))?;
-    let Some(found) = document.get_ref().get("roots") else {
-        let body = text.trim_start_matches('\u{feff}');
-        // An editor looks for its schema in the first line.
-        let schema = body.split_inclusive('\n').next();
-        let schema = schema.filter(|line| line.starts_with("#:schema") && line.ends_with('\n'));
-        let at = text.len() - body.len() + schema.map_or(0, str::len);
-        let line = format!("roots = [{}]{}", quoted(root), line_end(text));
-        return Ok((at, line));
-    };
-    // An empty list is no valid map.
-    let list = found.get_ref().as_array().ok_or(EditError::Unsafe)?;
-    let last = list.iter().last().ok_or(EditError::Unsafe)?;
-    Ok((last.span().end, format!(", {}", quoted(root))))
+/// A text that comes into a map.
+struct Inserted {
+    /// Before which byte of the map.
+    at: usize,
+    text: String,
+    /// Whether it is a line of its own, and not one more string of a list.
+    is_line: bool,
+}
+
+impl Inserted {
+    /// A string among the roots. A map without roots must have no table: before one, roots would be
+    /// new for all that it has.
+    fn root(map: &str, root: &str) -> Result<Self, EditError> {
+        let document = DeTable::parse(map).map_err(|_| EditError::Syntax("TOML"))?;
+        let Some(roots) = document.get_ref().get("roots") else {
+            return Ok(Self {
+                at: map.len() - below_schema(map).len(),
+                text: format!("roots = [{}]{}", quoted(root), line_end(map)),
+                is_line: true,
+            });
+        };
+        // An empty list is no valid map.
+        let list = roots.get_ref().as_array().ok_or(EditError::Unsafe)?;
+        let last = list.iter().last().ok_or(EditError::Unsafe)?;
+        Ok(Self {
+            at: last.span().end,
+            text: format!(", {}", quoted(root)),
+            is_line: false,
+        })
+    }
+}
+
+/// The map below a first line `#:schema`, in which alone an editor looks for its schema.
+fn below_schema(map: &str) -> &str {
+    let body = map.trim_start_matches('\u{feff}');
+    match body.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#:schema") => rest,
+        _ => body,
+    }
 }
 
 /// The map without this table, if it stands there as setup writes it, and once.
 pub(crate) fn take(text: &str, table: &str) -> Option<String> {
     let end = line_end(text);
     let (head, tail) = text.split_once(&table.replace('\n', end))?;
-    let is_line = head.is_empty() || head.ends_with(['\n', '\u{feff}']);
-    // The blank line above is setup's, too.
-    let is_below_blank = head.ends_with(&end.repeat(2));
-    let above = head.strip_suffix(end).filter(|_| is_below_blank);
-    let new = is_line.then(|| above.unwrap_or(head).to_owned() + tail)?;
-    let mut back = parse(&new).ok()?;
-    put(table, &mut back)?;
-    // A map may have an empty `[keys]` of its own.
-    (back == parse(text).ok()?).then_some(new)
+    if !head.is_empty() && !head.ends_with(['\n', '\u{feff}']) {
+        return None;
+    }
+    let mut above = head;
+    if head.ends_with(&end.repeat(2)) {
+        // The blank line above is setup's, too.
+        above = head.strip_suffix(end)?;
+    }
+    let new = above.to_owned() + tail;
+    // Put back, the table must give what the old map has. Taken out of that, it would leave no
+    // `[keys]`, of which a map may have an empty one of its own.
+    let mut tables = parse(&new).ok()?;
+    put(table, &mut tables).ok()?;
+    if tables == parse(text).ok()? {
+        Some(new)
+    } else {
+        None
+    }
 }
 
-pub(crate) fn line_end(text: &str) -> &'static str {
+/// Puts an entry of the map, as it is written, among these tables.
+///
+/// # Errors
+/// If its name is there already.
+fn put(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
+    let own = parse(entry).map_err(|_| EditError::Unsafe)?;
+    for (kind, entries) in own {
+        let of_kind = tables.entry(kind).or_insert(toml::Table::new().into());
+        let there = of_kind.as_table_mut().ok_or(EditError::Unsafe)?;
+        for (name, fields) in entries.as_table().ok_or(EditError::Unsafe)? {
+            if there.insert(name.clone(), fields.clone()).is_some() {
+                return Err(EditError::Unsafe);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn parse(text: &str) -> Result<toml::Table, EditError> {
+    text.parse().map_err(|_| EditError::Syntax("TOML"))
+}
+
+/// The end of a line, as the text has it.
+fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }

@@ -7,7 +7,7 @@ use crate::{
     error::refused,
     file::shown,
     json::{Change, RULES},
-    map::{self, Named, all_of},
+    map::{self, Named, NewEntry, all_of},
     own::{key, own_entries},
     recipe::Recipe,
     shown::lines_of,
@@ -33,20 +33,20 @@ pub fn names(user: &User<'_>) -> Result<Vec<String>> {
 }
 
 /// The name by which `remove` takes this entry of the map.
-fn name_of<'a>((table, named): Named<'a>, entry: &'a Entry) -> Option<&'a str> {
+fn name_of<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
     match entry.agents.as_deref() {
-        _ if table == Table::Binding => Some(named),
-        _ if named == PLUGIN.1 => Some(PLUGIN_NAME),
+        _ if named.table == Table::Binding => Some(named.name),
+        _ if named.name == PLUGIN.1 => Some(PLUGIN_NAME),
         Some([agent]) => Some(&**agent),
         _ => None,
     }
 }
 
 /// Whether the name of this entry can be one that setup wrote.
-fn is_made((table, named): Named<'_>) -> bool {
-    let rest = named.strip_prefix("k-").unwrap_or_default();
+fn is_made(named: Named<'_>) -> bool {
+    let rest = named.name.strip_prefix("k-").unwrap_or_default();
     let is_fresh = rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    table == Table::Binding || named == PLUGIN.1 || is_fresh
+    named.table == Table::Binding || named.name == PLUGIN.1 || is_fresh
 }
 
 /// What the map has for a name, and for others.
@@ -109,8 +109,16 @@ impl Plan {
             let is_it = name_of(named, entry) == Some(name);
             let agents = entry.agents.as_deref().unwrap_or_default();
             let agents: Vec<_> = agents.iter().map(|agent| &**agent).collect();
-            let tables = [None, Some(entry.max_bytes)]
-                .map(|most| map::table(named, &entry.path, &agents, most, entry.withhold));
+            let tables = [None, Some(entry.max_bytes)].map(|max_bytes| {
+                let entry = NewEntry {
+                    named,
+                    path: &entry.path,
+                    agents: &agents,
+                    max_bytes,
+                    withhold: entry.withhold,
+                };
+                entry.text()
+            });
             let mut tables = tables.iter().filter(|_| is_it && is_made(named));
             let taken = tables.find_map(|table| Some((map::take(&new, table)?, table)));
             let file = user.map.location.expand(&entry.path);

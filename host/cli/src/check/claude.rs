@@ -69,10 +69,10 @@ impl<'a> Client<'a> {
 
     /// Whether only an agent of Claude Code takes this file, as far as can be told: an entry with
     /// agents may also be for those of another client.
-    pub(super) fn takes(&self, (table, named): Named<'_>) -> bool {
-        let is_bound = table == Table::Binding;
-        let is_its = |agent: &OwnAgent| is_bound && agent.bind == named;
-        !is_bound && named == PLUGIN.1 || self.agents.iter().any(is_its)
+    pub(super) fn takes(&self, named: Named<'_>) -> bool {
+        let is_bound = named.table == Table::Binding;
+        let is_its = |agent: &OwnAgent| is_bound && agent.bind == named.name;
+        !is_bound && named.name == PLUGIN.1 || self.agents.iter().any(is_its)
     }
 
     /// Why an agent with a server of its own gets no file, or others may get it.
@@ -124,7 +124,7 @@ impl<'a> Client<'a> {
         for (named, entry) in all_of(map) {
             if entry.agents.is_some() || self.takes(named) {
                 files.extend(self.location.expand(&entry.path));
-                has_tickets |= named.0 == Table::Binding;
+                has_tickets |= named.table == Table::Binding;
             }
         }
         (files, has_tickets)

@@ -102,7 +102,7 @@ pub(super) fn is_the_plugins(name: &AgentName) -> bool {
 /// Loads one entry as a call would; `is_for_claude` if only an agent of Claude Code takes it.
 pub(crate) async fn entry_report(
     map: &Map,
-    ((table, named), entry): (Named<'_>, &Entry),
+    (Named { table, name: named }, entry): (Named<'_>, &Entry),
     is_for_claude: bool,
     secrets: &Secrets<'_>,
     location: &Location,

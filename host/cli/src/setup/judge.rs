@@ -11,13 +11,14 @@ use keyhole_serve::{
     resources::{make_threads, runtime},
     start::StartError,
 };
-use keyhole_setup::{Plan, Request, all_of};
+use keyhole_setup::{Named, Plan, Request, all_of};
 use std::sync::Arc;
 
 /// Whether the file reaches whom it is for with this map; or why not, and what to do.
 pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
-    let table = (plan.table.0, &*plan.table.1);
-    let found = all_of(map).find(|(named, _)| *named == table);
+    let (table, name) = (plan.table.0, &*plan.table.1);
+    let named = Named { table, name };
+    let found = all_of(map).find(|(other, _)| *other == named);
     let (_, entry) = found.ok_or("the map has no entry for it")?;
     let untried = |why: StartError| format!("the file cannot be tried: {why}");
     let limits = Limits::default();
@@ -26,7 +27,7 @@ pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Resul
     make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
     let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
     let (secrets, location) = (Secrets::of(map), &request.user.map.location);
-    let report = entry_report(map, (table, entry), false, &secrets, location, &loader);
+    let report = entry_report(map, (named, entry), false, &secrets, location, &loader);
     let report = runtime.block_on(report);
     let is_for_claude = request.client.is_claude_code();
     let size = match report.result {

@@ -12,7 +12,7 @@ use crate::{
 };
 use keyhole_core::{LiveMap, Location};
 use keyhole_setup::{
-    Result, SetupError, User,
+    Asked, Printed, Result, SetupError, User,
     clients::{self, Audience, Client},
     entry as table,
     file::File,
@@ -140,14 +140,19 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Setup) -> Result<String
 /// a shell's `>>` has made the map before we look.
 fn entry(user: &User<'_>, wanted: &Key) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
-    let names = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
-    let (roots, table) = table(&user.home, &file, names, wanted.max_bytes, &fresh()?);
+    let (bind, agent) = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
+    let asked = Asked {
+        bind,
+        agent,
+        max_bytes: wanted.max_bytes,
+    };
+    let Printed { roots, table } = table(&user.home, &file, asked, &fresh()?);
     let map = Some(&user.map.location.file).filter(|map| map.is_file());
     let map = map.and_then(|map| fs::read_to_string(map).ok());
     let map = map.unwrap_or_default();
     let is_blank = map.trim().is_empty();
     let text = roots.filter(|_| is_blank).unwrap_or_default() + &table;
-    conceals(user, &[Some(&text), Some(&file.written), names.0, names.1])?;
+    conceals(user, &[Some(&text), Some(&file.written), bind, agent])?;
     match user.map.parse((map + &text).as_bytes()) {
         Err(why) => said(format!("with this entry, the map would be invalid: {why}")),
         Ok(_) => Ok(text),
