@@ -13,12 +13,13 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 16] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/alternatives.md",
+    "docs/check.md",
     "docs/install.md",
     "docs/map.md",
     "docs/own-subagent.md",

@@ -1,10 +1,13 @@
 //! One entry of the map: whether its file would be served, and what to do.
 
-use super::step;
+use super::{
+    finding::Finding,
+    step::{self, Advice},
+};
 use keyhole_claude::PLUGIN;
 use keyhole_core::{
-    AgentName, Caller, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal, Table,
-    Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
+    AgentName, Caller, Content, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal,
+    Table, Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
 };
 use keyhole_serve::{resources::room_to_compare, session::SHOWS_A_KEY};
 use keyhole_setup::Named;
@@ -12,29 +15,19 @@ use keyhole_walk::{Handle, System, Walker, printable::is_blank};
 use keyhole_withhold::has_few_values;
 use std::{
     collections::{BTreeSet, HashSet},
-    path::PathBuf,
     sync::Arc,
     time::Instant,
 };
 
-/// Said of a file that only Claude Code does not take.
-pub(crate) const LONG: &str =
-    "in Claude Code, a file of more than 500000 characters is refused as too-large";
-const SHORTEN: &str = "and Claude Code takes 500000 at most: shorten it";
-
-/// What keeps no file from being served. The first fails the check.
-pub(super) const WARNINGS: [&str; 8] = [
-    "a key of fewer than 16 characters, or fewer than 6 different ones, can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints",
-    "the file is empty, so a scan would find nothing. Write your list into it",
-    "the file holds NUL characters, so at least a part of it is not UTF-8 text, but perhaps UTF-16, and a scan may miss it. Save it as UTF-8",
-    "withhold finds next to no value in the file, so it takes next to nothing out of a report: headings, labels and ordinary words stay. Write each value as an item of a list",
-    "a key of fewer than 16 characters, or fewer than 6 different ones, may be guessed",
-    "the plugin's agent asks for the key keyhole-privacy-catalog only, so it never loads this file",
-    LONG,
-    // The entry's detail says how to close it, so this one is the last.
-    "by its mode, a group or others may read the file",
-];
-const _: () = assert!(Key::STRONG_LEN == 16 && Key::STRONG_CHARS == 6);
+/// What is said of a file with this many characters that is too long for Claude Code.
+fn shorten(chars: usize) -> Advice {
+    Advice {
+        text: format!(
+            "it has {chars} characters, and Claude Code takes 500000 at most: shorten it"
+        ),
+        paths: Vec::new(),
+    }
+}
 const _: () = assert!(MAX_CLAUDE_CHARS == 500_000);
 
 /// The result for one entry, or one binding. The line identifies it.
@@ -50,16 +43,18 @@ pub(crate) struct EntryReport {
     pub(super) shows_a_key: bool,
     /// Whether it is for its agents only. Their names are not shown: one may be a key.
     pub(super) is_bound: bool,
+    /// Whether its key can or may be guessed.
     pub(super) is_weak: bool,
     /// The file's size in bytes, or why it is not served.
     pub(crate) result: Result<u64, Refusal>,
+    /// Whether the file is served, and holds nothing.
     pub(crate) is_blank: bool,
     /// Its length as Claude Code counts: in UTF-16 code units.
     pub(crate) chars: usize,
     /// What is wrong with this one, or what others may read, and what to do. It may hold paths.
     pub(super) detail: Option<String>,
-    /// Those of [`WARNINGS`] that apply.
-    pub(super) warnings: Vec<&'static str>,
+    /// What else there is to know of the entry or its file.
+    pub(super) findings: Vec<Finding>,
 }
 
 impl EntryReport {
@@ -76,8 +71,6 @@ impl EntryReport {
         Some(self.detail.clone().unwrap_or_else(|| code.remedy().into()))
     }
 }
-
-pub(super) type Advice = (String, Vec<PathBuf>);
 
 /// A map that is read once: for each of its entries, the next reading would be another map.
 pub(crate) struct ReadMap(pub(crate) Arc<Map>);
@@ -99,113 +92,210 @@ pub(super) fn is_the_plugins(name: &AgentName) -> bool {
     AgentName::try_from(PLUGIN.0).is_ok_and(|own| name.means(&own))
 }
 
-/// Loads one entry as a call would; `is_for_claude` if only an agent of Claude Code takes it.
-pub(crate) async fn entry_report(
-    map: &Map,
-    (Named { table, name: named }, entry): (Named<'_>, &Entry),
-    is_for_claude: bool,
-    secrets: &Secrets<'_>,
-    location: &Location,
-    loader: &Loader<ReadMap, Sandbox>,
-) -> EntryReport {
-    let (path, agents) = (&*entry.path, entry.agents.as_deref().unwrap_or_default());
-    // The agents of a binding are those of one server.
-    let is_binding = table == Table::Binding;
-    let binding = map.binding(named).filter(|_| is_binding);
-    let shows_a_key = binding.is_some_and(|it| it.shows_a_key(named, map));
-    let may_ask = |name: &AgentName| {
-        let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
-        is_binding || !is_ours || is_the_plugins(name)
-    };
-    let loaded = if agents.is_empty() || agents.iter().any(may_ask) {
-        // The check asks whether the file would load, so an agent calls that may have it.
-        let agent = agents.first().cloned();
-        let caller = agent.map_or(Caller::Nobody, Caller::Agent);
-        let bound = named.parse().ok().filter(|_| is_binding).map(Target::Bound);
-        let target = bound.unwrap_or_else(|| Target::Key(named.to_owned()));
-        loader.load(target, caller).await
-    } else {
-        Err(Refusal::UnknownKey)
-    };
-    let text = loaded.as_ref().map(|document| &*document.text);
-    let chars = text.map_or(0, |text| text.encode_utf16().count());
-    let is_long = chars > MAX_CLAUDE_CHARS;
-    let text = match text {
-        Ok(_) if is_long && is_for_claude => Err(Refusal::TooLarge),
-        Ok(text) if entry.withhold => room_to_compare(text.len()).map(|()| text),
-        text => text.map_err(|code| *code),
-    };
-    let detail = location.expand(path).and_then(|file| match text {
-        Ok(_) => step::closing(&file),
-        Err(_) if is_long => Some((format!("it has {chars} characters, {SHORTEN}"), Vec::new())),
-        Err(code) => step::advice(code, entry, &file, location),
-    });
-    let has = |is: fn(&str) -> bool| text.is_ok_and(is);
-    let is_weak = !is_binding && Key::is_guessable(named);
-    let is_its_key = is_binding || named == PLUGIN.1;
-    let warnings = WARNINGS.into_iter().zip([
-        is_weak && agents.is_empty(),
-        has(is_blank),
-        has(|text| text.contains('\0')),
-        entry.withhold && has(has_few_values),
-        is_weak && !agents.is_empty(),
-        !is_its_key && agents.iter().any(is_the_plugins),
-        is_long && text.is_ok(),
-        text.is_ok() && detail.is_some(),
-    ]);
-    let warnings = warnings.filter_map(|(said, is)| is.then_some(said));
-    let is_shown = is_binding && !shows_a_key && !secrets.are_in(named);
-    EntryReport {
-        line: entry.line,
-        path: (path.ends_with(".md") && !secrets.are_in(path)).then(|| path.to_owned()),
-        is_binding,
-        shows_a_key,
-        name: is_shown.then(|| named.to_owned()),
-        is_bound: !agents.is_empty(),
-        is_weak,
-        result: text.map(|text| text.len() as u64),
-        is_blank: has(is_blank),
-        chars,
-        detail: detail.map(|text| secrets.hidden_in(text)),
-        warnings: warnings.collect(),
+/// What is known of all entries of a map before one is loaded.
+pub(crate) struct Judge<'a> {
+    pub(crate) map: &'a Map,
+    pub(crate) secrets: &'a Secrets<'a>,
+    pub(crate) location: &'a Location,
+    pub(crate) loader: &'a Loader<ReadMap, Sandbox>,
+}
+
+/// Who takes the file of an entry, as far as can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taker {
+    /// Only agents of Claude Code, which takes 500,000 characters at most.
+    ClaudeCode,
+    /// Perhaps another client's.
+    Anybody,
+}
+
+impl Judge<'_> {
+    /// Loads one entry as a call would, and says what is wrong with it.
+    pub(crate) async fn report(
+        &self,
+        named: Named<'_>,
+        entry: &Entry,
+        taker: Taker,
+    ) -> EntryReport {
+        let Named { table, name } = named;
+        let is_binding = table == Table::Binding;
+        let shows_a_key = is_binding && self.shows_a_key(name);
+        let loaded = self.load(named, entry).await;
+        let chars = match &loaded {
+            Ok(document) => document.text.encode_utf16().count(),
+            Err(_) => 0,
+        };
+        let is_long = chars > MAX_CLAUDE_CHARS;
+        let served = match &loaded {
+            Err(code) => Err(*code),
+            Ok(_) if is_long && taker == Taker::ClaudeCode => Err(Refusal::TooLarge),
+            Ok(document) if entry.withhold => {
+                room_to_compare(document.text.len()).map(|()| &*document.text)
+            }
+            Ok(document) => Ok(&*document.text),
+        };
+        let advice = self
+            .location
+            .expand(&entry.path)
+            .and_then(|file| match served {
+                Ok(_) => step::closing(&file),
+                Err(_) if is_long => Some(shorten(chars)),
+                Err(code) => step::advice(code, entry, &file, self.location),
+            });
+        let mut findings = of_key(named, entry);
+        if let Ok(text) = served {
+            findings.extend(of_text(text, entry));
+            if is_long {
+                findings.push(Finding::LongForClaudeCode {});
+            }
+            if advice.is_some() {
+                findings.push(Finding::ReadByOthers {});
+            }
+        }
+        findings.sort_by_key(Finding::rank);
+        let shows_path = entry.path.ends_with(".md") && !self.secrets.are_in(&entry.path);
+        let shows_name = is_binding && !shows_a_key && !self.secrets.are_in(name);
+        EntryReport {
+            line: entry.line,
+            path: shows_path.then(|| (*entry.path).to_owned()),
+            is_binding,
+            shows_a_key,
+            name: shows_name.then(|| name.to_owned()),
+            is_bound: !agents_of(entry).is_empty(),
+            is_weak: !is_binding && Key::is_guessable(name),
+            result: served.map(|text| text.len() as u64),
+            is_blank: served.is_ok_and(is_blank),
+            chars,
+            detail: advice.map(|advice| self.secrets.hidden_in(advice)),
+            findings,
+        }
+    }
+
+    /// Whether clients would be shown a key in the binding of this name.
+    fn shows_a_key(&self, name: &str) -> bool {
+        let binding = self.map.binding(name);
+        binding.is_some_and(|binding| binding.shows_a_key(name, self.map))
+    }
+
+    /// Loads the entry's file, as a call of the first agent that may have it.
+    async fn load(&self, named: Named<'_>, entry: &Entry) -> Result<Content, Refusal> {
+        let agents = agents_of(entry);
+        // The agents of a binding are those of one server.
+        if named.table == Table::Key && !agents.is_empty() && !agents.iter().any(may_ask) {
+            return Err(Refusal::UnknownKey);
+        }
+        let caller = match agents.first() {
+            Some(agent) => Caller::Agent(agent.clone()),
+            None => Caller::Nobody,
+        };
+        let target = match (named.table, named.name.parse()) {
+            (Table::Binding, Ok(name)) => Target::Bound(name),
+            _ => Target::Key(named.name.to_owned()),
+        };
+        self.loader.load(target, caller).await
     }
 }
 
-/// The keys of a map, short ones too, and their lengths.
-pub(crate) struct Secrets<'a>(HashSet<&'a [u8]>, BTreeSet<usize>);
+/// The agents that an entry names. Empty if it is for anybody.
+fn agents_of(entry: &Entry) -> &[AgentName] {
+    entry.agents.as_deref().unwrap_or_default()
+}
+
+/// Whether an agent of this name can ask for a key. Of the plugin's agents, there is one.
+fn may_ask(name: &AgentName) -> bool {
+    let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
+    !is_ours || is_the_plugins(name)
+}
+
+/// What is wrong with an entry's key and its agents.
+fn of_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // A binding has no key.
+    if named.table == Table::Binding {
+        return findings;
+    }
+    let agents = agents_of(entry);
+    if Key::is_guessable(named.name) {
+        findings.push(if agents.is_empty() {
+            Finding::GuessableKey {}
+        } else {
+            Finding::WeakKey {}
+        });
+    }
+    if named.name != PLUGIN.1 && agents.iter().any(is_the_plugins) {
+        findings.push(Finding::KeyNotAsked {});
+    }
+    findings
+}
+
+/// What is odd in the text of a file that would be served.
+fn of_text(text: &str, entry: &Entry) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if is_blank(text) {
+        findings.push(Finding::EmptyFile {});
+    }
+    if text.contains('\0') {
+        findings.push(Finding::NulCharacters {});
+    }
+    if entry.withhold && has_few_values(text) {
+        findings.push(Finding::FewValues {});
+    }
+    findings
+}
+
+/// The keys of a map, short ones too. No text that is printed may hold one.
+pub(crate) struct Secrets<'a> {
+    keys: HashSet<&'a [u8]>,
+    /// The lengths of the keys, in bytes.
+    lengths: BTreeSet<usize>,
+}
 
 impl<'a> Secrets<'a> {
+    /// The keys of this map.
     pub(crate) fn of(map: &'a Map) -> Self {
-        let entries = map.entries().into_iter();
-        let keys: HashSet<&[u8]> = entries.map(|(key, _)| key.expose().as_bytes()).collect();
-        let lengths = keys.iter().map(|key| key.len()).collect();
-        Self(keys, lengths)
+        let mut keys = HashSet::new();
+        let mut lengths = BTreeSet::new();
+        for (key, _) in map.entries() {
+            let bytes = key.expose().as_bytes();
+            keys.insert(bytes);
+            lengths.insert(bytes.len());
+        }
+        Self { keys, lengths }
     }
 
     /// The text, if none of the paths that it names contains one of the keys.
-    pub(super) fn hidden_in(&self, (text, paths): Advice) -> String {
-        let has_key = |path: &PathBuf| self.are_in(&path.to_string_lossy());
-        let hidden = "what is in the way has a key in its path, so it is not shown";
-        let has_key = paths.iter().any(has_key);
-        if has_key { hidden.to_owned() } else { text }
+    pub(super) fn hidden_in(&self, advice: Advice) -> String {
+        let mut paths = advice.paths.iter();
+        if paths.any(|path| self.are_in(&path.to_string_lossy())) {
+            "what is in the way has a key in its path, so it is not shown".to_owned()
+        } else {
+            advice.text
+        }
     }
 
     /// Whether `text`, which does not come from the map, reveals a key: it is one of the keys, or
     /// contains one that is too long to be a word.
     pub(crate) fn are_told_by(&self, text: &str) -> bool {
-        let is_strong = |part: &[u8]| str::from_utf8(part).is_ok_and(|key| !Key::is_guessable(key));
-        self.0.contains(text.as_bytes()) || self.any(text, is_strong)
+        let mut held = self.keys_in(text);
+        self.keys.contains(text.as_bytes()) || held.any(is_no_word)
     }
 
+    /// Whether the text contains one of the keys.
     pub(super) fn are_in(&self, text: &str) -> bool {
-        self.any(text, |_| true)
+        self.keys_in(text).next().is_some()
     }
 
-    /// Looks up each part of the text that has a key's length: a map may have very many keys.
-    fn any(&self, text: &str, is: impl Fn(&[u8]) -> bool) -> bool {
-        self.1.iter().any(|length| {
-            let mut parts = text.as_bytes().windows(*length);
-            parts.any(|part| self.0.contains(part) && is(part))
-        })
+    /// The keys that the text contains. Each part of the text that has a key's length is looked
+    /// up: a map may have very many keys.
+    fn keys_in<'t>(&'t self, text: &'t str) -> impl Iterator<Item = &'t [u8]> {
+        self.lengths
+            .iter()
+            .flat_map(|length| text.as_bytes().windows(*length))
+            .filter(|part| self.keys.contains(part))
     }
+}
+
+/// Whether a key is too long to be a word of a text.
+fn is_no_word(key: &[u8]) -> bool {
+    str::from_utf8(key).is_ok_and(|key| !Key::is_guessable(key))
 }

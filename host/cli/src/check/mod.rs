@@ -2,6 +2,7 @@
 
 mod claude;
 mod entry;
+mod finding;
 mod print;
 mod step;
 
@@ -9,10 +10,12 @@ use crate::{
     Failure,
     wish::{Answer, Check},
 };
-use claude::{Client, DOOR};
-pub(crate) use entry::{EntryReport, LONG, ReadMap, Secrets, entry_report};
+use claude::{Client, Verdict};
+pub(crate) use entry::{EntryReport, Judge, ReadMap, Secrets, Taker};
+pub(crate) use finding::Finding;
+use finding::Severity;
 use keyhole_claude::PLUGIN;
-use keyhole_core::{LiveMap, Loader, MapError, limits::Limits, ticket::Tickets};
+use keyhole_core::{LiveMap, Loader, Location, Map, MapError, limits::Limits, ticket::Tickets};
 use keyhole_serve::{
     start::{StartError, Started, start_loading},
     streams::print,
@@ -25,8 +28,8 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use step::Unusable;
 pub(crate) use step::foreign_map;
+use step::{SETUP_PLUGIN, Unusable};
 
 /// The result of a check. It tells no key, no key's length, and no text that may be a key.
 #[derive(Debug)]
@@ -36,13 +39,12 @@ pub(crate) struct Report {
     map: Option<PathBuf>,
     /// For each entry, and below them for each binding.
     outcome: Result<Vec<EntryReport>, Unusable>,
-    /// Why an agent of Claude Code does not get its file, or others do.
-    faults: Vec<String>,
-    notes: Vec<String>,
-    /// What is said beside, which is no warning.
+    /// What else there is to know, which is of no one entry.
+    findings: Vec<Finding>,
+    /// What is said at the end, which is no warning.
     closing: Vec<String>,
-    /// Whether the plugin's agent gets its file, and what to do, if the plugin asks.
-    agent: Option<(bool, String)>,
+    /// Whether the plugin's agent gets its file, if the plugin asks.
+    agent: Option<Verdict>,
     wall: WallStatus,
 }
 
@@ -85,8 +87,6 @@ pub(crate) struct Plugin {
     pub(crate) tickets: Option<Tickets>,
 }
 
-const LONG_NAME: &str = "has a name with which some clients cannot call its tool; one of at most 41 characters works everywhere";
-const UNSEEN_ROOT: &str = "a path in roots has a character that nobody sees, as text from a web page may have it: write it again";
 const _: () = assert!(MAX_IN_TOOL == 41);
 
 /// Checks the map, and loads every file in it behind a server's wall, one after another. If the
@@ -97,7 +97,6 @@ pub(crate) fn report(
     plugin: Option<&Plugin>,
     is_private: bool,
 ) -> Result<Report, StartError> {
-    use MapError::{Missing, Unreadable};
     let Started {
         map: read,
         wall,
@@ -105,79 +104,139 @@ pub(crate) fn report(
         runtime,
         ..
     } = start_loading(live)?;
-    let (location, valid) = (&live.location, read.as_deref().ok());
-    let client = Client::here(location).filter(|_| plugin.is_some() || valid.is_some());
-    let mut notes = step::surroundings(location, valid);
+    let location = &live.location;
+    let map = read.as_deref().ok();
+    let client = if plugin.is_some() || map.is_some() {
+        Client::here(location)
+    } else {
+        None
+    };
+    let mut findings = step::surroundings(location, map);
     let (outcome, agent) = match &read {
         Ok(map) => {
-            let secrets = Secrets::of(map);
-            let maps = ReadMap(Arc::clone(map)).into();
-            let loader = Loader::new(maps, sandbox, Limits::default());
-            let entries = all_of(map).map(|one| {
-                let is_claudes = client.as_ref().is_some_and(|client| client.takes(one.0));
-                let judged = entry_report(map, one, is_claudes, &secrets, location, &loader);
-                let mut judged = runtime.block_on(judged);
+            let judge = Judge {
+                map,
+                secrets: &Secrets::of(map),
+                location,
+                loader: &Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, Limits::default()),
+            };
+            let mut entries = Vec::new();
+            for (named, entry) in all_of(map) {
+                let taker = match &client {
+                    Some(client) if client.takes(named) => Taker::ClaudeCode,
+                    _ => Taker::Anybody,
+                };
+                let mut judged = runtime.block_on(judge.report(named, entry, taker));
                 if !is_private {
                     (judged.name, judged.path, judged.detail) = (None, None, None);
                 }
-                judged
-            });
-            let entries: Vec<_> = entries.collect();
-            let bindings = map.bindings().iter();
-            let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
-            let long = long.map(|(_, binding)| binding.entry.line);
-            notes.extend(long.map(|line| format!("the binding on line {line} {LONG_NAME}")));
-            for root in map.roots() {
-                let walked = Walker::new(System).walk(&root, Policy::Directory);
-                let is_unseen = walked.is_err() && has_unseen(&root.to_string_lossy());
-                notes.extend(is_unseen.then(|| UNSEEN_ROOT.to_owned()));
-                if let Err(WalkError::Untrusted(it)) = walked {
-                    let said = is_private.then(|| secrets.hidden_in(step::cure(&it, &root)));
-                    let said = said.as_deref().unwrap_or("others could replace one");
-                    notes.push(format!("no file in this root is served: {said}"));
-                }
+                entries.push(judged);
             }
+            findings.extend(long_names(map));
+            findings.extend(of_roots(&judge, is_private));
             let agent = claude::of_agent(map, &entries, is_private);
             (Ok(entries), agent)
         }
         Err(error) => {
-            let make = if plugin.is_some() { DOOR } else { "setup" };
+            let make = if plugin.is_some() {
+                SETUP_PLUGIN
+            } else {
+                "setup"
+            };
             let why = step::unusable(error, location, is_private, make);
-            let agent = (false, why.code.to_owned());
+            let agent = Verdict {
+                is_served: false,
+                text: why.code.to_owned(),
+            };
             (Err(why), agent)
         }
     };
-    let is_gone = matches!(read, Err(Missing(_) | Unreadable(..)));
-    let is_shown = is_private && !(is_gone && location.is_named);
     let mut report = Report {
-        map: is_shown.then(|| location.file.to_owned()),
+        map: shown_map(&read, location, is_private),
         outcome,
-        faults: Vec::new(),
-        notes,
+        findings,
         closing: Vec::new(),
         agent: plugin.map(|_| agent),
         wall,
     };
     if let Some(client) = client {
-        client.judge(&mut report, valid, plugin, is_private);
+        client.judge(&mut report, map, plugin, is_private);
     }
-    if let (Some(plugin), Some((_, agent))) = (plugin, &report.agent) {
-        let command = step::plugins(&plugin.command, "check");
-        let all = format!("No path is shown to a session. In a terminal of your own: {command}");
-        report.closing.extend((!is_private).then_some(all));
-        report.closing.push(format!("{}: {agent}", PLUGIN.0));
+    if let (Some(plugin), Some(agent)) = (plugin, &report.agent) {
+        if !is_private {
+            let command = step::plugins_command(&plugin.command, "check");
+            report.closing.push(format!(
+                "No path is shown to a session. In a terminal of your own: {command}"
+            ));
+        }
+        report.closing.push(format!("{}: {}", PLUGIN.0, agent.text));
     }
     Ok(report)
 }
 
+/// The map's path, as far as it is shown: none to a session, and none that may be a key in the
+/// place of an argument.
+fn shown_map(
+    read: &Result<Arc<Map>, MapError>,
+    location: &Location,
+    is_private: bool,
+) -> Option<PathBuf> {
+    let is_gone = matches!(read, Err(MapError::Missing(_) | MapError::Unreadable(..)));
+    if is_private && !(is_gone && location.is_named) {
+        Some(location.file.clone())
+    } else {
+        None
+    }
+}
+
+/// The bindings with a name of which some clients make a tool's name that is too long.
+fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
+    map.bindings()
+        .iter()
+        .filter(|(name, _)| name.len() > MAX_IN_TOOL)
+        .map(|(_, binding)| Finding::LongBindingName {
+            line: binding.entry.line,
+        })
+}
+
+/// What is wrong with the map's roots.
+fn of_roots(judge: &Judge<'_>, is_private: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for root in judge.map.roots() {
+        let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
+            continue;
+        };
+        if has_unseen(&root.to_string_lossy()) {
+            findings.push(Finding::UnseenInRoot {});
+        }
+        if let WalkError::Untrusted(distrust) = why {
+            let cure = if is_private {
+                judge.secrets.hidden_in(step::cure(&distrust, &root))
+            } else {
+                "others could replace one".to_owned()
+            };
+            findings.push(Finding::RootNotTrusted { cure });
+        }
+    }
+    findings
+}
+
 impl Report {
-    /// The exit code for the process, as the help of `check` has it. Warnings do not count.
+    /// The exit code for the process, as the help of `check` has it: 2 if the map cannot be used,
+    /// 1 for any error, else 0. Warnings do not count.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
-        let is_bad = |entry: &EntryReport| !entry.is_served() || entry.is_weak && !entry.is_bound;
-        let is_wrong = entries.iter().any(is_bad)
-            || self.agent.as_ref().is_some_and(|agent| !agent.0)
-            || !self.faults.is_empty();
+        let of_entries = entries.iter().flat_map(|entry| &entry.findings);
+        let mut findings = of_entries.chain(&self.findings);
+        let is_wrong = entries.iter().any(|entry| !entry.is_served())
+            || findings.any(|finding| finding.severity() == Severity::Error)
+            || self.agent.as_ref().is_some_and(|agent| !agent.is_served);
         u8::from(is_wrong)
+    }
+
+    /// Those of the findings that count so much. None is of one entry.
+    fn findings_of(&self, severity: Severity) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(move |finding| finding.severity() == severity)
     }
 }

@@ -1,6 +1,6 @@
 //! The report for people, and for programs.
 
-use super::{EntryReport, LONG, Report, entry::WARNINGS};
+use super::{EntryReport, Finding, Report, finding::Severity};
 use keyhole_claude::PLUGIN;
 use keyhole_core::Refusal;
 use keyhole_serve::session::SHOWS_A_KEY;
@@ -36,8 +36,11 @@ impl Report {
                 said.extend(why.help.iter().map(|help| format!("  help: {help}")));
             }
         }
-        said.extend(self.faults.iter().map(|fault| format!("error: {fault}")));
-        said.extend(self.notes.iter().map(|note| format!("warning: {note}")));
+        for severity in [Severity::Error, Severity::Warning] {
+            let word = severity.as_str();
+            let findings = self.findings_of(severity);
+            said.extend(findings.map(|finding| format!("{word}: {finding}")));
+        }
         said.extend(self.closing.clone());
         said.extend(self.of_wall(is_verbose));
         said.join("\n") + "\n"
@@ -67,17 +70,14 @@ impl Report {
         said.extend(at.map(|at| format!("{REVEALS}: {SHOWS_A_KEY}: {at}")));
         let is_hidden = self.map.is_some() && all.iter().any(|one| one.path.is_none());
         said.extend(is_hidden.then(|| format!("{HIDDEN}: {NO_PATH}")));
-        let (mut kind, mut but) = ("error", String::new());
-        for warning in WARNINGS {
-            match lines(&all, |one| one.warnings.contains(&warning)) {
-                Some(at) if warning == LONG => but = format!("; but {warning}: {at}"),
-                Some(at) => said.push(format!("{kind}: {warning}: {at}")),
-                None => {}
-            }
-            kind = "warning";
-        }
+        said.extend(of_entries(&all));
         said.extend(details(None));
         let served = all.iter().filter(|one| one.is_served()).count();
+        let long = Finding::LongForClaudeCode {};
+        let but = match lines(&all, |one| one.findings.contains(&long)) {
+            Some(at) => format!("; but {long}: {at}"),
+            None => String::new(),
+        };
         said.push(format!("{served} of {} would be served{but}.", all.len()));
         let is_bound = |one: &EntryReport| one.is_bound && one.result != Err(Refusal::UnknownKey);
         let bound = lines(&all, is_bound).filter(|_| self.agent.is_none());
@@ -110,13 +110,15 @@ impl Report {
             Some(all.map(of_one).collect::<Value>())
         };
         // Each fault is told once: an entry's is its code, so it is not among the warnings.
-        let told = |line: Option<u32>, said: &str| json!({ "line": line, "message": said });
         let mut warnings = Vec::new();
         for one in all.into_iter().flatten() {
-            warnings.extend(one.warnings.iter().map(|said| told(Some(one.line), said)));
+            let findings = one.findings.iter();
+            warnings.extend(findings.map(|finding| of_finding(finding, Some(one.line))));
         }
-        let others = self.faults.iter().chain(&self.notes);
-        warnings.extend(others.map(|said| told(None, said)));
+        for severity in [Severity::Error, Severity::Warning] {
+            let findings = self.findings_of(severity);
+            warnings.extend(findings.map(|finding| of_finding(finding, None)));
+        }
         let report = json!({
             // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
             "map": self.map.as_ref().and_then(|map| map.to_str()),
@@ -125,8 +127,8 @@ impl Report {
             "entries": of(false),
             "bindings": of(true),
             // The agent of Claude Code's plugin, if that asks.
-            "agents": self.agent.iter().map(|(ok, said)| json!({
-                "name": PLUGIN.0, "ok": ok, "message": said,
+            "agents": self.agent.iter().map(|agent| json!({
+                "name": PLUGIN.0, "ok": agent.is_served, "message": agent.text,
             })).collect::<Value>(),
             "warnings": all.map(|_| warnings),
             // What is wrong with the map itself.
@@ -149,6 +151,17 @@ impl Report {
         }
         text
     }
+}
+
+/// A finding, with the line of the map of which it is.
+fn of_finding(finding: &Finding, line: Option<u32>) -> Value {
+    json!({
+        // It keeps its meaning: docs/check.md has them all.
+        "id": finding.id(),
+        "severity": finding.severity().as_str(),
+        "line": line,
+        "message": finding.to_string(),
+    })
 }
 
 fn of_one(one: &EntryReport) -> Value {
@@ -194,6 +207,23 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     said.push(String::new());
 }
 
+/// What was found in entries, each once, with all its lines. That a file is too long for Claude
+/// Code is said at the end of the report.
+fn of_entries(all: &[&EntryReport]) -> Vec<String> {
+    let mut found: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
+    found.sort_by_key(|finding| finding.rank());
+    found.dedup();
+    found.retain(|finding| **finding != Finding::LongForClaudeCode {});
+    let mut said = Vec::new();
+    for finding in found {
+        if let Some(at) = lines(all, |one| one.findings.contains(finding)) {
+            said.push(format!("{}: {finding}: {at}", finding.severity().as_str()));
+        }
+    }
+    said
+}
+
+/// In which lines of the map these entries stand, in words. None if there are none.
 fn lines(all: &[&EntryReport], is: impl Fn(&EntryReport) -> bool) -> Option<String> {
     let these = all.iter().filter(|one| is(one));
     let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();

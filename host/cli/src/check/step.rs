@@ -2,7 +2,7 @@
 //! command that each shell reads in the same way: see [`word`].
 #![expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
 
-use super::{claude::DOOR, entry::Advice};
+use super::finding::Finding;
 use keyhole_core::{
     Entry, Location, Map, MapError, Refusal,
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
@@ -26,38 +26,60 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The arguments of the command that gives the plugin's agent its file.
+pub(super) const SETUP_PLUGIN: &str = "setup plugin";
+
+/// What to do about a file, in words.
+#[derive(Debug)]
+pub(super) struct Advice {
+    pub(super) text: String,
+    /// The paths that the text names. One of them may hold a key.
+    pub(super) paths: Vec<PathBuf>,
+}
+
 /// What others could change on the way to a file, and how to close it. Nothing is decided by it.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let said = distrust.to_string();
     let text = match (shutting(distrust, file), said.rsplit_once("; ")) {
-        (Some(shut), Some((wrong, _))) => format!("{wrong}. Run: {shut}"),
+        (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
         _ => said,
     };
-    (text, vec![distrust.path.clone()])
+    Advice {
+        text,
+        paths: vec![distrust.path.clone()],
+    }
 }
 
-/// A link on the way may be anybody's, and leads elsewhere than the user reads.
+/// The command that takes others' right to write away, if it is theirs by the mode of the file, or
+/// of a folder above it. A link on the way may be anybody's, and leads elsewhere than the user
+/// reads.
 fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
-    let why = distrust.why;
-    let is_open = matches!(why, WritableByGroup | WritableByOthers | UnknownGroup(_));
-    let path = Some(&distrust.path).filter(|path| is_open && file.starts_with(path))?;
-    Some(format!("chmod go-w {}", word(path)?))
+    let is_by_mode = matches!(
+        distrust.why,
+        WritableByGroup | WritableByOthers | UnknownGroup(_)
+    );
+    if !is_by_mode || !file.starts_with(&distrust.path) {
+        return None;
+    }
+    Some(format!("chmod go-w {}", word(&distrust.path)?))
 }
 
-/// What others could change: this file, or a folder or link on its path.
+/// What others could change: this file, or a folder or link on its path. None if nobody can.
 fn distrust(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let walked = match walker.walk(file, Policy::Name) {
-        Err(WalkError::Untrusted(distrust)) => return Some(distrust),
-        walked => walked.ok()?,
+        Ok(walked) => walked,
+        Err(WalkError::Untrusted(on_the_way)) => return Some(on_the_way),
+        Err(WalkError::System(_)) => return None,
     };
-    let opened = GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0);
-    let Err(WalkError::Untrusted(mut distrust)) = opened else {
-        return None;
-    };
-    distrust.path = file.to_owned();
-    Some(distrust)
+    match GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0) {
+        Err(WalkError::Untrusted(of_file)) => Some(Distrust {
+            path: file.to_owned(),
+            ..of_file
+        }),
+        Ok(_) | Err(WalkError::System(_)) => None,
+    }
 }
 
 const FOLDER: &str = "this is a directory: add the file's name";
@@ -107,31 +129,46 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         }
         _ => return None,
     };
-    Some((text, vec![file.to_owned(), real]))
+    Some(Advice {
+        text,
+        paths: vec![file.to_owned(), real],
+    })
 }
 
 /// What lets the user read the file, if a mode keeps them from it or from a folder above it.
 fn opening(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
     let (shut, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
-    let (rights, bits) = [("u+r", 0o400), ("u+rx", 0o500)][usize::from(found.is_dir())];
-    let path = word(shut).filter(|_| found.mode() & bits != bits)?;
-    Some(format!("run: chmod {rights} {path}"))
+    // A folder is entered by the right to execute.
+    let (rights, bits) = if found.is_dir() {
+        ("u+rx", 0o500)
+    } else {
+        ("u+r", 0o400)
+    };
+    if found.mode() & bits == bits {
+        return None;
+    }
+    Some(format!("run: chmod {rights} {}", word(shut)?))
 }
 
 /// What closes a file that others may read, if they may.
 pub(super) fn closing(file: &Path) -> Option<Advice> {
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
-    let own = word(file).map(|word| format!("run: chmod 600 {word}"));
-    let own = own.unwrap_or_else(|| "close it to them: mode 600".to_owned());
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
-    let how = if is_own { own } else { COPY.to_owned() };
-    Some((how, vec![file.to_owned(), real]))
+    let text = match word(file) {
+        _ if !is_own => COPY.to_owned(),
+        Some(path) => format!("run: chmod 600 {path}"),
+        None => "close it to them: mode 600".to_owned(),
+    };
+    Some(Advice {
+        text,
+        paths: vec![file.to_owned(), real],
+    })
 }
 
+/// That nothing is where the map says `path`, which is `file`; or that a link there leads nowhere.
 fn nothing_there(path: &str, file: &Path) -> Advice {
-    let dangles = |path: &&Path| path.is_symlink() && !path.exists();
-    let link = file.ancestors().find(dangles);
+    let link = file.ancestors().find(|at| at.is_symlink() && !at.exists());
     let to = link.and_then(|link| fs::read_link(link).ok());
     let from = printable(link.unwrap_or(file));
     let gone = match &to {
@@ -143,15 +180,21 @@ fn nothing_there(path: &str, file: &Path) -> Advice {
         _ if path.starts_with('$') => ": nothing replaces a $ there, so write ~/ for your home",
         _ => ": a relative one starts at the map's directory",
     };
-    let text = format!("{gone}; create it, or fix the path in the map{start}");
-    (text, vec![file.to_owned(), to.unwrap_or_default()])
+    Advice {
+        text: format!("{gone}; create it, or fix the path in the map{start}"),
+        paths: vec![file.to_owned(), to.unwrap_or_default()],
+    }
 }
 
+/// Why the map cannot be used.
 #[derive(Debug, Serialize)]
 pub(super) struct Unusable {
+    /// The code with which each call is refused.
     pub(super) code: &'static str,
     pub(super) message: String,
+    /// The line of the map, if it is the map's text.
     pub(super) line: Option<u32>,
+    /// What to do, if the message does not say it.
     pub(super) help: Option<String>,
 }
 
@@ -186,7 +229,7 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
         help: match error {
             MapError::Parse(_, mistake) => mistake.help.clone(),
             MapError::Missing(_) if !is_private => {
-                Some(format!("in a terminal of your own, run: {}", door(make)))
+                Some(format!("in a terminal of your own, run: {}", command(make)))
             }
             _ if !is_private => None,
             MapError::Missing(_) if at.is_named => dangling(at),
@@ -200,6 +243,7 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
 
 const MAKE: &str = "to make one, run this in a terminal; it shows what it writes, and asks:";
 
+/// That the map is a link that leads nowhere, if it is one.
 fn dangling(location: &Location) -> Option<String> {
     let to = fs::read_link(&location.file).ok()?;
     let gone = format!("it is a link to {}, where nothing is", printable(&to));
@@ -215,59 +259,75 @@ fn making(arguments: &str) -> String {
     } else if usual.is_ok_and(|usual| usual.file.is_file()) {
         "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
     } else {
-        format!("{MAKE} {}", door(arguments))
+        format!("{MAKE} {}", command(arguments))
     }
 }
 
 /// The command of this program with these arguments, by its full path if that is needed.
-pub(super) fn door(arguments: &str) -> String {
+pub(super) fn command(arguments: &str) -> String {
     let program = env::current_exe().unwrap_or_default();
-    let root = program.ancestors().nth(2).filter(|_| arguments == DOOR);
-    let command = root.map(|root| root.join("bin/keyhole"));
-    if let Some(command) = command.filter(|command| command.is_file()) {
-        return plugins(&command, arguments);
+    if arguments == SETUP_PLUGIN
+        && let Some(root) = program.ancestors().nth(2)
+        && let plugins = root.join("bin/keyhole")
+        && plugins.is_file()
+    {
+        return plugins_command(&plugins, arguments);
     }
-    let typed = paste::command(&program, arguments).filter(|_| !is_command(&program));
-    typed.unwrap_or_else(|| format!("keyhole {arguments}"))
+    let by_path = paste::command(&program, arguments);
+    match by_path {
+        Some(typed) if !is_command(&program) => typed,
+        _ => format!("keyhole {arguments}"),
+    }
 }
 
 /// The plugin's command with these arguments, in words if its path is not to be typed.
-pub(super) fn plugins(command: &Path, arguments: &str) -> String {
+pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
     paste::command(command, arguments)
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
 /// That HOME is another user's, as `sudo` may leave it, and the map is there.
 pub(crate) fn foreign_map(location: &Location) -> Option<String> {
-    let has_map = |home: &&PathBuf| location.file.starts_with(home);
-    let owner = fs::metadata(location.home.as_ref().filter(has_map)?);
-    let owner = owner.ok()?.uid();
-    let is_foreign = owner != rustix::process::geteuid().as_raw() && owner != 0;
-    is_foreign.then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
+    let home = location.home.as_ref()?;
+    if !location.file.starts_with(home) {
+        return None;
+    }
+    let owner = fs::metadata(home).ok()?.uid();
+    if owner == geteuid().as_raw() || owner == 0 {
+        return None;
+    }
+    Some("HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
+/// Whether the user's home is this folder, or in it.
 fn holds_home(folder: &Path, location: &Location) -> bool {
-    let home = location.home.as_ref();
-    let home = home.and_then(|home| home.canonicalize().ok());
-    let both = home.zip(folder.canonicalize().ok());
-    both.is_some_and(|(home, folder)| home.starts_with(folder))
+    let home = location
+        .home
+        .as_ref()
+        .and_then(|home| home.canonicalize().ok());
+    match (home, folder.canonicalize()) {
+        (Some(home), Ok(folder)) => home.starts_with(folder),
+        _ => false,
+    }
 }
-
-const VARIABLE: &str = "XDG_CONFIG_HOME is set here; a client that starts without it looks for ~/.config/keyhole/context-map.toml. Add --map and the map's path to the server's arguments";
-const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you may. Name the folders of your files at the top of the map, as in roots = [\"~/private\"]";
-const WIDE_MAP: &str = "the map lies directly in your home, or above it, so a server may read all that is there; keep the map in a folder of its own";
 
 /// What the user should know of the map's place, and of its roots if it can be read: on Linux,
 /// they say what a server may read.
-pub(super) fn surroundings(location: &Location, map: Option<&Map>) -> Vec<String> {
-    let is_by_variable = location.in_words().starts_with('$');
-    let mut said = Vec::from_iter(is_by_variable.then(|| VARIABLE.to_owned()));
-    let is_wide = |folder: &PathBuf| holds_home(folder, location);
-    let folders = || directories_of(&location.file);
-    match map.filter(|_| cfg!(target_os = "linux")).map(Map::roots) {
-        Some(roots) if roots.is_empty() => said.push(NO_ROOTS.to_owned()),
-        Some(_) if folders().iter().any(is_wide) => said.push(WIDE_MAP.to_owned()),
-        _ => {}
+pub(super) fn surroundings(location: &Location, map: Option<&Map>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if location.in_words().starts_with('$') {
+        findings.push(Finding::MapByVariable {});
     }
-    said
+    let Some(map) = map.filter(|_| cfg!(target_os = "linux")) else {
+        return findings;
+    };
+    if map.roots().is_empty() {
+        findings.push(Finding::NoRoots {});
+    } else if directories_of(&location.file)
+        .iter()
+        .any(|folder| holds_home(folder, location))
+    {
+        findings.push(Finding::WideMap {});
+    }
+    findings
 }

@@ -1,6 +1,6 @@
 //! What a call would get with a map that is only planned.
 
-use crate::check::{LONG, ReadMap, Secrets, entry_report};
+use crate::check::{Finding, Judge, ReadMap, Secrets, Taker};
 use keyhole_core::{
     Loader, Map, Refusal,
     limits::{Limits, MAX_CLAUDE_CHARS},
@@ -26,9 +26,13 @@ pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Resul
     let runtime = runtime(|| {}).map_err(|why| untried(why.into()))?;
     make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
     let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
-    let (secrets, location) = (Secrets::of(map), &request.user.map.location);
-    let report = entry_report(map, (named, entry), false, &secrets, location, &loader);
-    let report = runtime.block_on(report);
+    let judge = Judge {
+        map,
+        secrets: &Secrets::of(map),
+        location: &request.user.map.location,
+        loader: &loader,
+    };
+    let report = runtime.block_on(judge.report(named, entry, Taker::Anybody));
     let is_for_claude = request.client.is_claude_code();
     let size = match report.result {
         Err(Refusal::TooLarge) => {
@@ -47,7 +51,7 @@ pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Resul
     } else if request.is_hook && size > MAX_DOCUMENT as u64 {
         "a hook hands over 10,000 characters at most (Codex, Copilot: bytes): shorten the file"
     } else if is_for_claude && report.chars > MAX_CLAUDE_CHARS {
-        LONG
+        return Err(Finding::LongForClaudeCode {}.to_string());
     } else {
         return Ok(());
     };
