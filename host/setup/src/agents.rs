@@ -87,9 +87,14 @@ impl Lines {
             return Self::WithoutHook;
         }
         let (_, call) = hooks.split_once("--agent").unwrap_or_default();
-        let names = (bind, Some(first_word(call)));
+        let recipe = Recipe {
+            user,
+            client,
+            name: bind,
+            agent: Some(first_word(call)),
+        };
         let file = client.parts.first();
-        let ours = file.and_then(|file| Recipe(user, client, names).ours(file, text));
+        let ours = file.and_then(|file| recipe.ours(file, text));
         if !ours.is_some_and(|ours| has_lines_of(text, &ours)) {
             return Self::Changed;
         }

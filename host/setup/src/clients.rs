@@ -19,9 +19,9 @@ pub struct Client {
     pub audience: Audience,
     /// The same, in a sentence.
     pub who: &'static str,
-    /// Its folders, as the texts name them, each with the variable that moves it.
+    /// Its folders, and what moves them.
     #[serde(default)]
-    pub folders: Vec<(&'static str, &'static str)>,
+    pub folders: Vec<Folder>,
     /// The names of its own agents.
     #[serde(default)]
     pub agents: Vec<&'static str>,
@@ -40,8 +40,33 @@ pub struct Client {
     /// What else to know if the user pastes all of it.
     #[serde(default)]
     pub by_hand: Vec<&'static str>,
-    /// The file of its settings that has hooks for agents, and the last step then.
-    pub hook: Option<(&'static str, &'static str)>,
+    /// Its hooks for agents, if it has any.
+    pub hook: Option<Hooks>,
+}
+
+impl Client {
+    /// The texts that the user pastes: setup makes no file of them.
+    pub fn pasted(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| part.to.is_none())
+    }
+}
+
+/// A folder of a client's own. In a row, it is a list of these two texts.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Folder {
+    /// Where it is unless it was moved, such as `~/.codex`. The client's texts name it so.
+    pub usual: &'static str,
+    /// The variable that moves it. That may have a path behind it, as in `XDG_CONFIG_HOME/opencode`.
+    pub variable: &'static str,
+}
+
+/// Where a client has hooks for agents. In a row, it is a list of these two texts.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Hooks {
+    /// The file of its settings that has them.
+    pub file: &'static str,
+    /// The last step then, in the client's words.
+    pub say: &'static str,
 }
 
 /// Who gets the file.
@@ -88,15 +113,24 @@ pub struct Part {
     pub to: Option<&'static str>,
 }
 
+/// A file of docs/examples.
+#[derive(Debug)]
+pub(crate) struct Example {
+    /// The file's name.
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+}
+
 macro_rules! examples {
     ($($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../docs/examples/", $name)))),*]
+        &[$(Example {
+            name: $name,
+            text: include_str!(concat!("../../../docs/examples/", $name)),
+        }),*]
     };
 }
 
-type Examples<'a> = &'a [(&'static str, &'static str)];
-
-pub(crate) const EXAMPLES: Examples<'_> = examples!(
+pub(crate) const EXAMPLES: &[Example] = examples!(
     "agent-mcp-gateway-rules.json" "agent-mcp-gateway.json" "bernstein-mcp-servers.yaml"
     "claude-agent-sdk.mjs" "claude-code-agent.md" "claude-desktop.json"
     "codex-permissions.toml" "codex-profile.toml" "copilot-agent.md" "cursor.json"
@@ -104,22 +138,27 @@ pub(crate) const EXAMPLES: Examples<'_> = examples!(
     "qwen-code-agent.md" "qwen-code-settings.json" "vscode.json"
 );
 
+pub(crate) const ALL: &str = include_str!("clients.toml");
+
 /// All clients, in the order of the list.
 pub fn all() -> impl Iterator<Item = Client> {
     rows(ALL, EXAMPLES).into_iter().flatten()
 }
 
-pub(crate) const ALL: &str = include_str!("clients.toml");
-
-/// The rows of this text, with their examples among these.
-pub(crate) fn rows(text: &'static str, examples: Examples<'_>) -> Result<Vec<Client>, String> {
-    let mut all: BTreeMap<&str, Vec<Client>> =
+/// The clients that this text has rows for, with their examples among these.
+///
+/// # Errors
+/// If a row does not parse, or names another example.
+pub(crate) fn rows(text: &'static str, examples: &[Example]) -> Result<Vec<Client>, String> {
+    let mut tables: BTreeMap<&str, Vec<Client>> =
         toml::from_str(text).map_err(|why| why.to_string())?;
-    let mut rows = all.remove("client").unwrap_or_default();
-    for part in rows.iter_mut().flat_map(|client| &mut client.parts) {
-        let example = examples.iter().find(|(name, _)| *name == part.example);
-        let missing = || format!("no example is called {}", part.example);
-        part.text = example.ok_or_else(missing)?.1;
+    let mut clients = tables.remove("client").unwrap_or_default();
+    for part in clients.iter_mut().flat_map(|client| &mut client.parts) {
+        let mut named = examples.iter().filter(|one| one.name == part.example);
+        let Some(example) = named.next() else {
+            return Err(format!("no example is called {}", part.example));
+        };
+        part.text = example.text;
     }
-    Ok(rows)
+    Ok(clients)
 }

@@ -50,8 +50,12 @@ pub enum Walls {
 
 impl Request<'_> {
     fn recipe(&self) -> Recipe<'_> {
-        let names = (&*self.name, self.agent.as_deref());
-        Recipe(self.user, &self.client, names)
+        Recipe {
+            user: self.user,
+            client: &self.client,
+            name: &self.name,
+            agent: self.agent.as_deref(),
+        }
     }
 
     /// The way in Claude Code that settings may switch off. None for a hook: the user pastes it.
@@ -204,7 +208,7 @@ impl Plan {
             }
         }
         self.who = filled.fill(client.who);
-        self.print = filled.blocks(client, |part| part.to.is_none());
+        self.print = filled.blocks(client.pasted());
         let paste = "Paste the texts above where they say.".to_owned();
         self.todo.extend((!self.print.is_empty()).then_some(paste));
         self.print

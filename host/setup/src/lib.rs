@@ -37,6 +37,7 @@ pub use {
     remove::names,
 };
 
+use clients::Folder;
 use keyhole_claude::{
     Variables, paths,
     rules::{self, OddPlace},
@@ -72,21 +73,23 @@ impl User<'_> {
         state_folder(&self.home, self.variable).join("claude-code")
     }
 
-    /// Where a client's folder is, which is `text`, such as `~/.codex`, unless `variable` moves
-    /// it. That may have a path behind it, as in `XDG_CONFIG_HOME/opencode`.
+    /// Where a client's folder is: at its usual place, unless a variable moves it.
     ///
     /// # Errors
     /// If the variable is not absolute, or a text could not name it.
-    pub fn folder(&self, text: &str, variable: &str) -> Result<PathBuf, Unfit> {
-        let (name, rest) = variable.split_once('/').unwrap_or((variable, ""));
+    pub fn folder(&self, folder: &Folder) -> Result<PathBuf, Unfit> {
+        let (name, behind) = folder
+            .variable
+            .split_once('/')
+            .unwrap_or((folder.variable, ""));
         let Some(set) = (self.variable)(name).filter(|set| rules::is_set(name, set)) else {
-            return Ok(self.home.join(text.trim_start_matches("~/")));
+            return Ok(self.home.join(folder.usual.trim_start_matches("~/")));
         };
-        let folder = paths::normal(&PathBuf::from(set).join(rest));
-        let is_plain = folder.is_absolute() && visible(&folder).is_some();
-        is_plain
-            .then_some(folder)
-            .ok_or_else(|| OddPlace(name.to_owned()).into())
+        let moved = paths::normal(&PathBuf::from(set).join(behind));
+        if !moved.is_absolute() || visible(&moved).is_none() {
+            return Err(OddPlace(name.to_owned()).into());
+        }
+        Ok(moved)
     }
 
     /// The map, if it can be used. None if there is none.

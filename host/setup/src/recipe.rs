@@ -6,7 +6,7 @@ use crate::{
     file::{File, root_of},
     paste::{is_expanded, plain, quoted, quoted_for_sh},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The binding's name in the examples.
@@ -31,8 +31,10 @@ const OF_HOOKS: [&str; 2] = [
 impl Client {
     /// The name of a binding, and of its agent, if the user says none.
     pub fn usual(&self) -> &'static str {
-        let is_shared = self.audience == Audience::Client;
-        if is_shared { BINDING } else { AGENT }
+        match self.audience {
+            Audience::Client => BINDING,
+            _ => AGENT,
+        }
     }
 
     /// Whether it is Claude Code, whose settings setup edits.
@@ -58,181 +60,253 @@ impl Client {
         };
         Err(why.into())
     }
+
+    /// Whether a hook here may be for an agent of this name; or why not.
+    fn takes_hook_for(&self, agent: &str) -> Result<(), Unfit> {
+        if agent == PLUGIN_NAME || self.agents.contains(&agent) {
+            return Err(TAKEN.into());
+        }
+        let mut bytes = agent.bytes();
+        if !bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte)) {
+            return Err("a hook takes agents' names of letters, digits, -, _ and : only".into());
+        }
+        Ok(())
+    }
 }
 
 /// Whether each client with agents accepts this as the name of an agent and of its file. In YAML
 /// it is a string even without quotes.
 fn is_agent(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(is_plain)
-        && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    let is_yaml = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name);
+    is_plain && name.starts_with(|c: char| c.is_ascii_lowercase()) && !is_yaml
 }
 
-/// The names of a binding and, if that is said, of its agent.
-type Names<'a> = (&'a str, Option<&'a str>);
-
-/// What a client needs for a user, with these names.
+/// What a client needs for a user, with names of the user's.
 #[derive(Clone, Copy)]
-pub struct Recipe<'a>(pub &'a User<'a>, pub &'a Client, pub Names<'a>);
-
-/// Parts of an example, each with its replacement.
-#[derive(Debug, Default)]
-pub struct Filled(Vec<(String, String)>);
+pub struct Recipe<'a> {
+    /// The user.
+    pub user: &'a User<'a>,
+    /// The client.
+    pub client: &'a Client,
+    /// The name of the binding; for a hook, that of the agent.
+    pub name: &'a str,
+    /// As whom the server calls, if that is said.
+    pub agent: Option<&'a str>,
+}
 
 impl Recipe<'_> {
-    /// The same in its examples, with the folder of this file.
+    /// What to fill into the client's examples, for this user. With a file, also its folder.
     ///
     /// # Errors
     /// If the client does not take such a name, or its folder cannot be told.
     pub fn filled(self, file: Option<&File>) -> Result<Filled, Unfit> {
-        let user = self.0;
-        let tickets = user.tickets();
-        let tickets = plain(&tickets).filter(|text| !is_expanded(text));
+        let user = self.user;
+        let folder = user.tickets();
+        let tickets = plain(&folder).filter(|text| !is_expanded(text));
         let mut filled = self.with(&user.program.path, tickets)?;
-        filled.0.extend(file.map(|file| {
-            let folder = root_of(&file.real, &user.home);
-            let folder = folder.as_ref().unwrap_or(&file.written);
-            (quoted(FOLDER), quoted(folder))
-        }));
+        if let Some(file) = file {
+            let root = root_of(&file.real, &user.home);
+            let folder = root.as_ref().unwrap_or(&file.written);
+            filled.put(&quoted(FOLDER), &quoted(folder));
+        }
         Ok(filled)
     }
 
-    /// The same, with another program and another folder, which a server and its guard share.
+    /// The same, with another program and another folder for tickets, which a server and its guard
+    /// share. None: the path of that folder cannot be written.
     pub(crate) fn with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
-        let Recipe(user, client, (bind, agent)) = self;
-        let needs = |part: &Part| part.text.contains(TICKETS);
-        if tickets.is_none() && client.parts.iter().any(needs) {
+        let Self { client, name, .. } = self;
+        let mut parts = client.parts.iter();
+        if tickets.is_none() && parts.any(|part| part.text.contains(TICKETS)) {
             return Err("the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread; set XDG_STATE_HOME to another".into());
         }
-        if agent.is_some_and(|agent| is_expanded(agent) || agent.starts_with('-')) {
+        if let Some(agent) = self.agent
+            && (is_expanded(agent) || agent.starts_with('-'))
+        {
             return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
         }
+        client.takes(name)?;
         // The agent and its file have the binding's name, so that a second binding's do not
         // replace them.
-        client.takes(bind)?;
-        let (is_shared, named) = (client.audience == Audience::Client, agent.unwrap_or(bind));
-        let of_agent = if is_shared { AGENT } else { named };
+        let of_agent = match client.audience {
+            Audience::Client => AGENT,
+            _ => self.agent.unwrap_or(name),
+        };
         client.takes(of_agent)?;
-        let mut places = Vec::new();
-        for (text, variable) in &client.folders {
-            let folder = user.folder(text, variable)?;
-            if folder != user.home.join(text.trim_start_matches("~/")) {
-                let folder = plain(&folder).ok_or("a folder of the client has a character in its path that cannot be written here")?;
-                // A rule has one slash more.
-                places.push((format!("Read({text}"), format!("Read(/{folder}")));
-                places.push((text.to_string(), folder.to_owned()));
-            }
-        }
         // The first match is taken. So if one text is the beginning of another, the longer one
         // comes first.
-        let mut put = |text: &str, with: String| places.push((text.to_owned(), with));
-        let tickets = quoted(tickets.unwrap_or_default());
-        for q in ['"', '\''] {
-            let [old, new] = [BINDING, bind].map(|bind| format!("{q}--bind{q}, {q}{bind}{q}"));
-            let option = format!(", {q}--agent{q}, ");
-            // A client whose guard says which agent calls.
-            let with = format!("{new}{option}{q}{of_agent}{q}");
-            put(&format!("{old}{option}{q}{AGENT}{q}"), with);
-            let option = agent.map(|agent| option + &quoted(agent));
-            put(&old, new + &option.unwrap_or_default());
-            put(&format!("{q}{TICKETS}{q}"), tickets.clone());
-            put(&format!("{q}keyhole{q}"), quoted(program));
+        let mut filled = Filled::default();
+        self.put_folders(&mut filled)?;
+        for quote in ['"', '\''] {
+            self.put_options(&mut filled, quote, of_agent);
+            let place = format!("{quote}{TICKETS}{quote}");
+            filled.put(&place, &quoted(tickets.unwrap_or_default()));
+            filled.put(&format!("{quote}keyhole{quote}"), &quoted(program));
         }
-        put("command: keyhole", format!("command: {}", quoted(program)));
+        let command = format!("command: {}", quoted(program));
+        filled.put("command: keyhole", &command);
         // As a YAML key, if the client's example uses one.
-        let name = if is_agent(bind) { bind } else { &quoted(bind) };
-        put("scanner-catalog:", format!("{name}:"));
-        put(BINDING, bind.to_owned());
-        put(AGENT, of_agent.to_owned());
-        Ok(Filled(places))
+        let key = if is_agent(name) { name } else { &quoted(name) };
+        filled.put(&format!("{BINDING}:"), &format!("{key}:"));
+        filled.put(BINDING, name);
+        filled.put(AGENT, of_agent);
+        Ok(filled)
     }
 
-    /// The client's hook for an agent of this name, and what else keeps this file from others.
+    /// Puts those of the client's folders in that a variable has moved.
+    fn put_folders(self, filled: &mut Filled) -> Result<(), Unfit> {
+        let home = &self.user.home;
+        for folder in &self.client.folders {
+            let usual = folder.usual;
+            let found = self.user.folder(folder)?;
+            if found == home.join(usual.trim_start_matches("~/")) {
+                continue;
+            }
+            let moved = plain(&found).ok_or(
+                "a folder of the client has a character in its path that cannot be written here",
+            )?;
+            // A rule has one slash more.
+            filled.put(&format!("Read({usual}"), &format!("Read(/{moved}"));
+            filled.put(usual, moved);
+        }
+        Ok(())
+    }
+
+    /// Puts the server's options in that the examples write with these quotes: `--bind`, and
+    /// `--agent` for a client whose guard says which agent calls.
+    fn put_options(self, filled: &mut Filled, quote: char, of_agent: &str) {
+        let old = option(quote, "--bind", BINDING);
+        let new = option(quote, "--bind", self.name);
+        filled.put(
+            &format!("{old}, {}", option(quote, "--agent", AGENT)),
+            &format!("{new}, {}", option(quote, "--agent", of_agent)),
+        );
+        match self.agent {
+            Some(agent) => {
+                let agent = quoted(agent);
+                filled.put(&old, &format!("{new}, {quote}--agent{quote}, {agent}"));
+            }
+            None => filled.put(&old, &new),
+        }
+    }
+
+    /// The client's hook for an agent of this name. Without a file, also what else keeps a file
+    /// from others.
     ///
     /// # Errors
     /// If the client has none, or it cannot name this agent or map.
-    pub fn hook(self, for_file: Option<&File>) -> Result<Hook, Unfit> {
-        let Recipe(user, client, (agent, _)) = self;
-        let (file, last) = client.hook.ok_or(
+    pub fn hook(self, file: Option<&File>) -> Result<Hook, Unfit> {
+        let (client, agent) = (self.client, self.name);
+        let hooks = client.hook.ok_or(
             "only claude-code, codex and copilot-cli hand a file over by a hook; name one of them",
         )?;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
-        if agent == PLUGIN_NAME || client.agents.contains(&agent) {
-            return Err(TAKEN.into());
-        } else if !agent.bytes().all(is_plain) {
-            return Err("a hook takes agents' names of letters, digits, -, _ and : only".into());
-        }
-        let map = plain(&user.map.location.file)
-            .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
-        // It names the map, so that no variable of a project's settings can name another.
-        let (program, map) = (quoted_for_sh(&user.program.path), quoted_for_sh(map));
-        let command = format!("{program} inject --map {map}");
-        // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
-        let matcher = format!("^{agent}$");
-        let whole = if client.name == "copilot-cli" {
-            let group = json!({ "matcher": matcher, "type": "command", "command": command });
-            json!({ "version": 1, "hooks": { "SubagentStart": [group] } })
-        } else {
-            let own = json!({ "type": "command", "command": command });
-            let group = json!({ "matcher": matcher, "hooks": [own] });
-            json!({ "hooks": { "SubagentStart": [group] } })
+        client.takes_hook_for(agent)?;
+        let whole = self.hook_settings()?;
+        let usual = Recipe {
+            name: client.usual(),
+            agent: None,
+            ..self
         };
         // A variable may have moved the client's folder.
-        let moved = Recipe(user, client, (client.usual(), None)).with("", Some(""))?;
-        let place = format!(
-            "Put this into {}, beside what you have there",
-            moved.fill(file)
-        );
-        let mut texts = vec![format!("{place}:\n\n```json\n{whole:#}\n```")];
+        let place = usual.with("", Some(""))?.fill(hooks.file);
+        let mut texts = vec![format!(
+            "Put this into {place}, beside what you have there:\n\n```json\n{whole:#}\n```"
+        )];
         texts.extend(OF_HOOKS.map(str::to_owned));
-        let is_beside = |part: &Part| part.to.is_none();
-        if client.parts.iter().any(is_beside) {
-            let filled = Recipe(user, client, (client.usual(), None)).filled(for_file)?;
-            texts.extend(filled.blocks(client, is_beside));
-            let by_hand = client.by_hand.iter().filter(|_| for_file.is_none());
-            texts.extend(by_hand.map(ToString::to_string));
+        if client.pasted().next().is_some() {
+            texts.extend(usual.filled(file)?.blocks(client.pasted()));
+            if file.is_none() {
+                texts.extend(client.by_hand.iter().map(ToString::to_string));
+            }
         }
         Ok(Hook {
             who: format!(
                 "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
             ),
             texts,
-            last: last.replace(AGENT, agent),
+            last: hooks.say.replace(AGENT, agent),
         })
+    }
+
+    /// The settings with the hook for an agent of this name.
+    fn hook_settings(self) -> Result<Value, Unfit> {
+        let map = plain(&self.user.map.location.file)
+            .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
+        // It names the map, so that no variable of a project's settings can name another.
+        let program = quoted_for_sh(&self.user.program.path);
+        let command = format!("{program} inject --map {}", quoted_for_sh(map));
+        // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
+        let matcher = format!("^{}$", self.name);
+        if self.client.name == "copilot-cli" {
+            let group = json!({ "matcher": matcher, "type": "command", "command": command });
+            return Ok(json!({ "version": 1, "hooks": { "SubagentStart": [group] } }));
+        }
+        let own = json!({ "type": "command", "command": command });
+        let group = json!({ "matcher": matcher, "hooks": [own] });
+        Ok(json!({ "hooks": { "SubagentStart": [group] } }))
     }
 }
 
+/// An option and its value, as two arguments of a list in an example.
+fn option(quote: char, option: &str, value: &str) -> String {
+    format!("{quote}{option}{quote}, {quote}{value}{quote}")
+}
+
+/// What to fill into a client's examples.
+#[derive(Debug, Default)]
+pub struct Filled(Vec<Replacement>);
+
+/// A text of the examples, and what takes its place.
+#[derive(Debug)]
+struct Replacement {
+    text: String,
+    with: String,
+}
+
 impl Filled {
+    /// Adds a replacement, which counts where none before it does.
+    fn put(&mut self, text: &str, with: &str) {
+        self.0.push(Replacement {
+            text: text.to_owned(),
+            with: with.to_owned(),
+        });
+    }
+
     /// Fills in the text in one pass, so it never replaces a part of a replacement.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            let found = self.0.iter().find(|(place, _)| rest.starts_with(&**place));
-            let length = found.map_or(c.len_utf8(), |(place, _)| place.len());
-            filled += found.map_or_else(|| &rest[..length], |(_, with)| with);
-            rest = &rest[length..];
+            let mut matching = self.0.iter().filter(|one| rest.starts_with(&one.text));
+            if let Some(found) = matching.next() {
+                filled += &found.with;
+                rest = &rest[found.text.len()..];
+            } else {
+                filled.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
         }
         filled
     }
 
-    /// What the user pastes: each part that `is` such, in a fenced block below the place where it
-    /// goes.
-    pub fn blocks(&self, client: &Client, is: impl Fn(&Part) -> bool) -> Vec<String> {
-        let parts = client.parts.iter().filter(|part| is(part));
-        let block = |part: &Part| {
-            let language = match part.example.rsplit('.').next().unwrap_or_default() {
-                "md" => "markdown",
-                "mjs" => "js",
-                ending => ending,
-            };
-            let (place, text) = (self.fill(part.place), self.fill(part.text));
-            // The fence is longer than any in the text.
-            let fence = if text.contains("```") { "````" } else { "```" };
-            format!("{place}:\n\n{fence}{language}\n{text}{fence}")
+    /// What the user pastes: each of these parts, in a fenced block below the place where it goes.
+    pub fn blocks<'a>(&self, parts: impl IntoIterator<Item = &'a Part>) -> Vec<String> {
+        parts.into_iter().map(|part| self.block(part)).collect()
+    }
+
+    fn block(&self, part: &Part) -> String {
+        let language = match part.example.rsplit('.').next().unwrap_or_default() {
+            "md" => "markdown",
+            "mjs" => "js",
+            ending => ending,
         };
-        parts.map(block).collect()
+        let (place, text) = (self.fill(part.place), self.fill(part.text));
+        // The fence is longer than any in the text.
+        let fence = if text.contains("```") { "````" } else { "```" };
+        format!("{place}:\n\n{fence}{language}\n{text}{fence}")
     }
 
     /// The file of a part, on this machine.

@@ -72,7 +72,13 @@ impl Plan {
         let agent = entries.agent.as_deref().filter(|agent| *agent != name);
         for client in all() {
             for part in &client.parts {
-                plan.take_part(Recipe(user, &client, (name, agent)), part)?;
+                let recipe = Recipe {
+                    user,
+                    client: &client,
+                    name,
+                    agent,
+                };
+                plan.take_part(recipe, part)?;
             }
         }
         match plan.take_from_settings(user, &entries, with_rules) {
@@ -147,7 +153,7 @@ impl Plan {
     /// Takes a client's file away that setup made. If somebody changed it since, it stays, and the
     /// user is told what to take out.
     fn take_part(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
-        let Recipe(User { home, .. }, _, (name, _)) = recipe;
+        let (home, name) = (&recipe.user.home, recipe.name);
         let place = part.to.zip(recipe.with("", Some("")).ok());
         let found = place.and_then(|(to, filled)| Found::at(&filled.place(to, home)).ok());
         let Some(found) = found.filter(Found::is_there) else {

@@ -2,7 +2,7 @@
 
 use crate::{
     User,
-    clients::{Audience, rows},
+    clients::{Audience, Example, rows},
     program::Program,
     recipe::Recipe,
 };
@@ -23,10 +23,10 @@ fn user(program: &str) -> User<'static> {
     }
 }
 
-const EXAMPLE: (&str, &str) = (
-    "new.json",
-    "{ \"keyhole\": [\"serve\", \"--bind\", \"scanner-catalog\"] }\n",
-);
+const EXAMPLE: Example = Example {
+    name: "new.json",
+    text: "{ \"keyhole\": [\"serve\", \"--bind\", \"scanner-catalog\"] }\n",
+};
 const ROW: &str = "[[client]]
 name = 'new'
 title = 'New Client'
@@ -46,10 +46,16 @@ fn a_new_client_is_a_row_and_an_example() {
     assert_eq!(client.audience, Audience::Client);
     assert_eq!(client.max_bytes, Some(4096));
     let user = user("/b/key hole");
-    let filled = Recipe(&user, &client, ("mine", None)).filled(None).unwrap();
+    let recipe = Recipe {
+        user: &user,
+        client: &client,
+        name: "mine",
+        agent: None,
+    };
+    let filled = recipe.filled(None).unwrap();
     let text = "{ \"/b/key hole\": [\"serve\", \"--bind\", \"mine\"] }\n";
     let block = format!("Put this into ~/.new/mine.json:\n\n```json\n{text}```");
-    assert_eq!(filled.blocks(&client, |_| true), [block]);
+    assert_eq!(filled.blocks(&client.parts), [block]);
     let place = filled.place(client.parts[0].to.unwrap(), &user.home);
     assert_eq!(place, Path::new("/h/.new/mine.json"));
 }

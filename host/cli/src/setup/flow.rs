@@ -220,8 +220,8 @@ fn asked<'a>(user: &'a User<'a>, wish: &Setup, screen: &mut Screen) -> Result<Re
     let client = wish.client.as_deref().cloned();
     let client = client.map_or_else(|| ask_client(screen), Ok)?;
     // What keeps setup from writing at all comes before any other question.
-    for (folder, variable) in &client.folders {
-        user.folder(folder, variable)?;
+    for folder in &client.folders {
+        user.folder(folder)?;
     }
     if client.is_claude_code() {
         Places::find(&user.home, user.variable)?;

@@ -114,7 +114,12 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Setup) -> Result<String
     said.push(format!(
         "To have {written} written, add --file, in a terminal: keyhole setup {of} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{most}"
     ));
-    let recipe = Recipe(user, client, (name, agent));
+    let recipe = Recipe {
+        user,
+        client,
+        name,
+        agent,
+    };
     let who = if is_hook {
         let hook = recipe.hook(None)?;
         said.extend(hook.texts);
@@ -124,7 +129,7 @@ fn printed(user: &User<'_>, client: &Client, arguments: &Setup) -> Result<String
         let filled = recipe.filled(None)?;
         let example = || format!("The name {name} is an example; --bind takes another.");
         said.extend(is_usual.then(example));
-        said.extend(filled.blocks(client, |_| true));
+        said.extend(filled.blocks(&client.parts));
         let notes = client.notes.iter().chain(&client.by_hand);
         said.extend(notes.map(|note| filled.fill(note)));
         let count = agent.filter(|_| client.audience == Audience::Client);
