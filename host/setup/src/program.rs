@@ -6,6 +6,7 @@ use crate::{
 };
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::printable};
 use std::{
+    env,
     ffi::OsString,
     path::{Path, PathBuf},
 };
@@ -23,72 +24,142 @@ impl Program {
     /// # Errors
     /// Why the path cannot be told, or not be written so that all clients accept it.
     pub fn this() -> Result<Self, String> {
-        let exe = std::env::current_exe().and_then(|exe| exe.canonicalize());
-        let exe = exe.map_err(|why| format!("the path of this program cannot be found: {why}"))?;
-        let named = on_path(&exe, std::env::var_os("PATH"));
+        let found = env::current_exe().and_then(|exe| exe.canonicalize());
+        let exe =
+            found.map_err(|why| format!("the path of this program cannot be found: {why}"))?;
         // The path of a package manager's symbolic link survives an update; the
         // link's target may not.
-        let named = named.filter(|named| fleeting(named).is_none());
-        let path = named.unwrap_or(exe);
-        let text = plain(&path).filter(|text| !is_expanded(text));
-        let caution = fleeting(&path).map(|why| format!("Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."));
-        let text = text.ok_or("the path of this program holds a character that clients would replace or misread; install it in another place")?;
-        let caution = caution.or_else(|| replaceable(&path));
-        let path = text.to_owned();
-        Ok(Self { path, caution })
+        let path = match on_path(&exe, env::var_os("PATH")) {
+            Some(named) if fleeting(&named).is_none() => named,
+            _ => exe,
+        };
+        let Some(text) = plain(&path).filter(|text| !is_expanded(text)) else {
+            return Err("the path of this program holds a character that clients would replace or misread; install it in another place".to_owned());
+        };
+        Ok(Self {
+            path: text.to_owned(),
+            caution: caution(&path),
+        })
     }
+}
+
+/// A sentence that says why a client should not start a program there. None if it may.
+fn caution(path: &Path) -> Option<String> {
+    if let Some(why) = fleeting(path) {
+        return Some(format!(
+            "Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."
+        ));
+    }
+    let place = replaceable(path)?;
+    Some(format!(
+        "Careful: other users could replace this program, because of {place}. Install it where only you can write."
+    ))
 }
 
 /// Whether `keyhole` is the command for this program, as far as anybody knows.
 pub fn is_command(program: &Path) -> bool {
     let real = program.canonicalize().unwrap_or_default();
-    let path = std::env::var_os("PATH");
+    let path = env::var_os("PATH");
     path.is_none() || on_path(&real, path).is_some()
 }
 
-/// The path of `exe` in a directory of `PATH`. One in a git repository comes and goes with that,
-/// and so counts only for a program that does too.
+/// The first path in a directory of `PATH` that is a name of `exe`.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
-    let is_it = |named: &PathBuf| {
-        named.is_absolute()
-            && named.canonicalize().is_ok_and(|real| real == exe)
-            && repository_above(named).is_none_or(|repository| exe.starts_with(repository))
-    };
-    let mut named = std::env::split_paths(path.as_ref()?).map(|folder| folder.join("keyhole"));
-    named.find(is_it)
+    let mut names = env::split_paths(path.as_ref()?).map(|folder| folder.join("keyhole"));
+    names.find(|name| is_name_of(exe, name))
 }
 
-/// Why a program may be gone next week, and places where it may. One that begins with `/`
-/// is one of the whole system; any other may be anywhere.
-const FLEETING: &str = "\
-a plugin's folder, which the plugin's next version replaces: .claude/plugins/|plugins/cache/|plugins/data/
-an installed bundle's folder, which the bundle's next version replaces: Claude Extensions/
-a folder of cargo's, which `cargo clean` empties: target/debug/|target/release/|target/dist/
-the folder of one version, which the next version removes: nix/store/|gnu/store/|Cellar/|.pnpm/
-a cache, which may be emptied at any time: .cache/|Caches/|_npx/
-a folder for temporary files, which may be emptied at any time: /tmp/|/var/tmp/|/private/tmp/|/dev/shm/|/run/|/var/folders/|/private/var/folders/";
+/// Whether the command `name` starts `exe`. A name in a git repository comes and goes with that,
+/// and so counts only for a program that does too.
+fn is_name_of(exe: &Path, name: &Path) -> bool {
+    if !name.is_absolute() || !name.canonicalize().is_ok_and(|real| real == exe) {
+        return false;
+    }
+    match repository_above(name) {
+        Some(repository) => exe.starts_with(repository),
+        None => true,
+    }
+}
 
-/// Why a program at this path may be gone next week. None means that it should stay.
+/// Why a program may be gone next week, and the places where it may.
+struct Fleeting {
+    why: &'static str,
+    /// Folders that may be anywhere.
+    anywhere: &'static [&'static str],
+    /// Folders of the whole system.
+    of_the_system: &'static [&'static str],
+}
+
+const IN_A_TEMPORARY_FOLDER: &str =
+    "a folder for temporary files, which may be emptied at any time";
+
+const FLEETING: [Fleeting; 6] = [
+    Fleeting {
+        why: "a plugin's folder, which the plugin's next version replaces",
+        anywhere: &["/.claude/plugins/", "/plugins/cache/", "/plugins/data/"],
+        of_the_system: &[],
+    },
+    Fleeting {
+        why: "an installed bundle's folder, which the bundle's next version replaces",
+        anywhere: &["/Claude Extensions/"],
+        of_the_system: &[],
+    },
+    Fleeting {
+        why: "a folder of cargo's, which `cargo clean` empties",
+        anywhere: &["/target/debug/", "/target/release/", "/target/dist/"],
+        of_the_system: &[],
+    },
+    Fleeting {
+        why: "the folder of one version, which the next version removes",
+        anywhere: &["/nix/store/", "/gnu/store/", "/Cellar/", "/.pnpm/"],
+        of_the_system: &[],
+    },
+    Fleeting {
+        why: "a cache, which may be emptied at any time",
+        anywhere: &["/.cache/", "/Caches/", "/_npx/"],
+        of_the_system: &[],
+    },
+    Fleeting {
+        why: IN_A_TEMPORARY_FOLDER,
+        anywhere: &[],
+        of_the_system: &[
+            "/tmp/",
+            "/var/tmp/",
+            "/private/tmp/",
+            "/dev/shm/",
+            "/run/",
+            "/var/folders/",
+            "/private/var/folders/",
+        ],
+    },
+];
+
+/// Why a program at this absolute path may be gone next week. None means that it should stay.
 fn fleeting(path: &Path) -> Option<&'static str> {
     let text = path.to_string_lossy();
-    let is_in = |place: &str| {
-        text.starts_with(place) || !place.starts_with('/') && text.contains(&format!("/{place}"))
-    };
-    let is_temporary = path.starts_with(std::env::temp_dir());
-    let mut rows = FLEETING.lines().filter_map(|row| row.split_once(": "));
-    let found = rows.find(|(_, places)| {
-        is_temporary && places.starts_with("/tmp/") || places.split('|').any(is_in)
-    });
-    Some(found?.0)
+    for fleeting in &FLEETING {
+        let mut anywhere = fleeting.anywhere.iter();
+        let mut of_the_system = fleeting.of_the_system.iter();
+        if anywhere.any(|place| text.contains(place))
+            || of_the_system.any(|place| text.starts_with(place))
+        {
+            return Some(fleeting.why);
+        }
+    }
+    // A variable may name another folder.
+    if path.starts_with(env::temp_dir()) {
+        return Some(IN_A_TEMPORARY_FOLDER);
+    }
+    None
 }
 
-/// A warning if other users could put another program there, which would then run as the user.
+/// The file or folder because of which other users could put another program there, which would
+/// then run as the user. None if they cannot.
 fn replaceable(path: &Path) -> Option<String> {
-    let place = match Walker::new(System).walk(path, Policy::File) {
+    match Walker::new(System).walk(path, Policy::File) {
         Err(WalkError::Untrusted(distrust)) => Some(printable(&distrust.path)),
         _ => None,
-    };
-    place.map(|place| format!("Careful: other users could replace this program, because of {place}. Install it where only you can write."))
+    }
 }
 
 #[cfg(test)]
