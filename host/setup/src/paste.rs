@@ -27,32 +27,49 @@ pub fn word(path: &Path) -> Option<&str> {
     let text = bare(path.to_str()?)?;
     let mut places = path.ancestors();
     let there = places.find(|at| at.symlink_metadata().is_ok())?;
-    let found = there.symlink_metadata().ok()?;
-    let is_own = found.uid() == rustix::process::geteuid().as_raw();
-    let is_itself = there.canonicalize().is_ok_and(|real| real == there);
+    let owner = there.symlink_metadata().ok()?.uid();
+    if owner != rustix::process::geteuid().as_raw() {
+        return None;
+    }
+    // Else a link leads there.
+    if there.canonicalize().ok()? != there {
+        return None;
+    }
     let folder = if there == path { places.next()? } else { there };
-    let is_shut = Walker::new(System).walk(folder, Policy::Directory).is_ok();
-    (is_own && is_itself && is_shut).then_some(text)
+    // Somebody else could change a folder above it.
+    if Walker::new(System).walk(folder, Policy::Directory).is_err() {
+        return None;
+    }
+    Some(text)
 }
 
 /// The command that starts a program, with arguments of ours. None if its path is not [`bare`].
 pub fn command(program: &Path, arguments: &str) -> Option<String> {
-    let text = bare(program.to_str()?).filter(|_| program.is_absolute())?;
-    Some(format!("{text} {arguments}"))
+    if !program.is_absolute() {
+        return None;
+    }
+    let word = bare(program.to_str()?)?;
+    Some(format!("{word} {arguments}"))
 }
 
 /// The text, if each shell reads it as one word that stands for itself. That leaves out `~`,
 /// with which zsh can take a part of a pattern out.
 pub fn bare(text: &str) -> Option<&str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:".contains(c);
-    let begins = |c: char| c.is_ascii_alphanumeric() || c == '/';
-    (text.starts_with(begins) && text.chars().all(is_plain)).then_some(text)
+    let begins_plain = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
+    let mut chars = text.chars();
+    if begins_plain && chars.all(|c| c.is_ascii_alphanumeric() || "/._-+@%:".contains(c)) {
+        Some(text)
+    } else {
+        None
+    }
 }
 
 /// The text as one word of a command that only sh runs, such as a hook's.
 pub(crate) fn quoted_for_sh(text: &str) -> String {
-    let quoted = || format!("'{}'", text.replace('\'', r"'\''"));
-    bare(text).map_or_else(quoted, str::to_owned)
+    match bare(text) {
+        Some(word) => word.to_owned(),
+        None => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]
