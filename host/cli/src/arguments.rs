@@ -198,6 +198,11 @@ impl Setup {
     pub(crate) fn name(&self) -> Option<&str> {
         self.names.bind.as_deref().or(self.inject.as_deref())
     }
+
+    /// Whether any name was typed.
+    pub(crate) fn has_names(&self) -> bool {
+        self.name().is_some() || self.names.agent.is_some()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -289,16 +294,22 @@ pub(crate) struct MapArg {
 
 /// Parses the name of a client.
 fn client(name: &str) -> Result<Box<Client>, String> {
-    let names = || clients::all().map(|client| client.name).collect::<Vec<_>>();
-    let client = clients::all().map(Box::new).find(|it| it.name == name);
-    client.ok_or_else(|| format!("it must be one of {}", names().join(", ")))
+    let found = clients::all().find(|client| client.name == name);
+    match found {
+        Some(client) => Ok(Box::new(client)),
+        None => {
+            let names: Vec<_> = clients::all().map(|client| client.name).collect();
+            Err(format!("it must be one of {}", names.join(", ")))
+        }
+    }
 }
 
 /// Parses the largest size of a file.
 fn max_bytes(text: &str) -> Result<u64, String> {
-    let bytes = text.parse().ok();
-    let bytes = bytes.filter(|bytes| (1..=MAX_MAX_BYTES).contains(bytes));
-    bytes.ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
+    match text.parse() {
+        Ok(bytes) if (1..=MAX_MAX_BYTES).contains(&bytes) => Ok(bytes),
+        _ => Err(format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}")),
+    }
 }
 
 /// Parses a folder that two processes have in common, wherever they are started.

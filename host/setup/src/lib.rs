@@ -34,7 +34,7 @@ pub use {
     install::{Request, Walls},
     map::{Asked, Named, Printed, all_of, entry},
     plan::Plan,
-    remove::names,
+    remove::{Rules, names},
 };
 
 use clients::Folder;

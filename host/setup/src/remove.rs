@@ -49,6 +49,15 @@ fn is_made(named: Named<'_>) -> bool {
     named.table == Table::Binding || named.name == PLUGIN.1 || is_fresh
 }
 
+/// What becomes of the rules that no entry of the map needs any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// They stay.
+    Stay,
+    /// They are taken out of the client's settings.
+    Go,
+}
+
 /// What the map has for a name, and for others.
 #[derive(Default)]
 struct Entries {
@@ -60,12 +69,11 @@ struct Entries {
 }
 
 impl Plan {
-    /// What takes away all that is recognizably setup's for a name; with the rules, if no entry of
-    /// the map is left and `with_rules`.
+    /// What takes away all that is recognizably setup's for a name.
     ///
     /// # Errors
     /// If nothing is, or a file cannot be edited.
-    pub fn remove(user: &User<'_>, name: &str, with_rules: bool) -> Result<Self> {
+    pub fn remove(user: &User<'_>, name: &str, rules: Rules) -> Result<Self> {
         let mut plan = Self::default();
         let entries = plan.take_from_map(user, name)?;
         // Whose name is said has files of that name.
@@ -81,7 +89,7 @@ impl Plan {
                 plan.take_part(recipe, part)?;
             }
         }
-        match plan.take_from_settings(user, &entries, with_rules) {
+        match plan.take_from_settings(user, &entries, rules) {
             Err(SetupError::Unfit(why)) => {
                 let stays = format!("Claude Code's settings stay as they are: {why}");
                 plan.todo.push(stays);
@@ -185,7 +193,7 @@ impl Plan {
         &mut self,
         user: &User<'_>,
         Entries { files, others, .. }: &Entries,
-        with_rules: bool,
+        free: Rules,
     ) -> Result<()> {
         let places = Places::find(&user.home, user.variable)?;
         let file = places.settings();
@@ -216,7 +224,7 @@ impl Plan {
             return Ok(());
         }
         self.rules = rules.shown();
-        if !with_rules {
+        if free == Rules::Stay {
             return Ok(());
         }
         self.change(found, &[rules])

@@ -1,6 +1,6 @@
 //! The questions of `keyhole setup`, in their order; and doing what was agreed to.
 
-use super::{conceals, fresh, judge::is_served, list};
+use super::{fresh, judge::is_served, list, no_key_in};
 use crate::{
     arguments::Setup,
     check::{self, Plugin},
@@ -16,7 +16,7 @@ use keyhole_serve::{
     streams::note,
 };
 use keyhole_setup::{
-    Plan, Request, Result, User, Walls,
+    Plan, Request, Result, Rules, SetupError, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
@@ -30,163 +30,262 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     thread,
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
 
-/// The terminal, and the lock that keeps another setup away.
-fn begin(user: &User<'_>, is_dry: bool) -> Result<(Screen, Option<std::fs::File>)> {
-    let screen = Screen::open(is_dry, user)?;
-    if is_dry {
-        return Ok((screen, None));
+/// Gives somebody a file. Returns what to print.
+pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
+    let mut dialog = Dialog::begin(user, typed.dry_run)?;
+    // Nothing is asked for a map that cannot be used.
+    user.map_now()?;
+    let request = dialog.request(typed)?;
+    names_hold_no_key(&request)?;
+    let tickets = usable_tickets(&request)?;
+    let draft = Draft::of(&request)?;
+    let whole = draft.plan(Walls::Shells)?;
+    would_be_served(&request, &whole)?;
+    shows_no_key(user, &whole)?;
+    let is_changing = !whole.is_empty();
+    let plan = dialog.agree(&draft, whole)?;
+    if dialog.is_dry {
+        return Ok(dialog.screen.shown);
     }
-    let (is_busy, lock) = lock(&user.home);
-    if is_busy {
-        return said("another `keyhole setup` runs; end that one first");
+    let made = make_folder(tickets);
+    let text = dialog.screen.shown + &checked(&request)? + &to_paste(&plan);
+    let ending = ending(&plan);
+    let map = user.map.current().map_err(unchecked)?;
+    if let Err(why) = made.and_then(|()| is_served(&map, &plan, &request)) {
+        return said(format!("{text}{ending}\nThe file is not served yet: {why}"));
     }
-    // What is written is tried, too.
-    let ready = sandbox().and_then(|_| listen());
-    ready.or_else(|why| said(why.to_string()))?;
-    Ok((screen, lock))
+    let done = if is_changing {
+        "Done."
+    } else {
+        "Nothing more is to be changed."
+    };
+    Ok(format!("{text}\n{done}\n{ending}"))
 }
 
-/// Says what was done when the user presses Ctrl-C.
+/// Takes away what setup wrote for a name. Returns what to print.
+pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
+    let mut dialog = Dialog::begin(user, is_dry)?;
+    // Both, before anything is shown: only what the user saw is written.
+    let with_rules = Plan::remove(user, name, Rules::Go)?;
+    let without_rules = Plan::remove(user, name, Rules::Stay)?;
+    let rules = &with_rules.rules;
+    let changes = changes(user, &without_rules);
+    let head = format!("This takes away what setup wrote for {name}:");
+    dialog.screen.show(&format!("{head}\n{changes}"))?;
+    if !rules.is_empty() {
+        let head = "No other entry of the map needs these rules:";
+        dialog.screen.show(&format!("\n{head}\n{rules}"))?;
+    }
+    if is_dry {
+        return Ok(dialog.screen.shown + &ending(&without_rules));
+    }
+    if without_rules.is_empty() && rules.is_empty() {
+        let ending = ending(&without_rules);
+        return said(format!("nothing is taken away\n{ending}"));
+    }
+    let mut plan = without_rules;
+    if !rules.is_empty() && dialog.agrees("Take the rules away, too?")? {
+        plan = with_rules;
+    }
+    dialog.write(&plan, "\nTake it away?")?;
+    Ok(format!("\nDone.\n{}", ending(&plan)))
+}
+
+/// The user at the terminal, while no other setup runs.
+struct Dialog<'a> {
+    user: &'a User<'a>,
+    screen: Screen,
+    /// Whether nothing is asked and written: it is only shown what would be.
+    is_dry: bool,
+    /// Held until the end.
+    _lock: Option<std::fs::File>,
+}
+
+impl<'a> Dialog<'a> {
+    fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
+        let mut dialog = Self {
+            user,
+            screen: Screen::open(is_dry, user)?,
+            is_dry,
+            _lock: None,
+        };
+        if is_dry {
+            return Ok(dialog);
+        }
+        let (is_busy, lock) = lock(&user.home);
+        if is_busy {
+            return said("another `keyhole setup` runs; end that one first");
+        }
+        dialog._lock = lock;
+        // What is written is tried, too.
+        let ready = sandbox().and_then(|_| listen());
+        ready.map_err(|why| SetupError::Said(why.to_string()))?;
+        Ok(dialog)
+    }
+
+    /// What the user wants, as it was typed, and else as it is asked for.
+    fn request(&mut self, typed: &Setup) -> Result<Request<'a>> {
+        let client = match typed.client.as_deref() {
+            Some(client) => client.clone(),
+            None => self.ask_client()?,
+        };
+        // What keeps setup from writing at all comes before any other question.
+        has_places(self.user, &client)?;
+        let file = self.file(typed)?;
+        let mut request = Request {
+            user: self.user,
+            name: typed.name().unwrap_or(client.name).to_owned(),
+            agent: typed.names.agent.as_deref().map(str::to_owned),
+            is_hook: typed.inject.is_some(),
+            client,
+            file,
+        };
+        if typed.name().is_some() || request.client.is_plugin() {
+            return Ok(request);
+        }
+        if typed.file.is_some() {
+            return said("name the server and its agent: add --bind NAME, or --inject AGENT");
+        }
+        self.ask_name(&mut request)?;
+        Ok(request)
+    }
+
+    fn ask_client(&mut self) -> Result<Client> {
+        let list = numbered_list();
+        self.screen
+            .show(&format!("Who is to get a file?\n\n{list}\n"))?;
+        self.screen.ask("Number or name: ", client_of)
+    }
+
+    /// The file that was typed. Without one, a dry run takes the one that setup makes.
+    fn file(&mut self, typed: &Setup) -> Result<File> {
+        let home = &self.user.home;
+        if let Some(file) = &typed.file {
+            return Ok(File::find(file, home)?);
+        }
+        if self.is_dry {
+            return Ok(File::find(NEW, home)?);
+        }
+        let question =
+            format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there): ");
+        self.screen.ask(&question, |answer| {
+            let without_quotes = file::typed(answer);
+            let named = if answer.is_empty() {
+                NEW
+            } else {
+                &without_quotes
+            };
+            File::find(named, home).map_err(not_this)
+        })
+    }
+
+    fn ask_name(&mut self, request: &mut Request<'_>) -> Result<()> {
+        let usual = request.client.usual();
+        let whose = if request.client.audience == Audience::Client {
+            "server"
+        } else {
+            "agent"
+        };
+        let question = format!("A name for the {whose}: a to z, digits and - (Enter: {usual}): ");
+        self.screen
+            .ask(&question, |answer| take_name(request, answer))
+    }
+
+    /// Shows the whole plan, asks what is to be asked, and writes what the user agreed to. Returns
+    /// that. A dry run only shows it.
+    fn agree(&mut self, draft: &Draft<'_>, whole: Plan) -> Result<Plan> {
+        if whole.is_empty() {
+            self.screen.show(&changes(self.user, &whole))?;
+            return Ok(whole);
+        }
+        self.screen.show(&proposal(self.user, &whole))?;
+        let walls = self.walls(&whole)?;
+        if self.is_dry {
+            return Ok(whole);
+        }
+        let mut agreed = whole;
+        if walls != Walls::Shells {
+            agreed = draft.plan(walls)?;
+            let shown = proposal(self.user, &agreed);
+            self.screen.show(&format!("\n{shown}"))?;
+        }
+        self.write(&agreed, "\nWrite these changes?")?;
+        Ok(agreed)
+    }
+
+    /// Which of the plan's walls the user wants. A dry run has all, and shows what they cost.
+    fn walls(&mut self, whole: &Plan) -> Result<Walls> {
+        if !whole.rules.is_empty() {
+            self.screen.show(&format!("\n{CAUTION}\n"))?;
+            if !self.agrees("Add these rules?")? {
+                let open = "Without them, the main conversation may read the file itself.\n";
+                self.screen.show(open)?;
+                return Ok(Walls::None);
+            }
+        }
+        if whole.has_sandbox {
+            self.screen.show(&format!("\n{COSTS}\n"))?;
+            if !self.agrees("Switch this sandbox on?")? {
+                let open = "Without it, any shell command may read the file.\n";
+                self.screen.show(open)?;
+                return Ok(Walls::Rules);
+            }
+        }
+        Ok(Walls::Shells)
+    }
+
+    /// Asks for a yes or a no. In a dry run, it is a yes.
+    fn agrees(&mut self, question: &str) -> Result<bool> {
+        if self.is_dry {
+            return Ok(true);
+        }
+        self.screen.agrees(question)
+    }
+
+    /// Writes the plan after a yes.
+    fn write(&mut self, plan: &Plan, question: &str) -> Result<()> {
+        if plan.is_empty() || !self.screen.agrees(question)? {
+            return said("nothing is changed");
+        }
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        *said = "\nIt is written.";
+        plan.write(&self.user.home)
+    }
+}
+
+/// From here on, says what was done when the user presses Ctrl-C.
 fn listen() -> Result<(), StartError> {
     let runtime = runtime(|| {})?;
-    // From here on, it is caught.
-    let mut ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
-    let listens = move || {
-        if runtime.block_on(ctrl_c.recv()).is_some() {
-            let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-            note(&said);
-            process::exit(130);
-        }
-    };
-    Ok(thread::Builder::new().spawn(listens).map(drop)?)
+    let ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
+    thread::Builder::new().spawn(move || end_on(&runtime, ctrl_c))?;
+    Ok(())
 }
 
-fn write(user: &User<'_>, plan: &Plan, question: &str, screen: &mut Screen) -> Result<()> {
-    if plan.is_empty() || !screen.agrees(question)? {
-        return said("nothing is changed");
-    }
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    *said = "\nIt is written.";
-    plan.write(&user.home)
-}
-
-/// Gives somebody a file. Returns what to print.
-pub(super) fn install(user: &User<'_>, wish: &Setup) -> Result<String> {
-    let (mut screen, _lock) = begin(user, wish.dry_run)?;
-    conceals(user, &[])?;
-    let request = asked(user, wish, &mut screen)?;
-    let (agent, file) = (request.agent.as_deref(), &*request.file.written);
-    conceals(user, &[Some(&request.name), agent, Some(file)])?;
-    let has_tickets = request.client.name == "claude-code" && !request.is_hook;
-    let tickets = has_tickets.then(|| usable_tickets(user)).transpose()?;
-    let key = fresh()?;
-    let planned = |walls| {
-        let mut plan = Plan::install(&request, &key, walls)?;
-        plan.notes.extend(user.program.caution.clone());
-        Ok(plan)
-    };
-    let mut plan = planned(Walls::Shells)?;
-    // A new file is judged when it is there.
-    if !request.file.is_new {
-        let map = Arc::new(user.map.parse(plan.map.as_bytes())?);
-        is_served(&map, &plan, &request).or_else(refused)?;
-    }
-    // A link could bring a key of the map into a path.
-    let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
-    conceals(user, &[Some(&shown)])?;
-    let mut done = "Nothing more is to be changed.";
-    if plan.is_empty() {
-        screen.show(&changes(user, &plan))?;
-    } else {
-        agree(user, wish.dry_run, planned, &mut plan, &mut screen)?;
-        done = "Done.";
-    }
-    if wish.dry_run {
-        return Ok(screen.shown);
-    }
-    let made = tickets.map_or(Ok(()), |tickets| tickets.make());
-    let plugin = request.client.is_plugin().then(|| Plugin {
-        command: "keyhole".into(),
-        tickets: None,
-    });
-    let failed =
-        |why: &dyn Display| format!("the result cannot be checked: {why}; run `keyhole check`");
-    let checked =
-        check::report(&user.map, plugin.as_ref(), true).or_else(|why| said(failed(&why)))?;
-    let mut text = screen.shown + &checked.to_text(false);
-    text.extend(plan.print.iter().map(|text| format!("\n{text}\n")));
-    if plan.has_sandbox {
-        text += &format!("\n{STRONGER}\n");
-    }
-    let ending = ending(&plan);
-    let map = user.map.current().or_else(|why| said(failed(&why)))?;
-    let served = made.map_err(|why| why.to_string());
-    match served.and_then(|()| is_served(&map, &plan, &request)) {
-        Err(why) => said(format!("{text}{ending}\nThe file is not served yet: {why}")),
-        Ok(()) => Ok(format!("{text}\n{done}\n{ending}")),
+fn end_on(runtime: &Runtime, mut ctrl_c: Signal) {
+    if runtime.block_on(ctrl_c.recv()).is_some() {
+        let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        note(&said);
+        process::exit(130);
     }
 }
 
-/// The tickets of the user's own agents. It is refused if they could not be left in their folder.
-fn usable_tickets(user: &User<'_>) -> Result<Tickets> {
-    let folder = user.tickets();
-    let tickets = Tickets::in_folder(folder.clone())
-        .and_then(|tickets| tickets.could_be_made().map(|()| tickets));
-    tickets.or_else(|why| refused(format!("{why} ({})", printable(&folder))))
-}
-
-fn ending(plan: &Plan) -> String {
-    let todo: String = plan.todo.iter().map(|todo| format!("- {todo}\n")).collect();
-    let head = ["\nStill to do:\n", ""][usize::from(todo.is_empty())];
-    format!("{head}{todo}\n{}\n", plan.last)
-}
-
-/// What would change, and what to know of it.
-fn changes(user: &User<'_>, plan: &Plan) -> String {
-    let notes = plan.notes.iter().map(|note| format!("\n{note}\n"));
-    plan.shown(&user.home) + &notes.collect::<String>()
-}
-
-/// Shows the plan, asks what is to be asked, and writes it; in a dry run, only shows it.
-fn agree(
-    user: &User<'_>,
-    is_dry: bool,
-    planned: impl Fn(Walls) -> Result<Plan>,
-    plan: &mut Plan,
-    screen: &mut Screen,
-) -> Result<()> {
-    let shown = |plan: &Plan| {
-        let changes = changes(user, plan);
-        format!("{}\n\nThis would be changed:\n{changes}", plan.who)
-    };
-    screen.show(&shown(plan))?;
-    if !plan.rules.is_empty() {
-        screen.show(&format!("\n{CAUTION}\n"))?;
+/// Whether it is known where the client's own files are.
+fn has_places(user: &User<'_>, client: &Client) -> Result<()> {
+    for folder in &client.folders {
+        user.folder(folder)?;
     }
-    let mut walls = Walls::Shells;
-    if !is_dry && !plan.rules.is_empty() && !screen.agrees("Add these rules?")? {
-        walls = Walls::None;
-        screen.show("Without them, the main conversation may read the file itself.\n")?;
-    } else if plan.has_sandbox {
-        screen.show(&format!("\n{COSTS}\n"))?;
-        if !is_dry && !screen.agrees("Switch this sandbox on?")? {
-            walls = Walls::Rules;
-            screen.show("Without it, any shell command may read the file.\n")?;
-        }
+    if client.is_claude_code() {
+        Places::find(&user.home, user.variable)?;
     }
-    if is_dry {
-        return Ok(());
-    }
-    if walls != Walls::Shells {
-        *plan = planned(walls)?;
-        screen.show(&format!("\n{}", shown(plan)))?;
-    }
-    write(user, plan, "\nWrite these changes?", screen)
+    Ok(())
 }
 
 /// The list of clients, each with its number.
@@ -204,96 +303,155 @@ fn numbered_list() -> String {
     text
 }
 
-fn ask_client(screen: &mut Screen) -> Result<Client> {
-    screen.show(&format!("Who is to get a file?\n\n{}\n", numbered_list()))?;
-    screen.ask("Number or name: ", |answer| {
-        let mut all = clients::all().enumerate();
-        let is_it = |(at, client): &(usize, Client)| {
-            answer.eq_ignore_ascii_case(client.name) || answer == (at + 1).to_string()
-        };
-        let client = all.find(is_it).map(|(_, client)| client);
-        client.ok_or_else(|| "The list has no such client: type its number or its name.".to_owned())
-    })
-}
-
-fn asked<'a>(user: &'a User<'a>, wish: &Setup, screen: &mut Screen) -> Result<Request<'a>> {
-    let client = wish.client.as_deref().cloned();
-    let client = client.map_or_else(|| ask_client(screen), Ok)?;
-    // What keeps setup from writing at all comes before any other question.
-    for folder in &client.folders {
-        user.folder(folder)?;
-    }
-    if client.is_claude_code() {
-        Places::find(&user.home, user.variable)?;
-    }
-    let not_this = |why: &dyn Display| format!("Not this one: {why}.");
-    let typed = wish.file.as_deref();
-    let file = if let Some(file) = typed.or(wish.dry_run.then_some(NEW)) {
-        File::find(file, &user.home)?
-    } else {
-        let question =
-            format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there): ");
-        screen.ask(&question, |answer| {
-            let name = &*file::typed(answer);
-            let named = if answer.is_empty() { NEW } else { name };
-            File::find(named, &user.home).map_err(|why| not_this(&why))
-        })?
-    };
-    let mut request = Request {
-        user,
-        name: wish.name().unwrap_or(client.name).to_owned(),
-        agent: wish.names.agent.as_deref().map(str::to_owned),
-        is_hook: wish.inject.is_some(),
-        client,
-        file,
-    };
-    if wish.name().is_some() || request.client.is_plugin() {
-        return Ok(request);
-    }
-    if typed.is_some() {
-        return said("name the server and its agent: add --bind NAME, or --inject AGENT");
-    }
-    let usual = request.client.usual();
-    let is_shared = request.client.audience == Audience::Client;
-    let whose = if is_shared { "server" } else { "agent" };
-    let question = format!("A name for the {whose}: a to z, digits and - (Enter: {usual}): ");
-    screen.ask(&question, |answer| {
-        let name = if answer.is_empty() { usual } else { answer };
-        let parsed = name.parse::<BindingName>().map_err(|why| not_this(&why))?;
-        let takes = request.client.takes(&parsed);
-        takes.map_err(|why| not_this(&why))?;
-        name.clone_into(&mut request.name);
-        if Plan::is_taken(&request) {
-            return Err(not_this(&"another file has this name already"));
+/// The client with this number in the list, or with this name.
+fn client_of(answer: &str) -> Result<Client, String> {
+    for (position, client) in clients::all().enumerate() {
+        let number = (position + 1).to_string();
+        if answer == number || answer.eq_ignore_ascii_case(client.name) {
+            return Ok(client);
         }
-        Ok(())
-    })?;
-    Ok(request)
+    }
+    Err("The list has no such client: type its number or its name.".to_owned())
 }
 
-/// Takes away what setup wrote for a name. Returns what to print.
-pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
-    let (mut screen, _lock) = begin(user, is_dry)?;
-    // Both, before anything is shown: only what the user saw is written.
-    let with_rules = Plan::remove(user, name, true)?;
-    let mut plan = Plan::remove(user, name, false)?;
-    let changes = changes(user, &plan);
-    let head = format!("This takes away what setup wrote for {name}:");
-    screen.show(&format!("{head}\n{changes}"))?;
-    let rules = &with_rules.rules;
-    if !rules.is_empty() {
-        let head = "No other entry of the map needs these rules:";
-        screen.show(&format!("\n{head}\n{rules}"))?;
+/// Takes an answer for the name, or says why not.
+fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
+    let name = if answer.is_empty() {
+        request.client.usual()
+    } else {
+        answer
+    };
+    let binding: BindingName = name.parse().map_err(not_this)?;
+    request.client.takes(&binding).map_err(not_this)?;
+    name.clone_into(&mut request.name);
+    if Plan::is_taken(request) {
+        return Err(not_this("another file has this name already"));
     }
-    if is_dry {
-        return Ok(screen.shown + &ending(&plan));
+    Ok(())
+}
+
+fn not_this(why: impl Display) -> String {
+    format!("Not this one: {why}.")
+}
+
+fn names_hold_no_key(request: &Request<'_>) -> Result<()> {
+    let texts = [
+        Some(&*request.name),
+        request.agent.as_deref(),
+        Some(&*request.file.written),
+    ];
+    no_key_in(request.user, &texts)
+}
+
+/// The tickets of the user's own agents; none for another client and for a hook. It is refused if
+/// they could not be left in their folder.
+fn usable_tickets(request: &Request<'_>) -> Result<Option<Tickets>> {
+    if request.client.name != "claude-code" || request.is_hook {
+        return Ok(None);
     }
-    if plan.is_empty() && rules.is_empty() {
-        return said(format!("nothing is taken away\n{}", ending(&plan)));
+    let folder = request.user.tickets();
+    let tickets = Tickets::in_folder(folder.clone())
+        .and_then(|tickets| tickets.could_be_made().map(|()| tickets));
+    match tickets {
+        Ok(tickets) => Ok(Some(tickets)),
+        Err(why) => refused(format!("{why} ({})", printable(&folder))),
     }
-    if !rules.is_empty() && screen.agrees("Take the rules away, too?")? {
-        plan = with_rules;
+}
+
+/// What is wanted, with the key for it, before it is known which walls the user wants.
+struct Draft<'a> {
+    request: &'a Request<'a>,
+    key: String,
+}
+
+impl<'a> Draft<'a> {
+    fn of(request: &'a Request<'a>) -> Result<Self> {
+        let key = fresh()?;
+        Ok(Self { request, key })
     }
-    write(user, &plan, "\nTake it away?", &mut screen)?;
-    Ok(format!("\nDone.\n{}", ending(&plan)))
+
+    fn plan(&self, walls: Walls) -> Result<Plan> {
+        let mut plan = Plan::install(self.request, &self.key, walls)?;
+        let caution = &self.request.user.program.caution;
+        plan.notes.extend(caution.clone());
+        Ok(plan)
+    }
+}
+
+/// Refuses a file that would not reach whom it is for. A new file is judged when it is there.
+fn would_be_served(request: &Request<'_>, plan: &Plan) -> Result<()> {
+    if request.file.is_new {
+        return Ok(());
+    }
+    let map = request.user.map.parse(plan.map.as_bytes())?;
+    is_served(&Arc::new(map), plan, request).or_else(refused)
+}
+
+/// A link could bring a key of the map into a path. The plugin's key is in its text, for all.
+fn shows_no_key(user: &User<'_>, plan: &Plan) -> Result<()> {
+    let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
+    no_key_in(user, &[Some(&shown)])
+}
+
+/// What would change, and what to know of it.
+fn changes(user: &User<'_>, plan: &Plan) -> String {
+    let mut text = plan.shown(&user.home);
+    for note in &plan.notes {
+        text += &format!("\n{note}\n");
+    }
+    text
+}
+
+fn proposal(user: &User<'_>, plan: &Plan) -> String {
+    let changes = changes(user, plan);
+    format!("{}\n\nThis would be changed:\n{changes}", plan.who)
+}
+
+fn make_folder(tickets: Option<Tickets>) -> Result<(), String> {
+    match tickets {
+        Some(tickets) => tickets.make().map_err(|why| why.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// What `keyhole check` says of the map as it is now.
+fn checked(request: &Request<'_>) -> Result<String> {
+    let mut plugin = None;
+    if request.client.is_plugin() {
+        plugin = Some(Plugin {
+            command: "keyhole".into(),
+            tickets: None,
+        });
+    }
+    let report = check::report(&request.user.map, plugin.as_ref(), true);
+    Ok(report.map_err(unchecked)?.to_text(false))
+}
+
+fn unchecked(why: impl Display) -> SetupError {
+    let text = format!("the result cannot be checked: {why}; run `keyhole check`");
+    SetupError::Said(text)
+}
+
+/// What the user pastes, and what to know of it.
+fn to_paste(plan: &Plan) -> String {
+    let mut text = String::new();
+    for part in &plan.print {
+        text += &format!("\n{part}\n");
+    }
+    if plan.has_sandbox {
+        text += &format!("\n{STRONGER}\n");
+    }
+    text
+}
+
+/// What is still to do, and the last step.
+fn ending(plan: &Plan) -> String {
+    let mut text = String::new();
+    if !plan.todo.is_empty() {
+        text += "\nStill to do:\n";
+    }
+    for todo in &plan.todo {
+        text += &format!("- {todo}\n");
+    }
+    format!("{text}\n{}\n", plan.last)
 }

@@ -1,8 +1,8 @@
 //! What a call would get with a map that is only planned.
 
-use crate::check::{Finding, Judge, ReadMap, Secrets, Taker};
+use crate::check::{EntryReport, Finding, Judge, ReadMap, Secrets, Taker};
 use keyhole_core::{
-    Loader, Map, Refusal,
+    Entry, Loader, Map, Refusal,
     limits::{Limits, MAX_CLAUDE_CHARS},
     sandbox::Sandbox,
 };
@@ -16,35 +16,33 @@ use std::sync::Arc;
 
 /// Whether the file reaches whom it is for with this map; or why not, and what to do.
 pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
-    let (table, name) = (plan.table.0, &*plan.table.1);
-    let named = Named { table, name };
-    let found = all_of(map).find(|(other, _)| *other == named);
-    let (_, entry) = found.ok_or("the map has no entry for it")?;
-    let untried = |why: StartError| format!("the file cannot be tried: {why}");
-    let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits).map_err(|why| untried(why.into()))?;
-    let runtime = runtime(|| {}).map_err(|why| untried(why.into()))?;
-    make_threads(&runtime, 1).map_err(|why| untried(why.into()))?;
-    let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
-    let judge = Judge {
-        map,
-        secrets: &Secrets::of(map),
-        location: &request.user.map.location,
-        loader: &loader,
+    let planned = Named {
+        table: plan.table.0,
+        name: &plan.table.1,
     };
-    let report = runtime.block_on(judge.report(named, entry, Taker::Anybody));
-    let is_for_claude = request.client.is_claude_code();
-    let size = match report.result {
+    let found = all_of(map).find(|(named, _)| *named == planned);
+    let (named, entry) = found.ok_or("the map has no entry for it")?;
+    let tried = tried(map, named, entry, request);
+    let report = tried.map_err(|why| format!("the file cannot be tried: {why}"))?;
+    let bytes = match report.result {
+        Ok(bytes) => bytes,
         Err(Refusal::TooLarge) => {
-            let most = format!("the {} bytes that its entry allows", entry.max_bytes);
-            return Err(format!("the file has more than {most}: shorten it"));
+            let most = entry.max_bytes;
+            return Err(format!(
+                "the file has more than the {most} bytes that its entry allows: shorten it"
+            ));
         }
-        Err(code) => {
-            let (code, why) = (code.as_str(), report.message().unwrap_or_default());
+        Err(refusal) => {
+            let code = refusal.as_str();
+            let why = report.message().unwrap_or_default();
             return Err(format!("the file would be refused as {code}: {why}"));
         }
-        Ok(_) if is_for_claude => report.chars as u64,
-        Ok(bytes) => bytes,
+    };
+    let is_for_claude = request.client.is_claude_code();
+    let size = if is_for_claude {
+        report.chars as u64
+    } else {
+        bytes
     };
     let why = if request.is_hook && report.is_blank {
         "a hook hands over no empty file: write it first"
@@ -56,4 +54,25 @@ pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Resul
         return Ok(());
     };
     Err(why.to_owned())
+}
+
+/// What a call for this entry would get.
+fn tried(
+    map: &Arc<Map>,
+    named: Named<'_>,
+    entry: &Entry,
+    request: &Request,
+) -> Result<EntryReport, StartError> {
+    let limits = Limits::default();
+    let sandbox = Sandbox::embedded(limits)?;
+    let runtime = runtime(|| {})?;
+    make_threads(&runtime, 1)?;
+    let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
+    let judge = Judge {
+        map,
+        secrets: &Secrets::of(map),
+        location: &request.user.map.location,
+        loader: &loader,
+    };
+    Ok(runtime.block_on(judge.report(named, entry, Taker::Anybody)))
 }

@@ -23,6 +23,8 @@ use keyhole_setup::{
     said,
 };
 use std::{
+    env,
+    ffi::OsString,
     fs,
     io::{self, IsTerminal as _},
     iter,
@@ -30,8 +32,23 @@ use std::{
 
 /// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
 /// key.
-pub(crate) fn run(arguments: &Setup) -> Result<String> {
-    let variable = |name: &str| std::env::var_os(name);
+pub(crate) fn run(typed: &Setup) -> Result<String> {
+    let user = user(typed)?;
+    match &typed.what {
+        Some(SetupCommand::Remove { name, dry_run }) => match name {
+            Some(name) => flow::remove(&user, name, *dry_run),
+            None => Ok(removable(&names(&user)?)),
+        },
+        Some(SetupCommand::Key(wanted)) => entry(&user, wanted),
+        None => match typed.client.as_deref() {
+            Some(client) => for_client(&user, client, typed),
+            None => without_client(&user, typed),
+        },
+    }
+}
+
+/// The user whose home and map the environment names.
+fn user(typed: &Setup) -> Result<User<'static>> {
     let location = Location::find(None, variable);
     let location = location.map_err(|why| SetupError::Said(why.to_string()))?;
     if let Some(why) = foreign_map(&location) {
@@ -41,35 +58,41 @@ pub(crate) fn run(arguments: &Setup) -> Result<String> {
         return said("HOME does not say where your home is");
     };
     // Only a client's texts name it.
-    let program = arguments.what.is_none().then(Program::this).transpose();
-    let program = program.map_err(SetupError::Said)?.unwrap_or_default();
-    let user = User {
+    let program = if typed.what.is_none() {
+        Program::this().map_err(SetupError::Said)?
+    } else {
+        Program::default()
+    };
+    Ok(User {
         home,
         map: LiveMap::new(location),
         variable: &variable,
         program,
-    };
-    let is_named = arguments.name().is_some() || arguments.names.agent.is_some();
-    let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
-    match (&arguments.what, arguments.client.as_deref()) {
-        (Some(SetupCommand::Remove { name, dry_run }), _) => match name {
-            Some(name) => flow::remove(&user, name, *dry_run),
-            None => Ok(listed(&names(&user)?)),
-        },
-        (Some(SetupCommand::Key(wanted)), _) => entry(&user, wanted),
-        (None, Some(client)) if client.is_plugin() && is_named => {
-            said("the plugin's agent has its own name: leave --bind, --inject and --agent out")
-        }
-        (None, Some(client)) if arguments.file.is_some() || client.is_plugin() => {
-            flow::install(&user, arguments)
-        }
-        (None, Some(client)) => printed(&user, client, arguments),
-        (None, None) if is_named => {
-            said("name a client, or `key` and a file; `keyhole setup` lists the clients")
-        }
-        (None, None) if is_seen => flow::install(&user, arguments),
-        (None, None) => Ok(list().collect::<String>() + LINES),
+    })
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name)
+}
+
+fn for_client(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
+    if client.is_plugin() && typed.has_names() {
+        return said("the plugin's agent has its own name: leave --bind, --inject and --agent out");
     }
+    if client.is_plugin() || typed.file.is_some() {
+        return flow::install(user, typed);
+    }
+    printed(user, client, typed)
+}
+
+fn without_client(user: &User<'_>, typed: &Setup) -> Result<String> {
+    if typed.has_names() {
+        return said("name a client, or `key` and a file; `keyhole setup` lists the clients");
+    }
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        return flow::install(user, typed);
+    }
+    Ok(list().collect::<String>() + LINES)
 }
 
 const LINES: &str = "
@@ -91,7 +114,8 @@ fn client_line(name: &str, who: &str) -> String {
     format!("{name:<18} {who}\n")
 }
 
-fn listed(names: &[String]) -> String {
+/// The names that `keyhole setup remove` takes.
+fn removable(names: &[String]) -> String {
     if names.is_empty() {
         return "The map has no entry that setup would write.\n".to_owned();
     }
@@ -99,69 +123,101 @@ fn listed(names: &[String]) -> String {
     format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
-fn printed(user: &User<'_>, client: &Client, arguments: &Setup) -> Result<String> {
-    let (name, agent) = (arguments.name(), arguments.names.agent.as_deref());
-    let (name, is_usual) = (name.unwrap_or(client.usual()), name.is_none());
-    let is_hook = arguments.inject.is_some();
-    let (option, of_key) = [("bind", "bind"), ("inject", "agent")][usize::from(is_hook)];
-    // A shell may read the name in its own way: then the user writes it.
-    let word = agent.map(|agent| bare(agent).unwrap_or("NAME"));
-    let count = word.map_or_else(String::new, |agent| format!(" --agent {agent}"));
-    let most = client.max_bytes.map(|most| format!(" --max-bytes {most}"));
-    let (of, most) = (client.name, most.unwrap_or_default());
-    let mut said: Vec<_> = user.program.caution.iter().cloned().collect();
-    let written = if is_hook { "the map's entry" } else { "it" };
-    said.push(format!(
-        "To have {written} written, add --file, in a terminal: keyhole setup {of} --{option} {name}{count} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{of_key} {name}{count}{most}"
-    ));
+/// What a client needs, for a user who pastes it: who gets the file then, and each text.
+fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
+    let name = typed.name().unwrap_or(client.usual());
+    let agent = typed.names.agent.as_deref();
+    let mut texts = Vec::new();
+    texts.extend(user.program.caution.clone());
+    texts.push(ways(client, typed));
     let recipe = Recipe {
         user,
         client,
         name,
         agent,
     };
-    let who = if is_hook {
+    let mut who;
+    if typed.inject.is_some() {
         let hook = recipe.hook(None)?;
-        said.extend(hook.texts);
-        said.push(hook.last);
-        hook.who
+        texts.extend(hook.texts);
+        texts.push(hook.last);
+        who = hook.who;
     } else {
         let filled = recipe.filled(None)?;
-        let example = || format!("The name {name} is an example; --bind takes another.");
-        said.extend(is_usual.then(example));
-        said.extend(filled.blocks(&client.parts));
+        if typed.name().is_none() {
+            texts.push(format!(
+                "The name {name} is an example; --bind takes another."
+            ));
+        }
+        texts.extend(filled.blocks(&client.parts));
         let notes = client.notes.iter().chain(&client.by_hand);
-        said.extend(notes.map(|note| filled.fill(note)));
-        let count = agent.filter(|_| client.audience == Audience::Client);
-        let count = count.map(|agent| format!(" All of them count as the agent {agent}."));
-        filled.fill(client.who) + &count.unwrap_or_default()
-    };
-    let text = format!("{who}\n\n{}\n", said.join("\n\n"));
-    conceals(user, &[Some(&text), Some(name), agent])?;
+        texts.extend(notes.map(|note| filled.fill(note)));
+        who = filled.fill(client.who);
+        if let Some(agent) = agent.filter(|_| client.audience == Audience::Client) {
+            who += &format!(" All of them count as the agent {agent}.");
+        }
+    }
+    let text = format!("{who}\n\n{}\n", texts.join("\n\n"));
+    no_key_in(user, &[Some(&text), Some(name), agent])?;
     Ok(text)
 }
 
-/// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots;
-/// a shell's `>>` has made the map before we look.
+/// The commands with which setup writes what it prints now, or only prints the map's entry.
+fn ways(client: &Client, typed: &Setup) -> String {
+    let name = typed.name().unwrap_or(client.usual());
+    let (what, option, option_of_key) = if typed.inject.is_some() {
+        ("the map's entry", "inject", "agent")
+    } else {
+        ("it", "bind", "bind")
+    };
+    let mut agent = String::new();
+    if let Some(named) = &typed.names.agent {
+        // A shell may read the name in its own way: then the user writes it.
+        let word = bare(named).unwrap_or("NAME");
+        agent = format!(" --agent {word}");
+    }
+    let mut limit = String::new();
+    if let Some(bytes) = client.max_bytes {
+        limit = format!(" --max-bytes {bytes}");
+    }
+    let client = client.name;
+    format!(
+        "To have {what} written, add --file, in a terminal: keyhole setup {client} --{option} {name}{agent} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{option_of_key} {name}{agent}{limit}"
+    )
+}
+
+/// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots.
 fn entry(user: &User<'_>, wanted: &Key) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
-    let (bind, agent) = (wanted.names.bind.as_deref(), wanted.names.agent.as_deref());
+    let bind = wanted.names.bind.as_deref();
+    let agent = wanted.names.agent.as_deref();
+    let key = fresh()?;
     let asked = Asked {
         bind,
         agent,
         max_bytes: wanted.max_bytes,
     };
-    let Printed { roots, table } = table(&user.home, &file, asked, &fresh()?);
-    let map = Some(&user.map.location.file).filter(|map| map.is_file());
-    let map = map.and_then(|map| fs::read_to_string(map).ok());
-    let map = map.unwrap_or_default();
-    let is_blank = map.trim().is_empty();
-    let text = roots.filter(|_| is_blank).unwrap_or_default() + &table;
-    conceals(user, &[Some(&text), Some(&file.written), bind, agent])?;
-    match user.map.parse((map + &text).as_bytes()) {
-        Err(why) => said(format!("with this entry, the map would be invalid: {why}")),
-        Ok(_) => Ok(text),
+    let Printed { roots, table } = table(&user.home, &file, asked, &key);
+    let map = text_of_map(user);
+    let mut added = table;
+    // A shell's `>>` has made the map before we look.
+    if map.trim().is_empty() {
+        added = roots.unwrap_or_default() + &added;
     }
+    no_key_in(user, &[Some(&added), Some(&file.written), bind, agent])?;
+    match user.map.parse((map + &added).as_bytes()) {
+        Err(why) => said(format!("with this entry, the map would be invalid: {why}")),
+        Ok(_) => Ok(added),
+    }
+}
+
+/// The map as it stands. Empty if there is none, or it is no file, or no text.
+fn text_of_map(user: &User<'_>) -> String {
+    let file = &user.map.location.file;
+    if !file.is_file() {
+        return String::new();
+    }
+    fs::read_to_string(file).unwrap_or_default()
 }
 
 /// A key of 128 random bits.
@@ -173,14 +229,16 @@ fn fresh() -> Result<String> {
     }
 }
 
-/// Whether none of these texts, or names that they hold, reveals a key of the map.
-fn conceals(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
-    let has_key = |of: Secrets<'_>| texts.iter().flatten().any(|text| of.are_told_by(text));
-    match user.map_now()? {
-        Some(map) if has_key(Secrets::of(&map)) => {
-            said("the output would show a text that holds a key of your map; choose another name")
-        }
-        // What is no map has no keys.
-        _ => Ok(()),
+/// Fails if one of these texts, or a name that it holds, reveals a key of the map.
+fn no_key_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
+    let Some(map) = user.map_now()? else {
+        return Ok(());
+    };
+    let secrets = Secrets::of(&map);
+    if texts.iter().flatten().any(|text| secrets.are_told_by(text)) {
+        return said(
+            "the output would show a text that holds a key of your map; choose another name",
+        );
     }
+    Ok(())
 }
