@@ -53,10 +53,11 @@ pub struct OddPlace(pub String);
 pub struct Places {
     /// The user's home.
     pub home: PathBuf,
-    /// Its folder.
+    /// Claude Code's own folder: `~/.claude`, or what `CLAUDE_CONFIG_DIR` names.
     pub claude: PathBuf,
-    /// The same, for people.
+    /// The same folder, for people.
     pub shown: String,
+    /// Where the servers of the user's own agents keep their tickets.
     tickets: PathBuf,
     /// Where the client keeps transcripts of agents, and what tasks print.
     kept: Vec<Kept>,
@@ -114,12 +115,17 @@ pub fn is_set(name: &str, value: &OsStr) -> bool {
 }
 
 impl Places {
+    /// The places of a client that is started with these variables.
+    ///
     /// # Errors
     /// If a variable names a place that no rule can name, or none at all.
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
         let own = folder_in("CLAUDE_CONFIG_DIR", variable)?;
-        let shown = own.as_deref().and_then(visible).unwrap_or("~/.claude");
-        let shown = shown.to_owned();
+        let shown = own
+            .as_deref()
+            .and_then(visible)
+            .unwrap_or("~/.claude")
+            .to_owned();
         let claude = own.unwrap_or_else(|| home.join(".claude"));
         let mut usual = None;
         for name in ["TMPDIR", "TMP", "TEMP"] {
@@ -146,12 +152,12 @@ impl Places {
         })
     }
 
-    /// The client's settings.
+    /// The file of the client's settings.
     pub fn settings(&self) -> PathBuf {
         self.claude.join("settings.json")
     }
 
-    /// The client's settings, for people.
+    /// The file of the client's settings, for people.
     pub fn shown_settings(&self) -> String {
         format!("{}/settings.json", self.shown)
     }
@@ -266,6 +272,7 @@ fn folder_in(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, Odd
     Ok(Some(folder))
 }
 
+/// Each value once, in the order in which each is first there.
 fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
     let mut seen = HashSet::new();
     all.retain(|one| seen.insert(one.clone()));
@@ -298,7 +305,8 @@ fn is_alone(file: &Path, home: &Path) -> bool {
         let path = found.path();
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
         let may_be_there = path == file || is_private && is_markdown;
-        if !may_be_there || found.file_type().map_or(true, |kind| kind.is_dir()) {
+        let is_file = found.file_type().is_ok_and(|kind| !kind.is_dir());
+        if !is_file || !may_be_there {
             return false;
         }
     }

@@ -36,7 +36,7 @@ pub struct Settings {
     /// The project's: each file as it is shown, its project's folder, and what it says, if that can
     /// be read here. The client reads more, such as `1e999`.
     pub projects: Vec<(String, PathBuf, Result<Value, Unread>)>,
-    /// Those that are known without the servers' names.
+    /// Those of [`Self::faults`] that are known without the servers' names.
     faults: Vec<Fault>,
 }
 
@@ -58,8 +58,8 @@ impl Settings {
         };
         settings.read_users();
         if let Some(folder) = here {
-            settings.read_projects(folder, "settings.json");
-            settings.read_projects(folder, "settings.local.json");
+            settings.read_project(folder, "settings.json");
+            settings.read_project(folder, "settings.local.json");
         }
         settings.managed = managed::read(machine, &mut settings.faults);
         settings
@@ -70,8 +70,10 @@ impl Settings {
         let places = match &self.places {
             Ok(places) => places,
             Err(place) => {
-                let place = place.clone();
-                return self.faults.push(Fault::OddPlace { place });
+                self.faults.push(Fault::OddPlace {
+                    place: place.clone(),
+                });
+                return;
             }
         };
         let file = places.shown_settings();
@@ -85,7 +87,7 @@ impl Settings {
     }
 
     /// Reads the settings of this name in a project's folder, unless they are the user's.
-    fn read_projects(&mut self, folder: &Path, name: &str) {
+    fn read_project(&mut self, folder: &Path, name: &str) {
         let path = folder.join(".claude").join(name);
         if self
             .places
@@ -102,8 +104,8 @@ impl Settings {
             Ok(value) => {
                 self.faults.extend(hooks_off(value, &file));
                 if switches_plugin_off(value) {
-                    let file = file.clone();
-                    self.faults.push(Fault::PluginOffInProject { file });
+                    self.faults
+                        .push(Fault::PluginOffInProject { file: file.clone() });
                 }
             }
             Err(why) => self.faults.push(Fault::SettingsUnread {
@@ -157,8 +159,9 @@ fn hooks_off(settings: &Value, file: &str) -> Option<Fault> {
     if settings["disableAllHooks"] != true {
         return None;
     }
-    let file = file.to_owned();
-    Some(Fault::HooksOff { file })
+    Some(Fault::HooksOff {
+        file: file.to_owned(),
+    })
 }
 
 /// Whether these settings switch our plugin on.

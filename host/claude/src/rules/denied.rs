@@ -18,7 +18,7 @@ pub struct Denied(Vec<String>);
 enum Denies {
     /// It denies nothing there.
     Nothing,
-    /// It denies a folder above the place, or names that `**` stands for.
+    /// It denies the place by a folder above it, or by a `**`.
     Above,
     /// It denies the place by its own name.
     Name,
@@ -84,45 +84,53 @@ fn example(rule: &str, home: &Path) -> PathBuf {
     path.replacen("Read(~", &home.to_string_lossy(), 1).into()
 }
 
+/// A rule for reading and a place, both from the folder for which the rule is.
+struct Compared<'a> {
+    /// The rule's pattern, in small letters.
+    pattern: String,
+    /// The names of the place.
+    names: Vec<&'a str>,
+}
+
 /// What a rule denies of this place.
 fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
     if matches!(rule, "Read" | "Read(*)") {
         return Denies::Name;
     }
-    let Some((pattern, names)) = compared(rule, place, home) else {
+    let Some(Compared { pattern, names }) = Compared::of(rule, place, home) else {
         return Denies::Nothing;
     };
-    let pattern: Vec<&str> = pattern.split('/').collect();
-    if !leads_to(&pattern, &names) {
+    let wanted: Vec<&str> = pattern.split('/').collect();
+    if !leads_to(&wanted, &names) {
         Denies::Nothing
-    } else if pattern.len() == names.len() && !pattern.contains(&"**") {
+    } else if wanted.len() == names.len() && !wanted.contains(&"**") {
         Denies::Name
     } else {
         Denies::Above
     }
 }
 
-/// The pattern of a rule in small letters, and the names of the place, both from the folder for
-/// which the rule is. None if it is not a rule for reading, the place is not in that folder, or a
-/// name is no text.
-fn compared<'a>(rule: &str, place: &'a Path, home: &Path) -> Option<(String, Vec<&'a str>)> {
-    let inside = rule.strip_prefix("Read(")?.strip_suffix(')')?;
-    // With one slash, it is for the folder of the settings; with none, for the session's.
-    let (pattern, path) = match inside.strip_prefix("//") {
-        Some(from_root) => (from_root, place.strip_prefix("/")),
-        None => (inside.strip_prefix("~/")?, place.strip_prefix(home)),
-    };
-    let names = path
-        .ok()?
-        .iter()
-        .map(OsStr::to_str)
-        .collect::<Option<_>>()?;
-    let mut pattern = pattern.to_lowercase();
-    // A slash at the end means a folder, and so all that is in it.
-    if pattern.ends_with('/') {
-        pattern.push_str("**");
+impl<'a> Compared<'a> {
+    /// None if the rule is not for reading, the place is not in the rule's folder, or a name is no
+    /// text.
+    fn of(rule: &str, place: &'a Path, home: &Path) -> Option<Self> {
+        let inside = rule.strip_prefix("Read(")?.strip_suffix(')')?;
+        // With one slash, it is for the folder of the settings; with none, for the session's.
+        let (text, path) = match inside.strip_prefix("//") {
+            Some(from_root) => (from_root, place.strip_prefix("/")),
+            None => (inside.strip_prefix("~/")?, place.strip_prefix(home)),
+        };
+        let mut pattern = text.to_lowercase();
+        // A slash at the end means a folder, and so all that is in it.
+        if pattern.ends_with('/') {
+            pattern.push_str("**");
+        }
+        let names = path.ok()?.iter().map(OsStr::to_str);
+        Some(Self {
+            pattern,
+            names: names.collect::<Option<_>>()?,
+        })
     }
-    Some((pattern, names))
 }
 
 /// Whether a rule's pattern means this place, or a folder above it, in any letter case. `**`
@@ -132,8 +140,8 @@ fn leads_to(pattern: &[&str], place: &[&str]) -> bool {
         ([], _) => true,
         (["**", rest @ ..], [_, below @ ..]) => leads_to(rest, place) || leads_to(pattern, below),
         ([first, rest @ ..], [name, below @ ..]) => {
-            let name = letters(&name.to_lowercase());
-            is_like(&letters(first), &name) && leads_to(rest, below)
+            let small = letters(&name.to_lowercase());
+            is_like(&letters(first), &small) && leads_to(rest, below)
         }
         _ => false,
     }

@@ -205,9 +205,8 @@ impl Shape {
             Self::Positive => "a number above 0".to_owned(),
             Self::Boolean | Self::BooleanOrTexts => "true or false".to_owned(),
             Self::OneOf(texts) => match texts {
-                [first @ .., before, last] => {
-                    let first: String = first.iter().map(|text| format!("{text}, ")).collect();
-                    format!("{first}{before} or {last}")
+                [others @ .., last] if !others.is_empty() => {
+                    format!("{} or {last}", others.join(", "))
                 }
                 _ => texts.concat(),
             },
