@@ -16,7 +16,7 @@ use std::{
 /// The file that setup makes if the user has none.
 pub const NEW: &str = "~/private/identifiers.md";
 
-/// What it has then.
+/// What it has in it then.
 pub(crate) const TEMPLATE: &str = include_str!("identifiers.md");
 
 const ODD_PATH: &str =
@@ -44,11 +44,13 @@ impl File {
     /// # Errors
     /// If no map can name it, or it is no Markdown file.
     pub fn find(named: &str, home: &Path) -> Result<Self, Unfit> {
-        let found = Self::named(named, home);
-        let is_unseen = || has_unseen(named) || named.ends_with(' ');
-        found.map_err(|why| if is_unseen() { UNSEEN.into() } else { why })
+        match Self::named(named, home) {
+            Err(_) if has_unseen(named) || named.ends_with(' ') => Err(UNSEEN.into()),
+            found => found,
+        }
     }
 
+    /// The same, where a path that is refused may have an unseen character.
     fn named(named: &str, home: &Path) -> Result<Self, Unfit> {
         let path = expanded(named, home)?;
         if path.is_dir() {
@@ -56,9 +58,10 @@ impl File {
         }
         // It may be a key in the wrong place, so this check comes before anything prints it.
         let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.filter(|name| name.len() > 3 && name.ends_with(".md"));
-        if name.ok_or("name a Markdown file: its name must end in .md")? == "FILE.md" {
-            return Err(PLACEHOLDER.into());
+        match name.unwrap_or_default() {
+            "FILE.md" => return Err(PLACEHOLDER.into()),
+            name if name.len() > 3 && name.ends_with(".md") => (),
+            _ => return Err("name a Markdown file: its name must end in .md".into()),
         }
         let text = plain(&path).ok_or(ODD_PATH)?;
         let written = short(&path, home).unwrap_or_else(|| text.to_owned());
@@ -78,9 +81,18 @@ impl File {
 
     /// Whether a path leads to this file, also under another name.
     pub fn is_at(&self, path: &Path) -> bool {
-        let number = |at| fs::metadata(at).map(|found| (found.dev(), found.ino()));
-        path == self.path || number(path).is_ok_and(|there| number(&self.real).ok() == Some(there))
+        if path == self.path {
+            return true;
+        }
+        let there = device_and_number(path);
+        there.is_some() && there == device_and_number(&self.real)
     }
+}
+
+/// By what the system tells the file there from all others. None if it cannot be looked at.
+fn device_and_number(path: &Path) -> Option<(u64, u64)> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 /// The absolute path of what the user named: under the home, if it begins with `~/` or `$HOME/`.
@@ -97,16 +109,25 @@ fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
         None => PathBuf::from(named),
     };
     let path = std::path::absolute(full).map_err(|_| ODD_PATH)?;
-    // Behind a link, `..` is another folder than the name says.
-    let has_dots = path.components().any(|part| part == Component::ParentDir);
-    let folder = path.parent().filter(|_| has_dots);
-    let real = folder.and_then(|folder| Some(folder.canonicalize().ok()?.join(path.file_name()?)));
-    Ok(real.unwrap_or(path))
+    Ok(without_dots(&path).unwrap_or(path))
+}
+
+/// The path in the folder that it really leads to, if it has `..` in it: behind a link, that is
+/// another folder than the name says. None if it has no `..`, or that folder is not there.
+fn without_dots(path: &Path) -> Option<PathBuf> {
+    let mut parts = path.components();
+    if !parts.any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    let folder = path.parent()?.canonicalize().ok()?;
+    Some(folder.join(path.file_name()?))
 }
 
 /// What the user typed or dragged to a terminal, without a shell's quotes and backslashes.
 pub fn typed(answer: &str) -> String {
-    let (mut text, mut quote) = (String::new(), None);
+    let mut text = String::new();
+    // The quote that is open.
+    let mut quote = None;
     let mut rest = answer.trim().chars();
     while let Some(c) = rest.next() {
         match (c, quote) {
@@ -119,56 +140,84 @@ pub fn typed(answer: &str) -> String {
     text
 }
 
-/// The path as it begins with `~/`.
+/// The path as it begins with `~/`. None if it is not in the home, or is no text.
 pub fn short(path: &Path, home: &Path) -> Option<String> {
     let rest = path.strip_prefix(home).ok()?.to_str()?;
     Some(format!("~/{rest}"))
 }
 
+/// The path for the user: as it begins with `~/`, if it is in the home.
 pub(crate) fn shown(path: &Path, home: &Path) -> String {
-    let short = short(path, home).map(PathBuf::from);
-    printable(short.as_deref().unwrap_or(path))
+    match short(path, home) {
+        Some(in_home) => printable(Path::new(&in_home)),
+        None => printable(path),
+    }
 }
 
 /// The git repository that the path, as it is written, leads through.
 pub(crate) fn repository_above(path: &Path) -> Option<PathBuf> {
-    let mut above = path.ancestors().skip(1);
-    let found = above.find(|folder| folder.join(".git").exists());
-    found.map(Path::to_owned)
+    let mut folders = path.ancestors().skip(1);
+    let found = folders.find(|folder| folder.join(".git").exists())?;
+    Some(found.to_owned())
 }
+
+/// Rights, as a mode has them for others.
+const PASS: u16 = 1;
+const READ: u16 = 4;
 
 /// Whether somebody else than the user and root may read the file: its mode says so, and that of
 /// each folder on the way.
 pub fn is_open(real: &Path) -> bool {
-    let has = |at: &Path, bit| fs::metadata(at).is_ok_and(|found| found.mode() & bit != 0);
-    let has_group = |at: &Path, right: u16| {
-        has(at, u32::from(right) << 3) && is_group_alone(at, right) != Some(true)
-    };
-    let lets_pass = |folder: &Path| has(folder, 0o001) || has_group(folder, 1);
-    let mut above = real.ancestors().skip(1);
-    has(real, 0o004) && above.clone().all(lets_pass)
-        || has_group(real, 4) && above.all(|folder| has(folder, 0o011))
+    let mut folders = real.ancestors().skip(1);
+    let mut same_folders = folders.clone();
+    if others_may(READ, real)
+        && folders.all(|folder| others_may(PASS, folder) || group_may(PASS, folder))
+    {
+        return true;
+    }
+    group_may(READ, real) && same_folders.all(|folder| has_any(0o011, folder))
+}
+
+/// Whether the file or folder has one of these bits in its mode.
+fn has_any(bits: u32, at: &Path) -> bool {
+    fs::metadata(at).is_ok_and(|found| found.mode() & bits != 0)
+}
+
+fn others_may(right: u16, at: &Path) -> bool {
+    has_any(right.into(), at)
+}
+
+/// Whether the group has the right there, and somebody else may be in it.
+fn group_may(right: u16, at: &Path) -> bool {
+    has_any(u32::from(right) << 3, at) && is_group_alone(right, at) != Some(true)
 }
 
 /// Whether only the user and root are in the group that has this right by the mode, or in all that
-/// have it by an access list.
-fn is_group_alone(at: &Path, right: u16) -> Option<bool> {
-    let (found, user) = (fs::metadata(at).ok()?, geteuid().as_raw());
+/// have it by an access list. None if that cannot be told.
+fn is_group_alone(right: u16, at: &Path) -> Option<bool> {
+    let own_group = fs::metadata(at).ok()?.gid();
+    let user = geteuid().as_raw();
     let mut list = [0; 4096];
     let groups = match getxattr(at, ACCESS_LIST, &mut list[..]) {
-        Ok(size) => groups_in(&list[..size], right, found.gid(), Some(user))?,
-        Err(_) => vec![found.gid()],
+        Ok(size) => groups_in(&list[..size], right, own_group, Some(user))?,
+        Err(_) => vec![own_group],
     };
-    let is_own = |group| Walker::new(System).others_in(group, user) == Ok(None);
-    Some(groups.into_iter().all(is_own))
+    for group in groups {
+        if Walker::new(System).others_in(group, user) != Ok(None) {
+            return Some(false);
+        }
+    }
+    Some(true)
 }
 
 /// The folder that `roots` need for a file, as they have it. None if that would be the home, or
 /// above.
 pub(crate) fn root_of(real: &Path, home: &Path) -> Option<String> {
     let real_home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
-    let folder = real.parent();
-    let root = folder.filter(|folder| !real_home.starts_with(folder))?;
-    let written = short(root, home).or_else(|| short(root, &real_home));
-    written.or_else(|| plain(root).map(str::to_owned))
+    let folder = real.parent()?;
+    if real_home.starts_with(folder) {
+        return None;
+    }
+    let written = short(folder, home).or_else(|| short(folder, &real_home));
+    written.or_else(|| plain(folder).map(str::to_owned))
 }
