@@ -3,13 +3,13 @@
 use crate::{
     Plan, Result, SetupError, User,
     agents::agents_named,
-    clients::{Audience, Client},
+    clients::{Audience, Client, Part},
     disk::Found,
     error::refused,
     file::{File, NEW, TEMPLATE, shown},
     json::{Change, RULES},
     own::own_entries,
-    recipe::{AGENT, Recipe},
+    recipe::{AGENT, Filled, Recipe},
     shells,
     shown::lines_of,
 };
@@ -20,6 +20,9 @@ use keyhole_claude::{
 };
 use keyhole_walk::printable::printable;
 use std::slice;
+
+const NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
+const UNNAMED: &str = "No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.";
 
 /// What the user wants: a file for somebody.
 pub struct Request<'a> {
@@ -76,45 +79,73 @@ impl Plan {
         let (client, file) = (&request.client, &request.file);
         let mut plan = Self::default();
         if file.is_new {
-            let (found, lines) = (Found::at(&file.path)?, lines_of("", "", TEMPLATE));
-            plan.edit(found, Some(TEMPLATE.to_owned()), lines)?;
-            plan.todo.push(format!(
-                "Write your own list into {NEW}: what stands there is an example."
-            ));
+            plan.make_file(file)?;
         }
-        let hook = request.is_hook.then(|| request.recipe().hook(Some(file)));
-        let hook = hook.transpose()?;
+        let mut hook = None;
+        if request.is_hook {
+            hook = Some(request.recipe().hook(Some(file))?);
+        }
+        // The rules come first: nobody gets what they keep back before they stand.
         if client.is_claude_code() {
             plan.settings(request, walls)?;
         }
         plan.add_to_map(request, key)?;
         if let Some(hook) = hook {
-            (plan.who, plan.last) = (hook.who, hook.last);
+            plan.who = hook.who;
             plan.print = hook.texts;
             plan.todo.push("Do what the texts above say.".to_owned());
+            plan.last = hook.last;
         } else if client.is_plugin() {
-            (plan.who, plan.last) = (client.who.to_owned(), client.say.to_owned());
+            plan.who = client.who.to_owned();
+            plan.last = client.say.to_owned();
         } else {
             plan.server(request)?;
         }
         if client.name == "claude-code" {
-            plan.notes.push("What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.".to_owned());
+            plan.notes.push(NOT_COMPARED.to_owned());
         }
         plan.warn_of_repositories(&file.path);
         Ok(plan)
     }
 
-    /// The rules. They come first: nobody gets what they keep back before they stand.
+    fn make_file(&mut self, file: &File) -> Result<()> {
+        let found = Found::at(&file.path)?;
+        let lines = lines_of("", "", TEMPLATE);
+        self.edit(found, Some(TEMPLATE.to_owned()), lines)?;
+        self.todo.push(format!(
+            "Write your own list into {NEW}: what stands there is an example."
+        ));
+        Ok(())
+    }
+
+    /// What Claude Code's settings lack for these walls.
     fn settings(&mut self, request: &Request<'_>, walls: Walls) -> Result<()> {
-        let (user, name) = (request.user, &*request.name);
+        let user = request.user;
         let settings = Settings::read(&user.home, user.variable, None);
         let places = settings.places.clone()?;
+        self.judge_faults(request, &settings)?;
+        let mut changes = Vec::new();
+        if walls != Walls::None {
+            changes.extend(self.missing_rules(request, &settings, &places));
+        }
+        if walls == Walls::Shells {
+            changes.extend(self.sandbox(request, &settings));
+        }
+        self.judge_agents(request, &places)?;
+        // Of settings that stay as they are, it does not matter whether they may be written.
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.change(Found::at(&places.settings())?, &changes)
+    }
+
+    /// Refuses a way that is switched off, and rules that nobody reads. Notes other faults.
+    fn judge_faults(&mut self, request: &Request<'_>, settings: &Settings) -> Result<()> {
         let way = request.way();
-        let has_server = way == Some(Way::Agent);
-        for fault in settings.faults(&[name]) {
+        for fault in settings.faults(&[&*request.name]) {
             // Rules in settings that the client does not load keep nothing back.
-            let unread = [Way::Plugin, Way::Rules];
-            let is_unread = unread.iter().all(|way| fault.ways().contains(way));
+            let is_unread =
+                fault.ways().contains(&Way::Plugin) && fault.ways().contains(&Way::Rules);
             let is_off = way.is_some_and(|way| fault.ways().contains(&way));
             if is_unread || is_off {
                 return refused(fault.to_string());
@@ -125,112 +156,169 @@ impl Plan {
             let install = "Install the plugin: plugin/README.md says how.";
             self.todo.push(install.to_owned());
         }
-        let (denied, files) = (settings.denied(), slice::from_ref(&request.file.path));
-        let mut changes = Vec::new();
-        if walls != Walls::None {
-            let Missing { rules, is_unnamed } = places.missing(&denied, files, has_server);
-            if is_unnamed {
-                self.notes.push("No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.".to_owned());
-            }
-            if !rules.is_empty() {
-                let rules = Change::new(RULES, Vec::new(), rules);
-                self.rules = rules.shown();
-                changes.push(rules);
-            }
+        Ok(())
+    }
+
+    /// The rules that the settings lack for the file.
+    fn missing_rules(
+        &mut self,
+        request: &Request<'_>,
+        settings: &Settings,
+        places: &Places,
+    ) -> Option<Change> {
+        let files = slice::from_ref(&request.file.path);
+        let has_server = request.way() == Some(Way::Agent);
+        let Missing { rules, is_unnamed } = places.missing(&settings.denied(), files, has_server);
+        if is_unnamed {
+            self.notes.push(UNNAMED.to_owned());
         }
-        let shells = (walls == Walls::Shells).then(|| self.shells(request, &settings));
-        let agents = || agents_named(&places.claude, name);
-        if has_server {
-            let folder = printable(&user.tickets());
+        if rules.is_empty() {
+            return None;
+        }
+        let change = Change::new(RULES, Vec::new(), rules);
+        self.rules = change.shown();
+        Some(change)
+    }
+
+    /// What switches the sandbox for shells on. If it would not hold, the user is told why instead.
+    fn sandbox(&mut self, request: &Request<'_>, settings: &Settings) -> Vec<Change> {
+        let files = slice::from_ref(&request.file.path);
+        let Some(state) = Shells::of(settings, files) else {
+            return Vec::new();
+        };
+        if state.are_managed || state.lacks.is_empty() {
+            return Vec::new();
+        }
+        if let Some(why) = why_no_sandbox(&state, request.user) {
+            self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
+            return Vec::new();
+        }
+        self.has_sandbox = true;
+        shells::changes(state.lacks)
+    }
+
+    /// Refuses a name that another agent's file has, and says where tickets go; or notes that no
+    /// agent has a hook's name.
+    fn judge_agents(&mut self, request: &Request<'_>, places: &Places) -> Result<()> {
+        let name = &*request.name;
+        if request.way() == Some(Way::Agent) {
+            let folder = printable(&request.user.tickets());
             self.notes.push(format!(
                 "The folder for this agent's tickets is {folder}; it is made if it is not there."
             ));
-            if agents().iter().any(|stem| stem != name) {
+            if has_another_agent(places, name) {
                 return refused(
                     "another file in the client's folder of agents has this name in it. Choose another name",
                 );
             }
         }
-        if request.is_hook && agents().is_empty() && !name.contains(':') {
+        let is_users = !name.contains(':');
+        if request.is_hook && is_users && agents_named(&places.claude, name).is_empty() {
             let shown = &places.shown;
             self.notes.push(format!("No agent of the name {name} is in {shown}/agents. One of a project or a plugin may have it."));
         }
-        changes.extend(shells.flatten().unwrap_or_default());
-        // Of settings that stay as they are, it does not matter whether they may be written.
-        if changes.is_empty() {
-            return Ok(());
-        }
-        self.change(Found::at(&places.settings())?, &changes)
-    }
-
-    /// What switches the sandbox for shells on. If it would not hold, the user is told why instead.
-    fn shells(&mut self, by: &Request<'_>, settings: &Settings) -> Option<Vec<Change>> {
-        let state = Shells::of(settings, slice::from_ref(&by.file.path));
-        let state = state.filter(|it| !it.are_managed && !it.lacks.is_empty())?;
-        let (path, weak) = ((by.user.variable)("PATH").unwrap_or_default(), state.weak);
-        let why = if !weak.is_empty() {
-            format!(
-                "It stays as it is, since these settings let a shell past it: {weak}. Take them out, and run setup again."
-            )
-        } else if let Err(why) = shells::works(&path) {
-            why.to_owned()
-        } else {
-            self.has_sandbox = true;
-            return Some(shells::changes(state.lacks));
-        };
-        self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
-        None
+        Ok(())
     }
 
     /// The files that the client has for this server alone, and what is to be pasted.
     fn server(&mut self, request: &Request<'_>) -> Result<()> {
-        let (home, client, recipe) = (&request.user.home, &request.client, request.recipe());
-        let filled = recipe.filled(Some(&request.file))?;
+        let client = &request.client;
+        let filled = request.recipe().filled(Some(&request.file))?;
         for part in &client.parts {
-            let Some(to) = part.to else { continue };
-            let (path, text) = (filled.place(to, home), filled.fill(part.text));
-            let found = Found::at(&path)?;
-            let old = found.text()?.to_owned();
-            let shown = shown(&path, home);
-            if client.audience != Audience::Session && to.ends_with(".md") && request.name != AGENT
-            {
-                self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
-            }
-            let new = if found.is_there() {
-                let renewed = recipe.renewed(part, &old, &text);
-                renewed.map_or_else(|| refused(why_not_renewed(&shown, &old, &text)), Ok)?
-            } else {
-                text
-            };
-            if old != new {
-                let lines = lines_of("", &only(&old, &new), &only(&new, &old));
-                self.edit(found, Some(new), lines)?;
+            if let Some(to) = part.to {
+                self.client_file(request, part, to, &filled)?;
             }
         }
         self.who = filled.fill(client.who);
         self.print = filled.blocks(client.pasted());
-        let paste = "Paste the texts above where they say.".to_owned();
-        self.todo.extend((!self.print.is_empty()).then_some(paste));
-        self.print
-            .extend(client.notes.iter().map(|note| filled.fill(note)));
+        if !self.print.is_empty() {
+            let paste = "Paste the texts above where they say.";
+            self.todo.push(paste.to_owned());
+        }
+        let notes = client.notes.iter().map(|note| filled.fill(note));
+        self.print.extend(notes);
         self.last = filled.fill(client.say);
         Ok(())
     }
 
+    /// One file of the client, `to`, which is made or brought to what it is to be now. It is
+    /// refused if something else is there.
+    fn client_file(
+        &mut self,
+        request: &Request<'_>,
+        part: &Part,
+        to: &str,
+        filled: &Filled,
+    ) -> Result<()> {
+        let home = &request.user.home;
+        let path = filled.place(to, home);
+        let found = Found::at(&path)?;
+        let old = found.text()?.to_owned();
+        let shown = shown(&path, home);
+        let is_agent = request.client.audience != Audience::Session && to.ends_with(".md");
+        if is_agent && request.name != AGENT {
+            self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
+        }
+        let text = filled.fill(part.text);
+        let new = if !found.is_there() {
+            text
+        } else if let Some(renewed) = request.recipe().renewed(part, &old, &text) {
+            renewed
+        } else {
+            return refused(why_not_renewed(&shown, &old, &text));
+        };
+        if old == new {
+            return Ok(());
+        }
+        let lines = lines_of("", &only(&old, &new), &only(&new, &old));
+        self.edit(found, Some(new), lines)
+    }
+
     /// Whether another file has this name already: in the map, or among the client's files.
     pub fn is_taken(request: &Request<'_>) -> bool {
-        let (user, client, name) = (request.user, &request.client, &*request.name);
-        let map = user.map.current().ok();
-        let binding = map.as_ref().and_then(|map| map.binding(name));
-        let path = binding.and_then(|binding| user.map.location.expand(&binding.entry.path));
-        let places = Places::find(&user.home, user.variable).ok();
-        let places = places.filter(|_| client.is_claude_code());
-        let agents = places.map_or_else(Vec::new, |places| agents_named(&places.claude, name));
+        if is_bound_to_another(request) {
+            return true;
+        }
+        if request.client.is_claude_code() {
+            let places = Places::find(&request.user.home, request.user.variable);
+            if places.is_ok_and(|places| has_another_agent(&places, &request.name)) {
+                return true;
+            }
+        }
         let server = Self::default().server(request);
-        path.is_some_and(|path| !request.file.is_at(&path))
-            || agents.iter().any(|stem| stem != name)
-            || matches!(server, Err(SetupError::Refused(_)))
+        matches!(server, Err(SetupError::Refused(_)))
     }
+}
+
+/// Whether the map has a binding of this name for another file.
+fn is_bound_to_another(request: &Request<'_>) -> bool {
+    let map = &request.user.map;
+    let Ok(current) = map.current() else {
+        return false;
+    };
+    let Some(binding) = current.binding(&request.name) else {
+        return false;
+    };
+    let path = map.location.expand(&binding.entry.path);
+    path.is_some_and(|path| !request.file.is_at(&path))
+}
+
+/// Whether an agent has this name whose file is called otherwise.
+fn has_another_agent(places: &Places, name: &str) -> bool {
+    let stems = agents_named(&places.claude, name);
+    stems.iter().any(|stem| stem != name)
+}
+
+/// Why the client's sandbox would not hold shells, and what to do. None if it would.
+fn why_no_sandbox(state: &Shells, user: &User<'_>) -> Option<String> {
+    if !state.weak.is_empty() {
+        let weak = &state.weak;
+        return Some(format!(
+            "It stays as it is, since these settings let a shell past it: {weak}. Take them out, and run setup again."
+        ));
+    }
+    let path = (user.variable)("PATH").unwrap_or_default();
+    shells::works(&path).err().map(str::to_owned)
 }
 
 /// Why setup does not change a file that is there already, and what to do.
@@ -246,8 +334,14 @@ fn why_not_renewed(shown: &str, old: &str, new: &str) -> String {
     )
 }
 
-fn only(one: &str, other: &str) -> String {
-    let lines = one.lines();
-    let lines = lines.filter(|line| !other.lines().any(|other| other == *line));
-    lines.map(|line| format!("{line}\n")).collect()
+/// The lines of a text that the other does not have.
+fn only(text: &str, other: &str) -> String {
+    let mut lines = String::new();
+    for line in text.lines() {
+        if !other.lines().any(|one| one == line) {
+            lines += line;
+            lines.push('\n');
+        }
+    }
+    lines
 }

@@ -24,11 +24,14 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 /// The names that `remove` takes: those of bindings, of agents with a key, and `plugin`.
 pub fn names(user: &User<'_>) -> Result<Vec<String>> {
-    let map = user.map_now()?;
-    let all = map.iter().flat_map(|map| all_of(map));
-    let own = all.filter(|(named, _)| is_made(*named));
-    let names = own.filter_map(|(named, entry)| name_of(named, entry));
-    let names: BTreeSet<_> = names.map(str::to_owned).collect();
+    let mut names = BTreeSet::new();
+    if let Some(map) = user.map_now()? {
+        for (named, entry) in all_of(&map) {
+            if is_made(named) {
+                names.extend(name_of(named, entry).map(str::to_owned));
+            }
+        }
+    }
     Ok(names.into_iter().collect())
 }
 
@@ -89,12 +92,12 @@ impl Plan {
                 plan.take_part(recipe, part)?;
             }
         }
-        match plan.take_from_settings(user, &entries, rules) {
-            Err(SetupError::Unfit(why)) => {
-                let stays = format!("Claude Code's settings stay as they are: {why}");
-                plan.todo.push(stays);
-            }
-            taken => taken?,
+        let taken = plan.take_from_settings(user, &entries, rules);
+        if let Err(SetupError::Unfit(why)) = taken {
+            let stays = format!("Claude Code's settings stay as they are: {why}");
+            plan.todo.push(stays);
+        } else {
+            taken?;
         }
         if plan.is_empty() && plan.todo.is_empty() && plan.rules.is_empty() {
             return refused(
@@ -109,6 +112,8 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Takes the name's tables out of the map. Returns what the map had for the name, and keeps for
+    /// others.
     fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries> {
         let mut entries = Entries::default();
         if user.map_now()?.is_none() {
@@ -118,131 +123,186 @@ impl Plan {
         let found = Found::at(place)?;
         let text = found.text()?;
         let map = user.map.parse(text.as_bytes())?;
-        let (mut new, mut gone) = (text.to_owned(), String::new());
+        let mut left = text.to_owned();
+        let mut gone = String::new();
         for (named, entry) in all_of(&map) {
-            let is_it = name_of(named, entry) == Some(name);
-            let agents = entry.agents.as_deref().unwrap_or_default();
-            let agents: Vec<_> = agents.iter().map(|agent| &**agent).collect();
-            let tables = [None, Some(entry.max_bytes)].map(|max_bytes| {
-                let entry = NewEntry {
-                    named,
-                    path: &entry.path,
-                    agents: &agents,
-                    max_bytes,
-                    withhold: entry.withhold,
-                };
-                entry.text()
-            });
-            let mut tables = tables.iter().filter(|_| is_it && is_made(named));
-            let taken = tables.find_map(|table| Some((map::take(&new, table)?, table)));
             let file = user.map.location.expand(&entry.path);
-            if let Some((rest, table)) = taken {
+            if name_of(named, entry) != Some(name) {
+                entries.others.extend(file);
+            } else if let Some(taken) = without_entry(&left, named, entry) {
                 entries.files.extend(file);
-                entries.agent = agents.first().map(ToString::to_string);
-                gone += table;
-                new = rest;
-                continue;
-            }
-            entries.others.extend(file);
-            if is_it {
+                entries.agent = first_agent(entry);
+                gone += &taken.table;
+                left = taken.rest;
+            } else {
+                entries.others.extend(file);
                 let (line, shown) = (entry.line, printable(place));
                 self.todo.push(format!("Line {line} of the map, {shown}, is not as setup writes it. Take that entry away yourself."));
             }
         }
-        if !gone.is_empty() {
-            if !map.roots().is_empty() {
-                self.notes.push("The map's roots stay. Take the folder away from them yourself if nothing else needs it.".to_owned());
-            }
-            self.edit(found, Some(new), lines_of("", &gone, ""))?;
+        if gone.is_empty() {
+            return Ok(entries);
         }
+        if !map.roots().is_empty() {
+            self.notes.push("The map's roots stay. Take the folder away from them yourself if nothing else needs it.".to_owned());
+        }
+        self.edit(found, Some(left), lines_of("", &gone, ""))?;
         Ok(entries)
     }
 
     /// Takes a client's file away that setup made. If somebody changed it since, it stays, and the
     /// user is told what to take out.
     fn take_part(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
-        let (home, name) = (&recipe.user.home, recipe.name);
-        let place = part.to.zip(recipe.with("", Some("")).ok());
-        let found = place.and_then(|(to, filled)| Found::at(&filled.place(to, home)).ok());
-        let Some(found) = found.filter(Found::is_there) else {
+        let Recipe { user, name, .. } = recipe;
+        let Some(found) = file_of(recipe, part) else {
             return Ok(());
         };
         let text = found.text().unwrap_or_default().to_owned();
         let Some(whole) = recipe.ours(part, &text) else {
             return Ok(());
         };
-        let shown = shown(&found.named, home);
+        let shown = shown(&found.named, &user.home);
         let is_link = found.named.is_symlink();
         // An editor may have given it other line ends.
         if !is_link && text.lines().eq(whole.lines()) {
             return self.edit(found, None, lines_of("", &text, ""));
         }
         let entries = own_entries(&text);
-        let keys: Vec<&str> = entries.iter().map(|entry| key(entry)).collect();
-        if !is_link && !keys.is_empty() && shown.ends_with(".md") {
+        let calls_server = text.contains(name) && text.contains("load_context");
+        if !is_link && !entries.is_empty() && shown.ends_with(".md") {
+            let keys: Vec<&str> = entries.iter().map(|entry| key(entry)).collect();
             let keys = keys.join(" and ");
             self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {keys} out of it yourself, by which it starts Keyhole."));
-        } else if text.contains(name) && text.contains("load_context") || text.contains("--bind") {
+        } else if calls_server || text.contains("--bind") {
             self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
         }
         Ok(())
     }
 
-    /// Takes the rules out of Claude Code's settings, if nothing needs them.
+    /// Finds the rules in Claude Code's settings that no other entry needs, and takes them out if
+    /// they are to go.
     fn take_from_settings(
         &mut self,
         user: &User<'_>,
-        Entries { files, others, .. }: &Entries,
-        free: Rules,
+        entries: &Entries,
+        unneeded: Rules,
     ) -> Result<()> {
         let places = Places::find(&user.home, user.variable)?;
         let file = places.settings();
         let found = Found::at(&file)?;
-        let value = settings::json(found.text()?);
-        let value = value.map_err(|_| Unfit::file(&file, EditError::Syntax("JSON")))?;
-        let is_last = others.is_empty();
-        if is_last && value["sandbox"]["enabled"] == true {
-            self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {}, and the rules there that begin with Edit.", shown(&file, &user.home)));
+        let Ok(value) = settings::json(found.text()?) else {
+            return Err(Unfit::file(&file, EditError::Syntax("JSON")).into());
+        };
+        if entries.others.is_empty() && value["sandbox"]["enabled"] == true {
+            let shown = shown(&file, &user.home);
+            self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {shown}, and the rules there that begin with Edit."));
         }
-        let none = Denied::default();
-        let all = |files: &[PathBuf]| places.missing(&none, files, true).rules;
-        let needed = if is_last { Vec::new() } else { all(others) };
-        let (wanted, there) = (all(files), Denied::of([&value]).into_rules());
-        let is_free = |rule: &String| wanted.contains(rule) && !needed.contains(rule);
-        let mut rules: Vec<_> = there.into_iter().filter(is_free).collect();
-        let of_transcripts = places.missing(&none, &[], false).rules;
-        let is_kept = |rule: &String| of_transcripts.contains(rule) && !rule.contains("keyhole");
-        if rules.iter().any(is_kept) && self.has_kept_transcripts(&places) {
-            rules.retain(|rule| !is_kept(rule));
+        let mut rules = unneeded_rules(&places, &value, entries);
+        let of_transcripts = rules_of_transcripts(&places);
+        let has_some = rules.iter().any(|rule| of_transcripts.contains(rule));
+        if has_some && let Some(todo) = todo_of_sessions(&places) {
+            self.todo.push(todo);
+            rules.retain(|rule| !of_transcripts.contains(rule));
         }
-        if !rules.is_empty() && files.is_empty() {
+        if rules.is_empty() {
+            return Ok(());
+        }
+        if entries.files.is_empty() {
             self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
         }
-        let rules = rules.into_iter().map(Value::from).collect();
-        let rules = Change::new(RULES, rules, json!([]));
-        if rules.goes.is_empty() {
-            return Ok(());
+        let gone = rules.into_iter().map(Value::from).collect();
+        let change = Change::new(RULES, gone, json!([]));
+        self.rules = change.shown();
+        match unneeded {
+            Rules::Stay => Ok(()),
+            Rules::Go => self.change(found, &[change]),
         }
-        self.rules = rules.shown();
-        if free == Rules::Stay {
-            return Ok(());
-        }
-        self.change(found, &[rules])
     }
+}
 
-    /// Whether conversations of agents are still there, with what they read: then their rules
-    /// stay, and the user is told.
-    fn has_kept_transcripts(&mut self, places: &Places) -> bool {
-        let inside = |folder: PathBuf| {
-            let found = fs::read_dir(folder).into_iter().flatten().flatten();
-            found.map(|found| found.path())
-        };
-        let mut sessions = inside(places.claude.join("projects")).flat_map(inside);
-        let has = sessions.any(|session| session.join("subagents").is_dir());
-        if has {
-            let folder = printable(&places.claude);
-            self.todo.push(format!("The rules for conversations of agents stay, since these are still there, with what the agents read. Delete {folder}/projects/*/*/subagents, and then the rules, if you want."));
-        }
-        has
+/// The first agent that an entry names.
+fn first_agent(entry: &Entry) -> Option<String> {
+    let agents = entry.agents.as_deref()?;
+    agents.first().map(|agent| (**agent).to_owned())
+}
+
+/// A map without one of its tables.
+struct Taken {
+    rest: String,
+    table: String,
+}
+
+/// The map without this entry, if setup can have written its name and wrote its table: with a
+/// limit, or without one.
+fn without_entry(map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
+    if !is_made(named) {
+        return None;
     }
+    let agents = entry.agents.as_deref().unwrap_or_default();
+    let agents: Vec<_> = agents.iter().map(|agent| &**agent).collect();
+    for limit in [None, Some(entry.max_bytes)] {
+        let written = NewEntry {
+            named,
+            path: &entry.path,
+            agents: &agents,
+            max_bytes: limit,
+            withhold: entry.withhold,
+        };
+        let table = written.text();
+        if let Some(rest) = map::take(map, &table) {
+            return Some(Taken { rest, table });
+        }
+    }
+    None
+}
+
+/// The file of a part, if it is there.
+fn file_of(recipe: Recipe<'_>, part: &Part) -> Option<Found> {
+    let filled = recipe.with("", Some("")).ok()?;
+    let place = filled.place(part.to?, &recipe.user.home);
+    Found::at(&place).ok().filter(Found::is_there)
+}
+
+/// The rules of these settings that the name's files need, and no file of others.
+fn unneeded_rules(places: &Places, settings: &Value, entries: &Entries) -> Vec<String> {
+    let wanted = all_rules(places, &entries.files);
+    let mut needed = Vec::new();
+    if !entries.others.is_empty() {
+        needed = all_rules(places, &entries.others);
+    }
+    let mut rules = Denied::of([settings]).into_rules();
+    rules.retain(|rule| wanted.contains(rule) && !needed.contains(rule));
+    rules
+}
+
+/// All rules that setup would write for these files.
+fn all_rules(places: &Places, files: &[PathBuf]) -> Vec<String> {
+    places.missing(&Denied::default(), files, true).rules
+}
+
+/// The rules for conversations of agents, without those for our own programs.
+fn rules_of_transcripts(places: &Places) -> Vec<String> {
+    let mut rules = places.missing(&Denied::default(), &[], false).rules;
+    rules.retain(|rule| !rule.contains("keyhole"));
+    rules
+}
+
+/// What to do if conversations of agents are still there, with what they read: then their rules
+/// stay.
+fn todo_of_sessions(places: &Places) -> Option<String> {
+    let projects = inside(places.claude.join("projects"));
+    let mut sessions = projects.flat_map(inside);
+    if !sessions.any(|session| session.join("subagents").is_dir()) {
+        return None;
+    }
+    let folder = printable(&places.claude);
+    Some(format!(
+        "The rules for conversations of agents stay, since these are still there, with what the agents read. Delete {folder}/projects/*/*/subagents, and then the rules, if you want."
+    ))
+}
+
+/// What is in a folder. Nothing if it cannot be read.
+fn inside(folder: PathBuf) -> impl Iterator<Item = PathBuf> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    found.map(|found| found.path())
 }
