@@ -25,7 +25,7 @@ enum Decides {
     WithoutOurs,
     /// It lists this.
     Listing(&'static str),
-    /// It lists this, or is true, which stands for a list of all.
+    /// It lists this, or is true in the first file that has it, which stands for a list of all.
     ListingOrTrue(&'static str),
 }
 
