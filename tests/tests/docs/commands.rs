@@ -14,7 +14,7 @@ const PLACEHOLDERS: [(&str, &str); 3] = [
 
 /// Those that do nothing without the input that a client gives them, without a user at a
 /// terminal, or without the whole wall. Tests of their own run them.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 13] = [
     "keyhole guard",
     "keyhole inject",
     "keyhole setup CLIENT --bind NAME --file FILE",
@@ -25,6 +25,7 @@ const ELSEWHERE: [&str; 12] = [
     "keyhole setup plugin --file FILE",
     "keyhole setup remove NAME",
     "keyhole setup remove plugin",
+    "keyhole setup remove reviewer",
     "keyhole serve --require-wall",
     "keyhole withhold",
 ];
