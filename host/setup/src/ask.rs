@@ -1,6 +1,6 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
 
-use crate::{Result, SetupError, User, clients::all, error::said, is_under_sudo};
+use crate::{Result, User, clients::all, error::said, is_under_sudo};
 use rustix::{
     fs::Uid,
     process::geteuid,
@@ -12,7 +12,10 @@ use std::{
     os::unix::fs::MetadataExt as _,
 };
 
-/// The terminal of this process; or nobody, in a dry run: then what is shown is kept.
+/// What is said if the terminal is closed at a question.
+const NO_ANSWER: &str = "nothing is changed";
+
+/// The terminal of this process. The default is nobody, for a dry run: what is shown is kept.
 #[derive(Debug, Default)]
 pub struct Screen {
     terminal: Option<BufReader<File>>,
@@ -21,15 +24,11 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Opens the terminal, if the user is there; nothing for a dry run.
+    /// Opens the terminal, if the user is there.
     ///
     /// # Errors
     /// Why nobody can be asked.
-    pub fn open(is_dry: bool, user: &User<'_>) -> Result<Self> {
-        let mut screen = Self::default();
-        if is_dry {
-            return Ok(screen);
-        }
+    pub fn open(user: &User<'_>) -> Result<Self> {
         let (home, variable) = (&user.home, user.variable);
         // From root to the user whose home this is, as by `sudo -iu`, nothing is mixed up.
         let is_own = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
@@ -43,14 +42,16 @@ impl Screen {
             );
         }
         let mut options = File::options();
-        let terminal = options.read(true).write(true).open("/dev/tty");
-        let Ok(terminal) = terminal else {
+        let opened = options.read(true).write(true).open("/dev/tty");
+        let Ok(terminal) = opened else {
             return said(
                 "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed",
             );
         };
-        screen.terminal = Some(BufReader::new(terminal));
-        Ok(screen)
+        Ok(Self {
+            terminal: Some(BufReader::new(terminal)),
+            shown: String::new(),
+        })
     }
 
     /// Shows a text.
@@ -72,17 +73,20 @@ impl Screen {
         question: &str,
         mut read: impl FnMut(&str) -> Result<T, String>,
     ) -> Result<T> {
-        let ended = || SetupError::Said("nothing is changed".to_owned());
         loop {
-            let terminal = self.terminal.as_mut().ok_or_else(ended)?;
+            let Some(terminal) = &mut self.terminal else {
+                return said(NO_ANSWER);
+            };
             tcflush(terminal.get_ref(), QueueSelector::IFlush).map_err(io::Error::from)?;
             terminal.consume(terminal.buffer().len());
             terminal.get_mut().write_all(question.as_bytes())?;
-            let mut line = Vec::new();
-            terminal.read_until(b'\n', &mut line)?;
+            let mut bytes = Vec::new();
+            terminal.read_until(b'\n', &mut bytes)?;
             // What is no text is a wrong answer like others.
-            let line = String::from_utf8_lossy(&line);
-            let answer = line.strip_suffix('\n').ok_or_else(ended)?;
+            let line = String::from_utf8_lossy(&bytes);
+            let Some(answer) = line.strip_suffix('\n') else {
+                return said(NO_ANSWER);
+            };
             match read(answer.trim()) {
                 Ok(answer) => return Ok(answer),
                 Err(why) => self.show(&format!("{why}\n"))?,

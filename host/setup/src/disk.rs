@@ -27,15 +27,28 @@ pub(crate) const ACCESS_LIST: &str = "system.posix_acl_access";
 
 type Why = Box<dyn Error + Send + Sync>;
 
-/// Keeps a second setup of this user from running beside this one: true if another one runs. A
-/// home that has no locks gives none, and what is written is compared all the same.
-pub fn lock(home: &Path) -> (bool, Option<File>) {
-    let home = File::open(home).ok();
-    let lock = |home| flock(home, FlockOperation::NonBlockingLockExclusive);
-    let is_busy = home.as_ref().map(lock) == Some(Err(Errno::WOULDBLOCK));
-    (is_busy, home)
+/// What keeps a second setup of a user from running beside the first.
+#[derive(Debug)]
+pub enum Lock {
+    /// Another setup of this user runs.
+    Busy,
+    /// No other one runs as long as this file is open. None if the home has no locks: what is
+    /// written is compared all the same.
+    Held(Option<File>),
 }
 
+/// Takes the lock of the user with this home.
+pub fn lock(home: &Path) -> Lock {
+    let Ok(folder) = File::open(home) else {
+        return Lock::Held(None);
+    };
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Lock::Busy,
+        _ => Lock::Held(Some(folder)),
+    }
+}
+
+/// What is at a place of the user's, as it was read.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Found {
     /// Where the user has it.
@@ -44,8 +57,9 @@ pub(crate) struct Found {
     real: PathBuf,
     /// Its bytes; none if nothing is there.
     bytes: Option<Vec<u8>>,
-    /// Its mode and group; those of a new file otherwise.
+    /// Its mode; that of a new file if nothing is there.
     mode: u32,
+    /// Its group. None if nothing is there.
     group: Option<u32>,
     /// Why it is not replaced.
     pub(crate) why_not: Option<&'static str>,
@@ -75,19 +89,21 @@ impl Found {
             found.real = fs::canonicalize(path).map_err(|_| Unfit::file(path, why))?;
         }
         let shut = why_no_folder(&found.real);
-        let looked = found.look();
-        looked.map_err(|why| Unfit::file(path, shut.map_or(why, Why::from)))?;
+        if let Err(why) = found.look() {
+            // What is wrong with its folder says more.
+            return Err(Unfit::file(path, shut.map_or(why, Why::from)));
+        }
         found.why_not = shut.or(found.why_not);
         Ok(found)
     }
 
     /// What is at a place where no link is.
     fn look(&mut self) -> Result<(), Why> {
-        let file = match open(&self.real) {
+        let opened = match open(&self.real) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            opened => opened?,
+            other => other?,
         };
-        let found = file.metadata()?;
+        let found = opened.metadata()?;
         if !found.is_file() {
             return Err("it is not a file".into());
         }
@@ -97,8 +113,8 @@ impl Found {
         self.why_not = why_not(&self.real, &found);
         self.mode = found.mode() & 0o7777;
         self.group = Some(found.gid());
-        let mut file = file.take(MAX_SIZE);
-        file.read_to_end(self.bytes.insert(Vec::new()))?;
+        let bytes = self.bytes.insert(Vec::new());
+        opened.take(MAX_SIZE).read_to_end(bytes)?;
         Ok(())
     }
 
@@ -107,36 +123,52 @@ impl Found {
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
         let beside = format!(".{name}.keyhole-{}", std::process::id());
-        let beside = self.real.with_file_name(beside);
-        let is_same = || {
-            let is_same = Self::at(&self.named).is_ok_and(|now| now == *self);
-            let why = "it has changed since it was shown; run this again";
-            is_same.then_some(()).ok_or_else(|| Why::from(why))
+        let new_file = self.real.with_file_name(beside);
+        let done = match new {
+            Some(text) => self.put(&new_file, text.as_bytes()),
+            None => self.remove(),
         };
-        let write = |new: &str| self.write(&beside, new.as_bytes());
-        let written = is_same().and_then(|()| new.map_or(Ok(()), write));
-        let done = written.and_then(|()| {
-            is_same()?;
-            let remove = || fs::remove_file(&self.real);
-            Ok(new.map_or_else(remove, |_| fs::rename(&beside, &self.real))?)
-        });
         // It stands already; when the folder is written to the disk is the system's choice.
-        let folder = self.real.parent().map(File::open);
-        let _ = folder.map(|folder| folder.and_then(|folder| folder.sync_all()));
+        if let Some(Ok(folder)) = self.real.parent().map(File::open) {
+            let _ = folder.sync_all();
+        }
         done.map_err(|why| {
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&new_file);
             Unfit::file(&self.real, why)
         })
     }
 
-    fn write(&self, beside: &Path, new: &[u8]) -> Result<(), Why> {
-        let folder = beside.parent().unwrap_or(beside);
+    /// Writes the new file, beside the old one, and puts it in the place of that.
+    fn put(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
+        self.is_unchanged()?;
+        self.write(new_file, new)?;
+        self.is_unchanged()?;
+        Ok(fs::rename(new_file, &self.real)?)
+    }
+
+    fn remove(&self) -> Result<(), Why> {
+        self.is_unchanged()?;
+        Ok(fs::remove_file(&self.real)?)
+    }
+
+    /// Fails unless what is there now is what was found.
+    fn is_unchanged(&self) -> Result<(), Why> {
+        if Self::at(&self.named).is_ok_and(|now| now == *self) {
+            Ok(())
+        } else {
+            Err("it has changed since it was shown; run this again".into())
+        }
+    }
+
+    /// Writes a new file with what the old one has beside its text: its mode, group and attributes.
+    fn write(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
+        let folder = new_file.parent().unwrap_or(new_file);
         let mut folders = DirBuilder::new();
         folders.recursive(true).mode(0o700).create(folder)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
-        let mut file = options.open(beside)?;
-        // Of the folder. The new mode would put it into force.
+        let mut file = options.open(new_file)?;
+        // The folder may give its new files an access list. The new mode would put it into force.
         let _ = fremovexattr(&file, ACCESS_LIST);
         file.write_all(new)?;
         if self.is_there() {
@@ -150,16 +182,27 @@ impl Found {
     }
 }
 
+/// Why a file cannot be put there, because of the folders above it. None if it can.
 fn why_no_folder(file: &Path) -> Option<&'static str> {
-    let mut above = file.ancestors().skip(1);
-    let there = above.find_map(|at| Some((at, fs::metadata(at).ok()?)));
-    Some(match there {
-        None => "it has no folder",
-        Some((_, found)) if !found.is_dir() => "a folder above it is a file",
-        Some((_, found)) if found.uid() != geteuid().as_raw() => "its folder is not yours",
-        Some((folder, _)) if access(folder, Access::WRITE_OK).is_err() => "its folder is read-only",
-        Some(_) => return None,
-    })
+    for folder in file.ancestors().skip(1) {
+        if let Ok(found) = fs::metadata(folder) {
+            return why_none_in(folder, &found);
+        }
+    }
+    Some("it has no folder")
+}
+
+/// Why no file can be made in what is there, which should be a folder. None if one can.
+fn why_none_in(folder: &Path, found: &Metadata) -> Option<&'static str> {
+    if !found.is_dir() {
+        Some("a folder above it is a file")
+    } else if found.uid() != geteuid().as_raw() {
+        Some("its folder is not yours")
+    } else if access(folder, Access::WRITE_OK).is_err() {
+        Some("its folder is read-only")
+    } else {
+        None
+    }
 }
 
 /// Opens what is there itself, and waits for nobody.
@@ -168,33 +211,46 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
+/// Why this file is not replaced by a new one. None if it may be.
 fn why_not(real: &Path, found: &Metadata) -> Option<&'static str> {
-    let group = Gid::from_raw(found.gid());
-    let is_in = || {
-        let groups = getgroups().unwrap_or_default();
-        geteuid().is_root() || group == getegid() || groups.contains(&group)
-    };
-    Some(match found {
-        _ if found.uid() != geteuid().as_raw() => "it belongs to another user",
-        _ if found.nlink() > 1 => "it has a second name (a hard link)",
-        _ if found.mode() & 0o200 == 0 => "it is read-only",
-        _ if !is_in() => "its group is one that you are not in, so a new file could not have it",
-        _ if is_mount(real) => {
-            "it is a mount of its own, as containers make it, so it cannot be replaced; edit it where it comes from"
-        }
-        _ => return None,
-    })
+    if found.uid() != geteuid().as_raw() {
+        Some("it belongs to another user")
+    } else if found.nlink() > 1 {
+        Some("it has a second name (a hard link)")
+    } else if found.mode() & 0o200 == 0 {
+        Some("it is read-only")
+    } else if !may_give_to(Gid::from_raw(found.gid())) {
+        Some("its group is one that you are not in, so a new file could not have it")
+    } else if is_mount(real) {
+        Some(
+            "it is a mount of its own, as containers make it, so it cannot be replaced; edit it where it comes from",
+        )
+    } else {
+        None
+    }
 }
 
+/// Whether the user may give a file to this group.
+fn may_give_to(group: Gid) -> bool {
+    let is_in = getegid() == group || getgroups().is_ok_and(|groups| groups.contains(&group));
+    is_in || geteuid().is_root()
+}
+
+/// Whether the file is on another mount than its folder.
 #[cfg(target_os = "linux")]
 fn is_mount(file: &Path) -> bool {
-    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-    let mount = |path: &Path| {
-        let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID);
-        found.ok().map(|found| found.stx_mnt_id)
+    let Some(folder) = file.parent() else {
+        return false;
     };
-    let folder = file.parent();
-    folder.is_some_and(|folder| mount(folder) != mount(file))
+    mount_of(folder) != mount_of(file)
+}
+
+/// The number of the mount that it is on. None if the kernel does not say.
+#[cfg(target_os = "linux")]
+fn mount_of(path: &Path) -> Option<u64> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID);
+    Some(found.ok()?.stx_mnt_id)
 }
 
 #[cfg(not(target_os = "linux"))]

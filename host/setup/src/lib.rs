@@ -29,7 +29,7 @@ mod tests;
 
 pub(crate) use error::EditError;
 pub use {
-    disk::lock,
+    disk::{Lock, lock},
     error::{Result, SetupError, Unfit, refused, said},
     install::{Request, Walls},
     map::{Asked, Named, Printed, all_of, entry},

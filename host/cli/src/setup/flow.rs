@@ -16,7 +16,7 @@ use keyhole_serve::{
     streams::note,
 };
 use keyhole_setup::{
-    Plan, Request, Result, Rules, SetupError, User, Walls,
+    Lock, Plan, Request, Result, Rules, SetupError, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
@@ -111,24 +111,27 @@ struct Dialog<'a> {
 
 impl<'a> Dialog<'a> {
     fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
-        let mut dialog = Self {
-            user,
-            screen: Screen::open(is_dry, user)?,
-            is_dry,
-            _lock: None,
-        };
         if is_dry {
-            return Ok(dialog);
+            return Ok(Self {
+                user,
+                screen: Screen::default(),
+                is_dry,
+                _lock: None,
+            });
         }
-        let (is_busy, lock) = lock(&user.home);
-        if is_busy {
+        let screen = Screen::open(user)?;
+        let Lock::Held(lock) = lock(&user.home) else {
             return said("another `keyhole setup` runs; end that one first");
-        }
-        dialog._lock = lock;
+        };
         // What is written is tried, too.
         let ready = sandbox().and_then(|_| listen());
         ready.map_err(|why| SetupError::Said(why.to_string()))?;
-        Ok(dialog)
+        Ok(Self {
+            user,
+            screen,
+            is_dry,
+            _lock: lock,
+        })
     }
 
     /// What the user wants, as it was typed, and else as it is asked for.
