@@ -1,22 +1,23 @@
 //! What a file needs in the map: one table at its end, and one string among its roots.
 //!
-//! The map decides who may read what. So each edit is made twice: in the text, and in the tables
-//! that the old text has. The new text must have exactly those tables, or nothing is edited. What
-//! is written is the old map with what the user is shown, and nothing else.
+//! The map decides who may read what, so `edit` makes sure that the new map is the old one with
+//! what the user is shown, and nothing else.
+
+mod edit;
 
 use crate::{
-    EditError, Plan, Request, Result,
+    Plan, Request, Result,
     disk::Found,
     error::{by_hand, refused},
     file::{File, root_of},
     paste::quoted,
-    shown::{Edited, lines_of},
 };
+use edit::Addition;
+pub(crate) use edit::take;
 use keyhole_claude::{PLUGIN, paths::without_links};
 use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
 use std::{fs, path::Path};
-use toml::de::DeTable;
 
 /// Where an entry of a map is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +157,12 @@ impl Request<'_> {
             agent: self.agent.as_deref(),
         })
     }
+
+    /// Whether this is about the file of an entry, also under another name.
+    fn is_for_file_of(&self, entry: &Entry) -> bool {
+        let path = self.user.map.location.expand(&entry.path);
+        path.is_some_and(|path| self.file.is_at(&path))
+    }
 }
 
 /// The key of the entry that names this agent. None if no entry does.
@@ -221,16 +228,11 @@ impl Plan {
         request: &Request<'_>,
         fresh_key: &str,
     ) -> Result<Option<String>> {
-        let (file, max_bytes) = (&request.file, request.client.max_bytes);
-        let location = &request.user.map.location;
-        let has_file = |entry: &Entry| {
-            let path = location.expand(&entry.path);
-            path.is_some_and(|path| file.is_at(&path))
-        };
+        let max_bytes = request.client.max_bytes;
         let Needed { named, agent } = request.needed(map, fresh_key)?;
         self.table = (named.table, named.name.to_owned());
         if let Some((_, there)) = all_of(map).find(|(other, _)| *other == named) {
-            if !has_file(there) {
+            if !request.is_for_file_of(there) {
                 let line = there.line;
                 return refused(format!(
                     "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
@@ -239,7 +241,7 @@ impl Plan {
             suits(there, agent, max_bytes)?;
             return Ok(None);
         }
-        if all_of(map).any(|(_, entry)| has_file(entry)) {
+        if all_of(map).any(|(_, entry)| request.is_for_file_of(entry)) {
             let name = agent.unwrap_or(&request.name);
             self.notes.push(format!(
                 "The map has this file already. Now somebody else gets it, too: {name}."
@@ -247,7 +249,7 @@ impl Plan {
         }
         let entry = NewEntry {
             named,
-            path: &file.written,
+            path: &request.file.written,
             agents: agent.as_slice(),
             max_bytes,
             withhold: request.client.is_plugin(),
@@ -311,179 +313,4 @@ fn names(entry: &Entry, agent: &str) -> bool {
         Ok(agent) => entry.agents.iter().flatten().any(|one| one.means(&agent)),
         Err(_) => false,
     }
-}
-
-/// What comes into a map.
-struct Addition {
-    /// An entry, as it is written.
-    table: Option<String>,
-    /// A folder among the roots.
-    root: Option<String>,
-}
-
-impl Addition {
-    /// The map with the table at its end, and the root among its roots.
-    fn to(&self, old: &str) -> Result<Edited, EditError> {
-        let mut draft = Draft {
-            text: old.to_owned(),
-            tables: parse(old)?,
-            shown: String::new(),
-        };
-        if let Some(root) = &self.root {
-            draft.add_root(root)?;
-        }
-        if let Some(table) = &self.table {
-            draft.add_table(table)?;
-        }
-        if !parse(&draft.text).is_ok_and(|tables| tables == draft.tables) {
-            return Err(EditError::Unsafe);
-        }
-        Ok(Edited {
-            text: draft.text,
-            shown: draft.shown,
-        })
-    }
-
-    /// The lines for a user who writes them. Who only looks may be an agent, so a fresh key is not
-    /// shown.
-    fn by_hand(&self, fresh_key: &str, name: &str) -> String {
-        let mut lines = String::new();
-        if let Some(root) = &self.root {
-            lines += &format!("among its roots: {}\n", json!(root));
-        }
-        match &self.table {
-            Some(table) if !table.contains(fresh_key) => lines += table,
-            _ => {
-                lines += &format!("what this prints: keyhole setup key FILE --agent {name}\n");
-            }
-        }
-        lines
-    }
-}
-
-/// A map while it is edited.
-struct Draft {
-    text: String,
-    /// The tables that the text must have.
-    tables: toml::Table,
-    /// The lines that come, for the user.
-    shown: String,
-}
-
-impl Draft {
-    fn add_root(&mut self, root: &str) -> Result<(), EditError> {
-        let Inserted { at, text, is_line } = Inserted::root(&self.text, root)?;
-        self.text.insert_str(at, &text);
-        let place = if is_line { "" } else { "roots" };
-        self.shown += &lines_of(place, "", &text);
-        let roots = self.tables.entry("roots");
-        let there = roots.or_insert(toml::Value::Array(Vec::new()));
-        let list = there.as_array_mut().ok_or(EditError::Unsafe)?;
-        list.push(root.into());
-        Ok(())
-    }
-
-    fn add_table(&mut self, table: &str) -> Result<(), EditError> {
-        let end = line_end(&self.text);
-        let before = match &*self.text {
-            "" | "\u{feff}" => "",
-            ended if ended.ends_with('\n') => end,
-            _ => &end.repeat(2),
-        };
-        self.text += &format!("{before}{}", table.replace('\n', end));
-        self.shown += &lines_of("", "", table);
-        put(table, &mut self.tables)
-    }
-}
-
-/// A text that comes into a map.
-struct Inserted {
-    /// Before which byte of the map.
-    at: usize,
-    text: String,
-    /// Whether it is a line of its own, and not one more string of a list.
-    is_line: bool,
-}
-
-impl Inserted {
-    /// A string among the roots. A map without roots must have no table: before one, roots would be
-    /// new for all that it has.
-    fn root(map: &str, root: &str) -> Result<Self, EditError> {
-        let document = DeTable::parse(map).map_err(|_| EditError::Syntax("TOML"))?;
-        let Some(roots) = document.get_ref().get("roots") else {
-            return Ok(Self {
-                at: map.len() - below_schema(map).len(),
-                text: format!("roots = [{}]{}", quoted(root), line_end(map)),
-                is_line: true,
-            });
-        };
-        // An empty list is no valid map.
-        let list = roots.get_ref().as_array().ok_or(EditError::Unsafe)?;
-        let last = list.iter().last().ok_or(EditError::Unsafe)?;
-        Ok(Self {
-            at: last.span().end,
-            text: format!(", {}", quoted(root)),
-            is_line: false,
-        })
-    }
-}
-
-/// The map below a first line `#:schema`, in which alone an editor looks for its schema.
-fn below_schema(map: &str) -> &str {
-    let body = map.trim_start_matches('\u{feff}');
-    match body.split_once('\n') {
-        Some((first, rest)) if first.starts_with("#:schema") => rest,
-        _ => body,
-    }
-}
-
-/// The map without this table, if it stands there as setup writes it, and once.
-pub(crate) fn take(text: &str, table: &str) -> Option<String> {
-    let end = line_end(text);
-    let (head, tail) = text.split_once(&table.replace('\n', end))?;
-    if !head.is_empty() && !head.ends_with(['\n', '\u{feff}']) {
-        return None;
-    }
-    let mut above = head;
-    if head.ends_with(&end.repeat(2)) {
-        // The blank line above is setup's, too.
-        above = head.strip_suffix(end)?;
-    }
-    let new = above.to_owned() + tail;
-    // Put back, the table must give what the old map has. Taken out of that, it would leave no
-    // `[keys]`, of which a map may have an empty one of its own.
-    let mut tables = parse(&new).ok()?;
-    put(table, &mut tables).ok()?;
-    if tables == parse(text).ok()? {
-        Some(new)
-    } else {
-        None
-    }
-}
-
-/// Puts an entry of the map, as it is written, among these tables.
-///
-/// # Errors
-/// If its name is there already.
-fn put(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
-    let own = parse(entry).map_err(|_| EditError::Unsafe)?;
-    for (kind, entries) in own {
-        let of_kind = tables.entry(kind).or_insert(toml::Table::new().into());
-        let there = of_kind.as_table_mut().ok_or(EditError::Unsafe)?;
-        for (name, fields) in entries.as_table().ok_or(EditError::Unsafe)? {
-            if there.insert(name.clone(), fields.clone()).is_some() {
-                return Err(EditError::Unsafe);
-            }
-        }
-    }
-    Ok(())
-}
-
-fn parse(text: &str) -> Result<toml::Table, EditError> {
-    text.parse().map_err(|_| EditError::Syntax("TOML"))
-}
-
-/// The end of a line, as the text has it.
-fn line_end(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }

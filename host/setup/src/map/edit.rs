@@ -1,0 +1,188 @@
+//! Edits of the map's text: an entry at its end, a string among its roots, and an entry taken away.
+//!
+//! The map decides who may read what. So each edit is made twice: in the text, and in the tables
+//! that the old text has. The new text must have exactly those tables, or nothing is edited. What
+//! is written is the old map with what the user is shown, and nothing else.
+
+use crate::{
+    EditError,
+    paste::quoted,
+    shown::{Edited, lines_of},
+};
+use serde_json::json;
+use toml::de::DeTable;
+
+/// What comes into a map.
+pub(super) struct Addition {
+    /// An entry, as it is written.
+    pub(super) table: Option<String>,
+    /// A folder among the roots.
+    pub(super) root: Option<String>,
+}
+
+impl Addition {
+    /// The map with the table at its end, and the root among its roots.
+    pub(super) fn to(&self, old: &str) -> Result<Edited, EditError> {
+        let mut draft = Draft {
+            text: old.to_owned(),
+            tables: parse(old)?,
+            shown: String::new(),
+        };
+        if let Some(root) = &self.root {
+            draft.add_root(root)?;
+        }
+        if let Some(table) = &self.table {
+            draft.add_table(table)?;
+        }
+        if !parse(&draft.text).is_ok_and(|tables| tables == draft.tables) {
+            return Err(EditError::Unsafe);
+        }
+        Ok(Edited {
+            text: draft.text,
+            shown: draft.shown,
+        })
+    }
+
+    /// The lines for a user who writes them. Who only looks may be an agent, so a fresh key is not
+    /// shown.
+    pub(super) fn by_hand(&self, fresh_key: &str, name: &str) -> String {
+        let mut lines = String::new();
+        if let Some(root) = &self.root {
+            lines += &format!("among its roots: {}\n", json!(root));
+        }
+        match &self.table {
+            Some(table) if !table.contains(fresh_key) => lines += table,
+            _ => {
+                lines += &format!("what this prints: keyhole setup key FILE --agent {name}\n");
+            }
+        }
+        lines
+    }
+}
+
+/// A map while it is edited.
+struct Draft {
+    text: String,
+    /// The tables that the text must have.
+    tables: toml::Table,
+    /// The lines that come, for the user.
+    shown: String,
+}
+
+impl Draft {
+    fn add_root(&mut self, root: &str) -> Result<(), EditError> {
+        let Inserted { at, text, is_line } = Inserted::root(&self.text, root)?;
+        self.text.insert_str(at, &text);
+        let place = if is_line { "" } else { "roots" };
+        self.shown += &lines_of(place, "", &text);
+        let roots = self.tables.entry("roots");
+        let there = roots.or_insert(toml::Value::Array(Vec::new()));
+        let list = there.as_array_mut().ok_or(EditError::Unsafe)?;
+        list.push(root.into());
+        Ok(())
+    }
+
+    fn add_table(&mut self, table: &str) -> Result<(), EditError> {
+        let end = line_end(&self.text);
+        let before = match &*self.text {
+            "" | "\u{feff}" => "",
+            ended if ended.ends_with('\n') => end,
+            _ => &end.repeat(2),
+        };
+        self.text += &format!("{before}{}", table.replace('\n', end));
+        self.shown += &lines_of("", "", table);
+        put(table, &mut self.tables)
+    }
+}
+
+/// A text that comes into a map.
+struct Inserted {
+    /// Before which byte of the map.
+    at: usize,
+    text: String,
+    /// Whether it is a line of its own, and not one more string of a list.
+    is_line: bool,
+}
+
+impl Inserted {
+    /// A string among the roots. A map without roots must have no table: before one, roots would be
+    /// new for all that it has.
+    fn root(map: &str, root: &str) -> Result<Self, EditError> {
+        let document = DeTable::parse(map).map_err(|_| EditError::Syntax("TOML"))?;
+        let Some(roots) = document.get_ref().get("roots") else {
+            return Ok(Self {
+                at: map.len() - below_schema(map).len(),
+                text: format!("roots = [{}]{}", quoted(root), line_end(map)),
+                is_line: true,
+            });
+        };
+        // An empty list is no valid map.
+        let list = roots.get_ref().as_array().ok_or(EditError::Unsafe)?;
+        let last = list.iter().last().ok_or(EditError::Unsafe)?;
+        Ok(Self {
+            at: last.span().end,
+            text: format!(", {}", quoted(root)),
+            is_line: false,
+        })
+    }
+}
+
+/// The map below a first line `#:schema`, in which alone an editor looks for its schema.
+fn below_schema(map: &str) -> &str {
+    let body = map.trim_start_matches('\u{feff}');
+    match body.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#:schema") => rest,
+        _ => body,
+    }
+}
+
+/// The map without this table, if it stands there as setup writes it, and once.
+pub(crate) fn take(text: &str, table: &str) -> Option<String> {
+    let end = line_end(text);
+    let (head, tail) = text.split_once(&table.replace('\n', end))?;
+    if !head.is_empty() && !head.ends_with(['\n', '\u{feff}']) {
+        return None;
+    }
+    let mut above = head;
+    if head.ends_with(&end.repeat(2)) {
+        // The blank line above is setup's, too.
+        above = head.strip_suffix(end)?;
+    }
+    let new = above.to_owned() + tail;
+    // Put back, the table must give what the old map has. Taken out of that, it would leave no
+    // `[keys]`, of which a map may have an empty one of its own.
+    let mut tables = parse(&new).ok()?;
+    put(table, &mut tables).ok()?;
+    if tables == parse(text).ok()? {
+        Some(new)
+    } else {
+        None
+    }
+}
+
+/// Puts an entry of the map, as it is written, among these tables.
+///
+/// # Errors
+/// If its name is there already.
+fn put(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
+    let own = parse(entry).map_err(|_| EditError::Unsafe)?;
+    for (kind, entries) in own {
+        let of_kind = tables.entry(kind).or_insert(toml::Table::new().into());
+        let there = of_kind.as_table_mut().ok_or(EditError::Unsafe)?;
+        for (name, fields) in entries.as_table().ok_or(EditError::Unsafe)? {
+            if there.insert(name.clone(), fields.clone()).is_some() {
+                return Err(EditError::Unsafe);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn parse(text: &str) -> Result<toml::Table, EditError> {
+    text.parse().map_err(|_| EditError::Syntax("TOML"))
+}
+
+/// The end of a line, as the text has it.
+fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
