@@ -191,8 +191,8 @@ impl Plan {
     pub(crate) fn add_to_map(&mut self, request: &Request<'_>, fresh_key: &str) -> Result<()> {
         let live = &request.user.map;
         let place = &live.location.file;
-        let found = Found::at(place);
-        self.map = match &found {
+        let read = Found::at(place);
+        self.map = match &read {
             Ok(found) => found.text()?.to_owned(),
             // Perhaps nothing is to be written there.
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
@@ -205,7 +205,7 @@ impl Plan {
         if added.table.is_none() && added.root.is_none() {
             return Ok(());
         }
-        let found = found?;
+        let found = read?;
         match added.to(&self.map) {
             Ok(edited) => {
                 self.map.clone_from(&edited.text);

@@ -31,12 +31,12 @@ pub fn word(path: &Path) -> Option<&str> {
     if owner != rustix::process::geteuid().as_raw() {
         return None;
     }
-    // Else a link leads there.
+    // If a link leads there, its real path is another one.
     if there.canonicalize().ok()? != there {
         return None;
     }
     let folder = if there == path { places.next()? } else { there };
-    // Somebody else could change a folder above it.
+    // The walk fails if somebody else can change a folder above it.
     if Walker::new(System).walk(folder, Policy::Directory).is_err() {
         return None;
     }

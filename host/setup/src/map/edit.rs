@@ -43,8 +43,8 @@ impl Addition {
         })
     }
 
-    /// The lines for a user who writes them. Who only looks may be an agent, so a fresh key is not
-    /// shown.
+    /// The lines for a user who writes them. The reader may be an agent that only looks, so a line
+    /// with a fresh key is not shown: the user is told what prints one.
     pub(super) fn by_hand(&self, fresh_key: &str, name: &str) -> String {
         let mut lines = String::new();
         if let Some(root) = &self.root {
