@@ -1,4 +1,5 @@
-//! Agents' files of Claude Code that start a server of ours.
+//! Agents' files of Claude Code that start a server of ours. They are judged here, since the lines
+//! of such a server and its hook are those that setup writes.
 
 use crate::{
     User,
@@ -10,7 +11,7 @@ use keyhole_core::BindingName;
 use keyhole_walk::printable::printable;
 use std::{
     collections::{BTreeMap, HashSet},
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
 };
@@ -71,12 +72,14 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
 /// The bindings for which an agent's file starts a server of ours.
 fn bindings(text: &str) -> Vec<BindingName> {
     let servers = entry(text, "mcpServers");
-    let mut bindings = Vec::new();
-    if servers.contains("keyhole") && servers.contains("serve") {
-        let calls = servers.split("--bind").skip(1);
-        bindings.extend(calls.filter_map(|call| first_word(call).parse().ok()));
-        bindings.dedup();
+    if !servers.contains("keyhole") || !servers.contains("serve") {
+        return Vec::new();
     }
+    let calls = servers.split("--bind").skip(1);
+    let mut bindings: Vec<BindingName> = calls
+        .filter_map(|call| first_word(call).parse().ok())
+        .collect();
+    bindings.dedup();
     bindings
 }
 
@@ -120,29 +123,42 @@ fn entry(text: &str, wanted: &str) -> String {
 fn first_word(call: &str) -> &str {
     let word = call.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-    &word[..end.unwrap_or(word.len())]
+    end.map_or(word, |end| &word[..end])
 }
 
 /// The agents of this name in this folder: the names of their files, without the ending.
 pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
-    let is_named = |text: &str| {
-        let mut names = text.lines().filter_map(|line| line.strip_prefix("name:"));
-        names.any(|found| found.trim().trim_matches(['"', '\'']) == name)
-    };
-    let files = files(&folder.join("agents")).into_iter();
-    let files = files.filter(|(_, text)| is_named(text));
-    let stems = files.filter_map(|(file, _)| Some(file.file_stem()?.to_owned()));
-    stems.collect()
+    let mut stems = Vec::new();
+    for (file, text) in files(&folder.join("agents")) {
+        if names(&text).any(|found| found == name) {
+            stems.extend(file.file_stem().map(OsStr::to_owned));
+        }
+    }
+    stems
+}
+
+/// The names that an agent's file gives itself.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("name:"))
+        .map(|name| name.trim().trim_matches(['"', '\'']))
 }
 
 /// The agents' files in this folder and in the folders in it, with their texts.
 fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = vec![folder.to_owned()];
-    let (mut files, mut seen) = (BTreeMap::new(), HashSet::new());
-    while let Some(path) = found.pop().filter(|_| seen.len() < MAX_FOUND) {
+    let mut files = BTreeMap::new();
+    let mut seen = HashSet::new();
+    while let Some(path) = found.pop() {
+        if seen.len() >= MAX_FOUND {
+            break;
+        }
         // Links could lead in a circle.
         let is_new = fs::canonicalize(&path).is_ok_and(|real| seen.insert(real));
-        let Some(kind) = fs::metadata(&path).ok().filter(|_| is_new) else {
+        if !is_new {
+            continue;
+        }
+        let Ok(kind) = fs::metadata(&path) else {
             continue;
         };
         let is_text = path.extension().is_some_and(|ending| ending == "md");

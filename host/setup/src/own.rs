@@ -2,22 +2,28 @@
 
 use crate::{clients::Part, recipe::Recipe};
 
-/// The program and the folder for tickets that a file of ours names. Empty if it names none.
+/// What stands before the program in the files of the clients, in the order in which it is looked
+/// for.
+const BEFORE_PROGRAM: [&str; 4] = [
+    "\"command\": ",
+    "\n    command: ",
+    "command: ",
+    "command = ",
+];
+
+/// What a file of ours starts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Started {
+    /// The program. Empty if the file names none.
     pub(crate) program: String,
+    /// The folder for tickets. Empty if the file names none.
     pub(crate) tickets: String,
 }
 
 impl Started {
     pub(crate) fn by(text: &str) -> Self {
-        let starts = [
-            "\"command\": ",
-            "\n    command: ",
-            "command: ",
-            "command = ",
-        ];
-        let program = starts.iter().find_map(|start| value_after(text, start));
+        let mut starts = BEFORE_PROGRAM.iter();
+        let program = starts.find_map(|start| value_after(text, start));
         let tickets = value_after(text, "\"--tickets\", ");
         Self {
             program: program.unwrap_or_default(),
@@ -51,7 +57,10 @@ impl Recipe<'_> {
         if self.ours(part, old)? == old {
             return Some(new.to_owned());
         }
-        has_lines_of(old, new).then(|| old.to_owned())
+        if has_lines_of(old, new) {
+            return Some(old.to_owned());
+        }
+        None
     }
 }
 
@@ -64,31 +73,49 @@ pub(crate) fn own_entries(text: &str) -> Vec<String> {
 
 /// Whether the lines of our server and hook in `text` are those in `new`, whatever else it holds.
 pub(crate) fn has_lines_of(text: &str, new: &str) -> bool {
-    let (there, wanted) = (entries(text), own_entries(new));
-    let has = |wanted: &String| {
-        // Of two entries with one key, the client may take either.
-        let mut same_key = there.iter().filter(|one| key(one) == key(wanted));
-        same_key.next() == Some(wanted) && same_key.next().is_none()
-    };
-    !wanted.is_empty() && wanted.iter().all(has)
+    let there = entries(text);
+    let wanted = own_entries(new);
+    !wanted.is_empty() && wanted.iter().all(|entry| is_only_one(entry, &there))
+}
+
+/// Whether an entry stands there, and no other one with its key: of two, the client may take
+/// either.
+fn is_only_one(entry: &str, there: &[String]) -> bool {
+    let mut same_key = there.iter().filter(|one| key(one) == key(entry));
+    same_key.next().is_some_and(|one| one == entry) && same_key.next().is_none()
 }
 
 /// The entries of a file, each with the lines below that belong to it; of an agent's file, those
 /// of its head, which stands between two lines `---`. Without comments and empty lines.
 pub(crate) fn entries(text: &str) -> Vec<String> {
-    let is_border = |line: &&str| line.trim_end() == "---";
     let mut lines = text.trim_start_matches('\u{feff}').lines().peekable();
-    let has_head = lines.next_if(is_border).is_some();
-    let lines: Vec<&str> = lines
-        .take_while(|line| !(has_head && is_border(line)))
-        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
-        .collect();
-    let entries = lines.chunk_by(|_, line| line.starts_with([' ', '\t', '-']));
-    entries.map(|lines| lines.join("\n")).collect()
+    let has_head = lines.next_if(|line| is_border(line)).is_some();
+    let mut entries: Vec<String> = Vec::new();
+    for line in lines {
+        if has_head && is_border(line) {
+            break;
+        }
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match entries.last_mut() {
+            Some(entry) if line.starts_with([' ', '\t', '-']) => {
+                entry.push('\n');
+                entry.push_str(line);
+            }
+            _ => entries.push(line.to_owned()),
+        }
+    }
+    entries
+}
+
+/// Whether a line begins or ends the head of an agent's file.
+fn is_border(line: &str) -> bool {
+    line.trim_end() == "---"
 }
 
 /// The key of an entry, such as `mcpServers`.
 pub(crate) fn key(entry: &str) -> &str {
-    let key = entry.split([':', '=']).next().unwrap_or_default();
-    key.trim_end().trim_matches(['"', '\''])
+    let end = entry.find([':', '=']).unwrap_or(entry.len());
+    entry[..end].trim_end().trim_matches(['"', '\''])
 }

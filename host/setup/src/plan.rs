@@ -73,15 +73,17 @@ impl Plan {
 
     /// Files in a git repository are committed one day.
     pub(crate) fn warn_of_repositories(&mut self, own: &Path) {
-        let files = self.edits.iter().map(|edit| &*edit.found.named);
-        let files = files.filter(|file| *file != own).chain([own]);
-        let repository = |file: &Path| repository_above(&without_links(file));
-        let found = files.filter_map(|file| Some((printable(file), repository(file)?)));
-        let notes = found.map(|(place, repository)| {
-            let repository = printable(&repository);
-            format!("{place} lies in a git repository, {repository}: what stands there may be committed.")
-        });
-        self.notes.extend(notes.collect::<Vec<_>>());
+        let mut files: Vec<&Path> = self.edits.iter().map(|edit| &*edit.found.named).collect();
+        files.retain(|file| *file != own);
+        files.push(own);
+        let mut notes = Vec::new();
+        for file in files {
+            if let Some(repository) = repository_above(&without_links(file)) {
+                let (place, repository) = (printable(file), printable(&repository));
+                notes.push(format!("{place} lies in a git repository, {repository}: what stands there may be committed."));
+            }
+        }
+        self.notes.extend(notes);
     }
 
     /// Whether nothing would change.
@@ -94,10 +96,12 @@ impl Plan {
         let mut text = String::new();
         for edit in &self.edits {
             let file = shown(&edit.found.named, home);
-            let what = match (edit.found.is_there(), &edit.new) {
-                (false, _) => " (new)",
-                (_, None) => " (removed)",
-                _ => "",
+            let what = if !edit.found.is_there() {
+                " (new)"
+            } else if edit.new.is_none() {
+                " (removed)"
+            } else {
+                ""
             };
             text += &format!("\n{file}{what}\n{}", edit.shown);
         }
