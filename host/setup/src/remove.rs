@@ -47,9 +47,13 @@ fn name_of<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
 
 /// Whether the name of this entry can be one that setup wrote.
 fn is_made(named: Named<'_>) -> bool {
-    let rest = named.name.strip_prefix("k-").unwrap_or_default();
-    let is_fresh = rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    named.table == Table::Binding || named.name == PLUGIN.1 || is_fresh
+    named.table == Table::Binding || named.name == PLUGIN.1 || is_as_fresh(named.name)
+}
+
+/// Whether a key looks like those that setup makes.
+fn is_as_fresh(key: &str) -> bool {
+    let digits = key.strip_prefix("k-").unwrap_or_default();
+    digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// What becomes of the rules that no entry of the map needs any more.
@@ -92,12 +96,11 @@ impl Plan {
                 plan.take_part(recipe, part)?;
             }
         }
-        let taken = plan.take_from_settings(user, &entries, rules);
-        if let Err(SetupError::Unfit(why)) = taken {
-            let stays = format!("Claude Code's settings stay as they are: {why}");
-            plan.todo.push(stays);
-        } else {
-            taken?;
+        match plan.take_from_settings(user, &entries, rules) {
+            Err(SetupError::Unfit(why)) => plan
+                .todo
+                .push(format!("Claude Code's settings stay as they are: {why}")),
+            taken => taken?,
         }
         if plan.is_empty() && plan.todo.is_empty() && plan.rules.is_empty() {
             return refused(
@@ -171,8 +174,8 @@ impl Plan {
         let calls_server = text.contains(name) && text.contains("load_context");
         if !is_link && !entries.is_empty() && shown.ends_with(".md") {
             let keys: Vec<&str> = entries.iter().map(|entry| key(entry)).collect();
-            let keys = keys.join(" and ");
-            self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {keys} out of it yourself, by which it starts Keyhole."));
+            let own = keys.join(" and ");
+            self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {own} out of it yourself, by which it starts Keyhole."));
         } else if calls_server || text.contains("--bind") {
             self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
         }
@@ -238,8 +241,12 @@ fn without_entry(map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
     if !is_made(named) {
         return None;
     }
-    let agents = entry.agents.as_deref().unwrap_or_default();
-    let agents: Vec<_> = agents.iter().map(|agent| &**agent).collect();
+    let agents: Vec<&str> = entry
+        .agents
+        .iter()
+        .flatten()
+        .map(|agent| &**agent)
+        .collect();
     for limit in [None, Some(entry.max_bytes)] {
         let written = NewEntry {
             named,
