@@ -193,18 +193,6 @@ pub(crate) struct Key {
     pub(crate) max_bytes: Option<u64>,
 }
 
-impl Setup {
-    /// The name that was typed: the binding's, or that of a hook's agent.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.names.bind.as_deref().or(self.inject.as_deref())
-    }
-
-    /// Whether any name was typed.
-    pub(crate) fn has_names(&self) -> bool {
-        self.name().is_some() || self.names.agent.is_some()
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct Guard {
     #[command(flatten)]

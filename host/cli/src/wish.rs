@@ -2,13 +2,15 @@
 //! typed; this says what it means.
 
 use crate::arguments;
-use keyhole_core::{Key, LiveMap, Location, ticket::Tickets};
+use keyhole_core::{AgentName, BindingName, Key, LiveMap, Location, ticket::Tickets};
 use keyhole_serve::{
     guard::{Guard, OwnServer},
     session::{Callers, Session},
 };
+use keyhole_setup::clients::Client;
 use std::{
     env,
+    io::{self, IsTerminal as _},
     path::{Path, PathBuf},
 };
 
@@ -36,7 +38,7 @@ pub(crate) enum Wish {
     /// Print what the guest can reach.
     Contract,
     /// Configure a client, or take that back.
-    Setup(Box<arguments::Setup>),
+    Setup(Box<Setup>),
 }
 
 /// What `keyhole check` looks at, and how it answers.
@@ -65,6 +67,65 @@ pub(crate) enum Answer {
     Brief,
 }
 
+/// What `keyhole setup` is to do.
+pub(crate) enum Setup {
+    /// List the clients: no client is named, and nobody is there to be asked.
+    ListClients,
+    /// Print what a client needs.
+    Print(Recipient),
+    /// Show what gives somebody a file, ask, and write it.
+    Install(Install),
+    /// List the names that `remove` takes.
+    ListNames,
+    /// Take away what setup wrote for a name.
+    Remove {
+        /// A binding's or an agent's name, or `plugin`.
+        name: String,
+        /// Whether it only shows what would change.
+        is_dry: bool,
+    },
+    /// Print an entry for the map.
+    PrintEntry(MapEntry),
+}
+
+/// Who is to get a file, as the user named it.
+pub(crate) struct Recipient {
+    pub(crate) client: Client,
+    pub(crate) names: Names,
+}
+
+/// The names that the user typed.
+pub(crate) struct Names {
+    /// The binding's name, or that of the agent of a hook.
+    pub(crate) name: Option<String>,
+    /// The agent that calls the server.
+    pub(crate) agent: Option<AgentName>,
+    /// Whether a hook hands the file over, without a server.
+    pub(crate) is_hook: bool,
+}
+
+/// What is known before the first question.
+pub(crate) struct Install {
+    /// The client. None: it is asked for.
+    pub(crate) client: Option<Client>,
+    pub(crate) names: Names,
+    /// The file, as it was typed. None: it is asked for.
+    pub(crate) file: Option<String>,
+    /// Whether it only shows what would change.
+    pub(crate) is_dry: bool,
+}
+
+/// What an entry of the map is to say.
+pub(crate) struct MapEntry {
+    /// The file, as it was typed.
+    pub(crate) file: String,
+    /// The binding's name. None: the entry has a fresh key.
+    pub(crate) bind: Option<BindingName>,
+    pub(crate) agent: Option<AgentName>,
+    /// The largest size that is served, in bytes.
+    pub(crate) max_bytes: Option<u64>,
+}
+
 impl Wish {
     /// What the command means in this environment.
     ///
@@ -84,7 +145,7 @@ impl Wish {
             Command::Agents(typed) => Self::Agents(map_meant(&typed)?),
             Command::Check(typed) => Self::Check(check(typed)),
             Command::Contract => Self::Contract,
-            Command::Setup(typed) => Self::Setup(Box::new(typed)),
+            Command::Setup(typed) => Self::Setup(Box::new(setup(typed)?)),
         })
     }
 }
@@ -165,6 +226,70 @@ fn check(typed: arguments::Check) -> Check {
         tickets: tickets_in(None).ok(),
     }
 }
+
+fn setup(typed: arguments::Setup) -> Result<Setup, String> {
+    use arguments::SetupCommand;
+    match typed.what {
+        Some(SetupCommand::Remove { name, dry_run }) => Ok(match name {
+            Some(name) => Setup::Remove {
+                name,
+                is_dry: dry_run,
+            },
+            None => Setup::ListNames,
+        }),
+        Some(SetupCommand::Key(wanted)) => Ok(Setup::PrintEntry(MapEntry {
+            file: wanted.file,
+            bind: wanted.names.bind,
+            agent: wanted.names.agent,
+            max_bytes: wanted.max_bytes,
+        })),
+        None => for_somebody(typed),
+    }
+}
+
+/// What setup does to give somebody a file.
+fn for_somebody(typed: arguments::Setup) -> Result<Setup, String> {
+    let is_hook = typed.inject.is_some();
+    let inject = typed.inject.map(|agent| agent.to_string());
+    let names = Names {
+        name: typed.names.bind.map(|name| name.to_string()).or(inject),
+        agent: typed.names.agent,
+        is_hook,
+    };
+    let is_named = names.name.is_some() || names.agent.is_some();
+    let Some(client) = typed.client else {
+        if is_named {
+            return Err(NO_CLIENT.to_owned());
+        }
+        let is_at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        if !is_at_terminal {
+            return Ok(Setup::ListClients);
+        }
+        return Ok(Setup::Install(Install {
+            client: None,
+            names,
+            file: None,
+            is_dry: false,
+        }));
+    };
+    if client.is_plugin() && is_named {
+        return Err(PLUGIN_IS_NAMED.to_owned());
+    }
+    if typed.file.is_none() && !client.is_plugin() {
+        let client = *client;
+        return Ok(Setup::Print(Recipient { client, names }));
+    }
+    Ok(Setup::Install(Install {
+        client: Some(*client),
+        names,
+        file: typed.file,
+        is_dry: typed.dry_run,
+    }))
+}
+
+const NO_CLIENT: &str = "name a client, or `key` and a file; `keyhole setup` lists the clients";
+const PLUGIN_IS_NAMED: &str =
+    "the plugin's agent has its own name: leave --bind, --inject and --agent out";
 
 /// The map that is meant: the one that was named, or the user's. Nothing is read yet.
 fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {

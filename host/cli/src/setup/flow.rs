@@ -2,8 +2,8 @@
 
 use super::{fresh, judge::is_served, list, no_key_in};
 use crate::{
-    arguments::Setup,
     check::{self, Plugin},
+    wish::Install,
 };
 use keyhole_claude::{
     PLUGIN,
@@ -39,11 +39,11 @@ use tokio::{
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
 
 /// Gives somebody a file. Returns what to print.
-pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
-    let mut dialog = Dialog::begin(user, typed.dry_run)?;
+pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
+    let mut dialog = Dialog::begin(user, wanted.is_dry)?;
     // Nothing is asked for a map that cannot be used.
     user.map_now()?;
-    let request = dialog.request(typed)?;
+    let request = dialog.request(wanted)?;
     names_hold_no_key(&request)?;
     let tickets = usable_tickets(&request)?;
     let draft = Draft::of(&request)?;
@@ -135,26 +135,27 @@ impl<'a> Dialog<'a> {
     }
 
     /// What the user wants, as it was typed, and else as it is asked for.
-    fn request(&mut self, typed: &Setup) -> Result<Request<'a>> {
-        let client = match typed.client.as_deref() {
+    fn request(&mut self, wanted: &Install) -> Result<Request<'a>> {
+        let client = match &wanted.client {
             Some(client) => client.clone(),
             None => self.ask_client()?,
         };
         // What keeps setup from writing at all comes before any other question.
         has_places(self.user, &client)?;
-        let file = self.file(typed)?;
+        let file = self.file(wanted)?;
+        let names = &wanted.names;
         let mut request = Request {
             user: self.user,
-            name: typed.name().unwrap_or(client.name).to_owned(),
-            agent: typed.names.agent.as_deref().map(str::to_owned),
-            is_hook: typed.inject.is_some(),
+            name: names.name.as_deref().unwrap_or(client.name).to_owned(),
+            agent: names.agent.as_deref().map(str::to_owned),
+            is_hook: names.is_hook,
             client,
             file,
         };
-        if typed.name().is_some() || request.client.is_plugin() {
+        if names.name.is_some() || request.client.is_plugin() {
             return Ok(request);
         }
-        if typed.file.is_some() {
+        if wanted.file.is_some() {
             return said("name the server and its agent: add --bind NAME, or --inject AGENT");
         }
         self.ask_name(&mut request)?;
@@ -169,9 +170,9 @@ impl<'a> Dialog<'a> {
     }
 
     /// The file that was typed. Without one, a dry run takes the one that setup makes.
-    fn file(&mut self, typed: &Setup) -> Result<File> {
+    fn file(&mut self, wanted: &Install) -> Result<File> {
         let home = &self.user.home;
-        if let Some(file) = &typed.file {
+        if let Some(file) = &wanted.file {
             return Ok(File::find(file, home)?);
         }
         if self.is_dry {

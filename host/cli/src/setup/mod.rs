@@ -1,20 +1,19 @@
-//! `keyhole setup`: which of its commands is meant, and what it prints for a client: the example
-//! from docs/examples, with this program's path and the user's names in it. Only `keyhole_setup`
-//! writes.
+//! `keyhole setup`, and what it prints for a client: the example from docs/examples, with this
+//! program's path and the user's names in it. Only `keyhole_setup` writes.
 #![expect(clippy::disallowed_methods, reason = "whether the map is empty")]
 
 mod flow;
 mod judge;
 
 use crate::{
-    arguments::{Key, Setup, SetupCommand},
     check::{Secrets, foreign_map},
+    wish::{MapEntry, Names, Recipient, Setup},
 };
 use keyhole_core::{LiveMap, Location};
 use keyhole_setup::{
     Asked, Printed, Result, SetupError, User,
     clients::{self, Audience, Client},
-    entry as table,
+    entry,
     file::File,
     names,
     paste::bare,
@@ -22,33 +21,32 @@ use keyhole_setup::{
     recipe::Recipe,
     said,
 };
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    io::{self, IsTerminal as _},
-    iter,
-};
+use std::{env, ffi::OsString, fs, iter};
 
 /// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
 /// key.
-pub(crate) fn run(typed: &Setup) -> Result<String> {
-    let user = user(typed)?;
-    match &typed.what {
-        Some(SetupCommand::Remove { name, dry_run }) => match name {
-            Some(name) => flow::remove(&user, name, *dry_run),
-            None => Ok(removable(&names(&user)?)),
-        },
-        Some(SetupCommand::Key(wanted)) => entry(&user, wanted),
-        None => match typed.client.as_deref() {
-            Some(client) => for_client(&user, client, typed),
-            None => without_client(&user, typed),
-        },
+pub(crate) fn run(wanted: Setup) -> Result<String> {
+    // Only a client's texts name the program.
+    let has_program = match &wanted {
+        Setup::ListClients | Setup::Print(_) | Setup::Install(_) => true,
+        Setup::ListNames | Setup::Remove { .. } | Setup::PrintEntry(_) => false,
+    };
+    let mut user = user()?;
+    if has_program {
+        user.program = Program::this().map_err(SetupError::Said)?;
+    }
+    match wanted {
+        Setup::ListClients => Ok(list().collect::<String>() + LINES),
+        Setup::Print(recipient) => printed(&user, &recipient),
+        Setup::Install(install) => flow::install(&user, &install),
+        Setup::ListNames => Ok(removable(&names(&user)?)),
+        Setup::Remove { name, is_dry } => flow::remove(&user, &name, is_dry),
+        Setup::PrintEntry(entry) => printed_entry(&user, &entry),
     }
 }
 
 /// The user whose home and map the environment names.
-fn user(typed: &Setup) -> Result<User<'static>> {
+fn user() -> Result<User<'static>> {
     let location = Location::find(None, variable);
     let location = location.map_err(|why| SetupError::Said(why.to_string()))?;
     if let Some(why) = foreign_map(&location) {
@@ -57,42 +55,16 @@ fn user(typed: &Setup) -> Result<User<'static>> {
     let Some(home) = location.home.clone() else {
         return said("HOME does not say where your home is");
     };
-    // Only a client's texts name it.
-    let program = if typed.what.is_none() {
-        Program::this().map_err(SetupError::Said)?
-    } else {
-        Program::default()
-    };
     Ok(User {
         home,
         map: LiveMap::new(location),
         variable: &variable,
-        program,
+        program: Program::default(),
     })
 }
 
 fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)
-}
-
-fn for_client(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
-    if client.is_plugin() && typed.has_names() {
-        return said("the plugin's agent has its own name: leave --bind, --inject and --agent out");
-    }
-    if client.is_plugin() || typed.file.is_some() {
-        return flow::install(user, typed);
-    }
-    printed(user, client, typed)
-}
-
-fn without_client(user: &User<'_>, typed: &Setup) -> Result<String> {
-    if typed.has_names() {
-        return said("name a client, or `key` and a file; `keyhole setup` lists the clients");
-    }
-    if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        return flow::install(user, typed);
-    }
-    Ok(list().collect::<String>() + LINES)
 }
 
 const LINES: &str = "
@@ -124,12 +96,13 @@ fn removable(names: &[String]) -> String {
 }
 
 /// What a client needs, for a user who pastes it: who gets the file then, and each text.
-fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
-    let name = typed.name().unwrap_or(client.usual());
-    let agent = typed.names.agent.as_deref();
+fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
+    let Recipient { client, names } = recipient;
+    let name = names.name.as_deref().unwrap_or(client.usual());
+    let agent = names.agent.as_deref();
     let mut texts = Vec::new();
     texts.extend(user.program.caution.clone());
-    texts.push(ways(client, typed));
+    texts.push(ways(client, names));
     let recipe = Recipe {
         user,
         client,
@@ -137,14 +110,14 @@ fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
         agent,
     };
     let mut who;
-    if typed.inject.is_some() {
+    if names.is_hook {
         let hook = recipe.hook(None)?;
         texts.extend(hook.texts);
         texts.push(hook.last);
         who = hook.who;
     } else {
         let filled = recipe.filled(None)?;
-        if typed.name().is_none() {
+        if names.name.is_none() {
             texts.push(format!(
                 "The name {name} is an example; --bind takes another."
             ));
@@ -163,15 +136,15 @@ fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
 }
 
 /// The commands with which setup writes what it prints now, or only prints the map's entry.
-fn ways(client: &Client, typed: &Setup) -> String {
-    let name = typed.name().unwrap_or(client.usual());
-    let (what, option, option_of_key) = if typed.inject.is_some() {
+fn ways(client: &Client, names: &Names) -> String {
+    let name = names.name.as_deref().unwrap_or(client.usual());
+    let (what, option, option_of_key) = if names.is_hook {
         ("the map's entry", "inject", "agent")
     } else {
         ("it", "bind", "bind")
     };
     let mut agent = String::new();
-    if let Some(named) = &typed.names.agent {
+    if let Some(named) = &names.agent {
         // A shell may read the name in its own way: then the user writes it.
         let word = bare(named).unwrap_or("NAME");
         agent = format!(" --agent {word}");
@@ -187,17 +160,17 @@ fn ways(client: &Client, typed: &Setup) -> String {
 }
 
 /// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots.
-fn entry(user: &User<'_>, wanted: &Key) -> Result<String> {
+fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
-    let bind = wanted.names.bind.as_deref();
-    let agent = wanted.names.agent.as_deref();
+    let bind = wanted.bind.as_deref();
+    let agent = wanted.agent.as_deref();
     let key = fresh()?;
     let asked = Asked {
         bind,
         agent,
         max_bytes: wanted.max_bytes,
     };
-    let Printed { roots, table } = table(&user.home, &file, asked, &key);
+    let Printed { roots, table } = entry(&user.home, &file, asked, &key);
     let map = text_of_map(user);
     let mut added = table;
     // A shell's `>>` has made the map before we look.
