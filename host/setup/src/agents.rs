@@ -51,22 +51,22 @@ pub enum Lines {
 /// Those among the agents of this folder, which people know as `shown`, and in the folders in it,
 /// as the client finds them.
 pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> {
-    let folder = folder.join("agents");
     let Some(client) = clients::all().find(|client| client.name == "claude-code") else {
         return Vec::new();
     };
-    let mut agents = Vec::new();
-    for (file, text) in files(&folder) {
-        let name = printable(file.strip_prefix(&folder).unwrap_or(&file));
+    let agents = folder.join("agents");
+    let mut own = Vec::new();
+    for (file, text) in files(&agents) {
+        let name = printable(file.strip_prefix(&agents).unwrap_or(&file));
         for bind in bindings(&text) {
-            agents.push(OwnAgent {
+            own.push(OwnAgent {
                 file: format!("{name} in {shown}/agents"),
                 lines: Lines::of(user, &client, &bind, &text),
                 bind: bind.to_string(),
             });
         }
     }
-    agents
+    own
 }
 
 /// The bindings for which an agent's file starts a server of ours.

@@ -47,8 +47,10 @@ pub(crate) fn run(wanted: Setup) -> Result<String> {
 
 /// The user whose home and map the environment names.
 fn user() -> Result<User<'static>> {
-    let location = Location::find(None, variable);
-    let location = location.map_err(|why| SetupError::Said(why.to_string()))?;
+    let location = match Location::find(None, variable) {
+        Ok(location) => location,
+        Err(why) => return said(why.to_string()),
+    };
     if let Some(why) = foreign_map(&location) {
         return said(why);
     }
@@ -153,9 +155,9 @@ fn ways(client: &Client, names: &Names) -> String {
     if let Some(bytes) = client.max_bytes {
         limit = format!(" --max-bytes {bytes}");
     }
-    let client = client.name;
+    let id = client.name;
     format!(
-        "To have {what} written, add --file, in a terminal: keyhole setup {client} --{option} {name}{agent} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{option_of_key} {name}{agent}{limit}"
+        "To have {what} written, add --file, in a terminal: keyhole setup {id} --{option} {name}{agent} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{option_of_key} {name}{agent}{limit}"
     )
 }
 
