@@ -139,6 +139,7 @@ pub(crate) fn has(thing: &str) -> bool {
     has
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each step of a session")]
 fn play(text: &str, protocol: Protocol) {
     let mut world = World::new().speaking(protocol);
     let (mut client, mut package) = (None::<Session>, None);

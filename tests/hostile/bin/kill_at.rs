@@ -5,6 +5,10 @@
 
 // We know how this processor passes a call's number and arguments.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one traced process, from its start to its end"
+)]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     use nix::{
         sys::{

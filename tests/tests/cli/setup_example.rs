@@ -62,6 +62,7 @@ fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one step for each format")]
 fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
     // Odd names that every format can hold.
     let world = World::new();

@@ -79,6 +79,10 @@ fn program() -> Result<PathBuf> {
     }
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one session, told from its start to its end"
+)]
 fn run(program: &Path) -> Result {
     // What is made here, others may not change.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);

@@ -260,16 +260,23 @@ pub(super) struct Verdict {
     pub(super) text: String,
 }
 
+impl Verdict {
+    /// That it gets none, and why.
+    pub(super) fn refused(why: impl Into<String>) -> Self {
+        Self {
+            is_served: false,
+            text: why.into(),
+        }
+    }
+}
+
 /// Whether the plugin's agent gets its file, and what to do.
 pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> Verdict {
     let (agent, key) = PLUGIN;
     let mut keyed = entries.iter().zip(map.entries());
     let Some((report, (_, entry))) = keyed.find(|(_, (own, _))| own.expose() == key) else {
         let run = "the map has no entry with its key. In a terminal of your own, run:";
-        return Verdict {
-            is_served: false,
-            text: format!("{run} {}", command(SETUP_PLUGIN)),
-        };
+        return Verdict::refused(format!("{run} {}", command(SETUP_PLUGIN)));
     };
     let line = report.line;
     let is_named = match &entry.agents {

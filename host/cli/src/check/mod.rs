@@ -17,6 +17,7 @@ use finding::Severity;
 use keyhole_claude::PLUGIN;
 use keyhole_core::{LiveMap, Loader, Location, Map, MapError, limits::Limits, ticket::Tickets};
 use keyhole_serve::{
+    resources::Runtime,
     start::{StartError, Started, start_loading},
     streams::print,
 };
@@ -120,34 +121,19 @@ pub(crate) fn report(
                 location,
                 loader: &Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, Limits::default()),
             };
-            let mut entries = Vec::new();
-            for (named, entry) in all_of(map) {
-                let taker = match &client {
-                    Some(client) if client.takes(named) => Taker::ClaudeCode,
-                    _ => Taker::Anybody,
-                };
-                let mut judged = runtime.block_on(judge.report(named, entry, taker));
-                if !is_private {
-                    (judged.name, judged.path, judged.detail) = (None, None, None);
-                }
-                entries.push(judged);
-            }
+            let entries = judged_entries(&judge, client.as_ref(), &runtime, is_private);
             findings.extend(long_names(map));
             findings.extend(of_roots(&judge, is_private));
             let agent = claude::of_agent(map, &entries, is_private);
             (Ok(entries), agent)
         }
         Err(error) => {
-            let make = if plugin.is_some() {
-                SETUP_PLUGIN
-            } else {
-                "setup"
+            let make = match plugin {
+                Some(_) => SETUP_PLUGIN,
+                None => "setup",
             };
             let why = step::unusable(error, location, is_private, make);
-            let agent = Verdict {
-                is_served: false,
-                text: why.code.to_owned(),
-            };
+            let agent = Verdict::refused(why.code);
             (Err(why), agent)
         }
     };
@@ -172,6 +158,29 @@ pub(crate) fn report(
         report.closing.push(format!("{}: {}", PLUGIN.0, agent.text));
     }
     Ok(report)
+}
+
+/// What is known of each entry of the map, in its order. Without names and paths, unless
+/// `is_private`.
+fn judged_entries(
+    judge: &Judge<'_>,
+    client: Option<&Client<'_>>,
+    runtime: &Runtime,
+    is_private: bool,
+) -> Vec<EntryReport> {
+    let mut entries = Vec::new();
+    for (named, entry) in all_of(judge.map) {
+        let taker = match client {
+            Some(client) if client.takes(named) => Taker::ClaudeCode,
+            _ => Taker::Anybody,
+        };
+        let mut judged = runtime.block_on(judge.report(named, entry, taker));
+        if !is_private {
+            (judged.name, judged.path, judged.detail) = (None, None, None);
+        }
+        entries.push(judged);
+    }
+    entries
 }
 
 /// The map's path, as far as it is shown: none to a session, and none that may be a key in the

@@ -165,6 +165,7 @@ async fn settle() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one session, event by event")]
 async fn play(events: Vec<Event>, is_stateless: bool) {
     let (limits, disk) = (limits(), Disk::default());
     disk.hang(true);

@@ -23,7 +23,7 @@ use std::{
 
 /// A higher ceiling needs a commit that names the user who asked for what is in it.
 const MOST_TOKENS: usize = 118_000;
-const MOST_WORDS: usize = 14_500;
+const MOST_WORDS: usize = 16_000;
 const MOST_UNSAFE: usize = 3;
 const MOST_CRATES: usize = 105;
 const MOST_LINES_OF_SCRIPTS: usize = 460;
