@@ -87,7 +87,11 @@ impl Report {
 
     fn of_wall(&self, is_verbose: bool) -> Option<String> {
         let wall = self.wall;
-        let reads = ["whatever you may", "in the roots only"][usize::from(wall.roots)];
+        let reads = if wall.roots {
+            "in the roots only"
+        } else {
+            "whatever you may"
+        };
         if wall.is_whole() {
             return is_verbose.then(|| format!("wall: {CANNOT}, and reads {reads} ({wall})"));
         }
