@@ -60,22 +60,23 @@ impl Needed {
     /// What of this setting none of these settings has. None if they have all of it.
     fn missing_in(&self, settings: &[&Value]) -> Option<Self> {
         let pointer = format!("/{}", self.place.join("/"));
-        let there = settings.iter().filter_map(|one| one.pointer(&pointer));
-        let Value::Array(wanted) = &self.value else {
+        let there: Vec<&Value> = settings
+            .iter()
+            .filter_map(|one| one.pointer(&pointer))
+            .collect();
+        let mut missing = self.clone();
+        if let Value::Array(wanted) = &mut missing.value {
+            let lists = there.into_iter().filter_map(Value::as_array);
+            let listed: Vec<&Value> = lists.flatten().collect();
+            wanted.retain(|item| !listed.contains(&item));
+            if wanted.is_empty() {
+                return None;
+            }
+        } else if !there.is_empty() {
             // A switch that is set otherwise is not missing: it lets a shell past.
-            return if there.count() == 0 {
-                Some(self.clone())
-            } else {
-                None
-            };
-        };
-        let listed: Vec<_> = there.filter_map(Value::as_array).flatten().collect();
-        let mut missing = wanted.clone();
-        missing.retain(|item| !listed.contains(&item));
-        if missing.is_empty() {
             return None;
         }
-        Some(Self::new(&self.place, missing))
+        Some(missing)
     }
 
     /// What a user writes, each line with its place.
@@ -91,7 +92,7 @@ impl Needed {
     }
 }
 
-/// All that holds shells: the switches; the lists that keep agents' conversations also from a
+/// All settings that hold shells in the sandbox: the switches; the lists that keep agents' conversations also from a
 /// shell that runs already, less what the client keeps of long outputs; and rules that keep Claude
 /// from these settings.
 fn needed(places: &Places) -> Vec<Needed> {
