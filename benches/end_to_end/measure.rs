@@ -5,8 +5,8 @@ use crate::{
     server::{self, KEYHOLE, PACKAGED, Programs, Server, Session},
     withheld::{Texts, WITHHOLD},
 };
-use keyhole_benches::files::Files;
-use std::{collections::BTreeMap, error::Error, fs, io, time::Duration};
+use keyhole_benches::{files::Files, microseconds};
+use std::{collections::BTreeMap, error::Error, fs, io};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Plan {
@@ -211,8 +211,4 @@ fn one_round(plan: Plan, server: &Server, text: &str) -> Result<Vec<f64>, Box<dy
     numbers.push(f64::from(u32::try_from(many)?) / flood.as_secs_f64());
     numbers.extend(session.peak());
     Ok(numbers)
-}
-
-pub(crate) fn microseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
 }

@@ -1,6 +1,6 @@
 //! The matcher of `keyhole withhold`.
 
-use crate::measure::microseconds;
+use keyhole_benches::microseconds;
 use keyhole_withhold::{MARK, withhold};
 use std::{hint::black_box, time::Instant};
 

@@ -9,7 +9,12 @@ use keyhole_core::{Executor, Grant, Refusal};
 use keyhole_guest::load;
 use keyhole_native::NativeDirectory;
 use keyhole_walk::Handle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// A time in microseconds, with its fractions.
+pub fn microseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
 
 /// The guest without its sandbox: the fair limit. It makes the same decision with the
 /// same checks, on the directory that the sandbox would get. Only refusals are not the same.
