@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub struct OwnAgent {
     /// The file, for people.
     pub file: String,
-    /// The binding.
+    /// The binding. Empty if it cannot be read.
     pub bind: String,
     /// What the file says of the server and its hook.
     pub lines: Lines,
@@ -42,10 +42,11 @@ pub enum Lines {
         /// The folder for the agent's tickets.
         tickets: PathBuf,
     },
-    /// Our server and our hook, in other words than setup's.
+    /// Our server, in other lines than setup's, with something of our hook and of a ticket.
     Changed,
-    /// Our server without our hook: it gives its file to whoever is this agent, also a session.
-    WithoutHook,
+    /// Our server without our hook, or one that asks for no ticket: it may give its file to whoever
+    /// is this agent, also to a session.
+    Unguarded,
 }
 
 /// Those among the agents of this folder, which people know as `shown`, and in the folders in it,
@@ -58,9 +59,19 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
     let mut own = Vec::new();
     for (file, text) in files(&agents) {
         let name = printable(file.strip_prefix(&agents).unwrap_or(&file));
-        for bind in bindings(&text) {
+        let file = format!("{name} in {shown}/agents");
+        let bindings = bindings(&text);
+        if bindings.is_empty() && may_start_ours(&text) {
             own.push(OwnAgent {
-                file: format!("{name} in {shown}/agents"),
+                file,
+                lines: Lines::Changed,
+                bind: String::new(),
+            });
+            continue;
+        }
+        for bind in bindings {
+            own.push(OwnAgent {
+                file: file.clone(),
                 lines: Lines::of(user, &client, &bind, &text),
                 bind: bind.to_string(),
             });
@@ -69,7 +80,17 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
     own
 }
 
-/// The bindings for which an agent's file starts a server of ours.
+/// Whether the head of an agent's file may start a server of ours in a form of YAML that is not
+/// read here, such as a head on one line, or a server that another entry holds.
+fn may_start_ours(text: &str) -> bool {
+    let mut entries = head(text);
+    entries.retain(|entry| key(entry) != "description");
+    let words = entries.join("\n");
+    words.contains("keyhole") && words.contains("--bind")
+}
+
+/// The bindings for which an agent's file starts a server of ours. Empty if the file starts none,
+/// or none that can be read here.
 fn bindings(text: &str) -> Vec<BindingName> {
     let servers = entry(text, "mcpServers");
     if !servers.contains("keyhole") || !servers.contains("serve") {
@@ -84,10 +105,17 @@ fn bindings(text: &str) -> Vec<BindingName> {
 }
 
 impl Lines {
+    /// What an agent's file with this text has for the binding.
     fn of(user: &User<'_>, client: &Client, bind: &str, text: &str) -> Self {
+        let servers = entry(text, "mcpServers");
         let hooks = entry(text, "hooks");
-        if !hooks.contains("keyhole") || !hooks.contains("guard") {
-            return Self::WithoutHook;
+        let has_hook = ["keyhole", "guard", "--bind"]
+            .iter()
+            .all(|word| hooks.contains(word));
+        // Each server of ours must ask for a ticket.
+        let asking = servers.matches("--require-ticket").count();
+        if !has_hook || asking < servers.matches("--bind").count() {
+            return Self::Unguarded;
         }
         let (_, call) = hooks.split_once("--agent").unwrap_or_default();
         let recipe = Recipe {
@@ -111,12 +139,19 @@ impl Lines {
 
 /// The lines of the entries with this key in the head of an agent's file. Empty if it has none.
 fn entry(text: &str, wanted: &str) -> String {
-    if !text.trim_start_matches('\u{feff}').starts_with("---") {
-        return String::new();
-    }
-    let mut entries = entries(text);
+    let mut entries = head(text);
     entries.retain(|entry| key(entry) == wanted);
     entries.join("\n")
+}
+
+/// The entries of the head of an agent's file. None if it has no head: then the client takes it
+/// for no agent's.
+fn head(text: &str) -> Vec<String> {
+    if text.trim_start_matches('\u{feff}').starts_with("---") {
+        entries(text)
+    } else {
+        Vec::new()
+    }
 }
 
 /// The first word of the rest of a call, past what stands around it in each form of YAML.

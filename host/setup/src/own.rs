@@ -91,11 +91,12 @@ pub(crate) fn entries(text: &str) -> Vec<String> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().peekable();
     let has_head = lines.next_if(|line| is_border(line)).is_some();
     let mut entries: Vec<String> = Vec::new();
-    for line in lines {
-        if has_head && is_border(line) {
+    for written in lines {
+        if has_head && is_border(written) {
             break;
         }
-        if line.trim().is_empty() || line.starts_with('#') {
+        let line = without_comment(written);
+        if line.trim().is_empty() {
             continue;
         }
         match entries.last_mut() {
@@ -107,6 +108,21 @@ pub(crate) fn entries(text: &str) -> Vec<String> {
         }
     }
     entries
+}
+
+/// A line of YAML without its comment, which begins at the line's start or behind a blank, and
+/// outside of double quotes.
+fn without_comment(line: &str) -> &str {
+    if line.trim_start().starts_with('#') {
+        return "";
+    }
+    for (at, _) in line.match_indices(" #") {
+        let quotes_before = line[..at].matches('"').count();
+        if quotes_before.is_multiple_of(2) {
+            return line[..at].trim_end();
+        }
+    }
+    line
 }
 
 /// Whether a line begins or ends the head of an agent's file.

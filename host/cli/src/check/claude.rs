@@ -83,8 +83,13 @@ impl<'a> Client<'a> {
             &agent.file
         };
         let file = shown.to_owned();
+        let is_bound = map.binding(&agent.bind).is_some();
+        // An agent's server reads the usual map, and this may be another.
+        if !is_bound && self.is_other_map() {
+            return None;
+        }
         let (program, tickets) = match &agent.lines {
-            Lines::WithoutHook => return Some(Finding::WithoutHook { agent: file }),
+            Lines::Unguarded => return Some(Finding::Unguarded { agent: file }),
             Lines::Changed => return Some(Finding::OtherLines { agent: file }),
             Lines::Own { program, tickets } => (program, tickets),
         };
@@ -94,7 +99,7 @@ impl<'a> Client<'a> {
                 program: printable(program),
             });
         }
-        if map.binding(&agent.bind).is_some() {
+        if is_bound {
             let folder = Tickets::in_folder(tickets.to_owned());
             let why = folder.and_then(|folder| folder.could_be_made()).err()?;
             return Some(Finding::TicketsRefused {
@@ -103,11 +108,13 @@ impl<'a> Client<'a> {
                 folder: printable(tickets),
             });
         }
-        // The agent's server reads the usual map, and this may be another.
-        match Location::find(None, |name| env::var_os(name)) {
-            Ok(usual) if usual.file != self.location.file => None,
-            _ => Some(Finding::NoSuchBinding { agent: file }),
-        }
+        Some(Finding::NoSuchBinding { agent: file })
+    }
+
+    /// Whether this is another map than the one that a server reads without `--map`.
+    fn is_other_map(&self) -> bool {
+        let usual = Location::find(None, |name| env::var_os(name));
+        usual.is_ok_and(|usual| usual.file != self.location.file)
     }
 
     /// The files of the map that only agents of Claude Code are to read, or those of a client of
@@ -190,7 +197,8 @@ impl<'a> Client<'a> {
         let rules = ruled.and_then(|map| self.missing_rules(&files, map, is_private));
         // Without a rule that is missing, it does not matter whose rules count.
         let rules_count = rules.is_some() || settings.rules_file().is_none();
-        let servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
+        let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
+        servers.retain(|name| !name.is_empty());
         for fault in settings.faults(&servers) {
             let ways = fault.ways();
             let stops = ways.iter().any(|way| self.is_used(*way, map, plugin));
@@ -227,7 +235,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Whether an agent of this map gets its file in this way.
+    /// Whether an agent of the map, or one with a server of ours, gets its file in this way.
     fn is_used(&self, way: Way, map: Option<&Map>, plugin: Option<&Plugin>) -> bool {
         match way {
             Way::Plugin => plugin.is_some() || map.is_some_and(|map| self.is_for_plugin(map)),
@@ -303,8 +311,8 @@ pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> 
     }
 }
 
-/// For the start of a session: a line if the map cannot be used, or if the file of one of the
-/// plugin's agents is gone, as the client shows it to its user; otherwise nothing.
+/// For the start of a session: the JSON that makes the client show its user one line, if the map
+/// cannot be used or is empty, or if the file of the plugin's agent is gone. Otherwise nothing.
 pub(super) fn brief(live: &LiveMap) -> Option<String> {
     let (code, next) = match live.current() {
         Err(error @ (MapError::Missing(_) | MapError::Parse(..))) => (error.code(), run_setup()),

@@ -125,7 +125,7 @@ findings! {
         "A binding's name is so long that some clients cannot call its tool."
         ("the binding on line {line} has a name with which some clients cannot call its tool; one of at most 41 characters works everywhere");
     UnseenInRoot {} "unseen-in-root" Warning
-        "A path in `roots` has a character that nobody sees, and leads nowhere."
+        "A path in `roots` has a character that nobody sees, and cannot be used."
         ("a path in roots has a character that nobody sees, as text from a web page may have it: write it again");
     RootNotTrusted { cure: String } "root-not-trusted" Warning
         "Others could replace a root, or what leads to it, so no file in it is served."
@@ -135,9 +135,9 @@ findings! {
     ProgramGone { agent: String, program: String } "program-gone" Error
         "An agent's file starts a program that is not there, so the agent gets no file."
         ("{agent} starts {program}, where nothing is, so its agent gets no file. Write the program's path there");
-    WithoutHook { agent: String } "without-hook" Error
-        "An agent's file starts Keyhole's server without its hook: a session that is started as this agent may get the file."
-        ("{agent} starts Keyhole's server without its hook: then a session that a project starts as this agent gets the file, or, if the server asks for a ticket, nobody does. Put mcpServers and hooks there as `keyhole setup claude-code --bind NAME` prints them");
+    Unguarded { agent: String } "unguarded" Error
+        "An agent's file starts Keyhole's server without its hook, or without asking for a ticket: a session that is started as this agent may get the file."
+        ("{agent} starts Keyhole's server without its hook, or without --require-ticket: then a session that a project starts as this agent gets the file, or, if one of the two is there, nobody gets it. Put mcpServers and hooks there as `keyhole setup claude-code --bind NAME` prints them");
     OtherLines { agent: String } "other-lines" Warning
         "An agent's file starts Keyhole by other lines than `setup` writes, so it is unknown who gets the file."
         ("{agent} starts Keyhole by other lines than setup writes, so nobody can tell here whether only this agent gets the file. Compare its mcpServers and hooks with those that `keyhole setup claude-code --bind NAME` prints");

@@ -68,6 +68,7 @@ pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
         command,
         tickets: wanted.tickets,
     });
+    // If the plugin asks, the main conversation reads this, unless a user does at a terminal.
     let is_private = plugin.is_none() || io::stdout().is_terminal();
     let report = report(&map, plugin.as_ref(), is_private)?;
     match answer {

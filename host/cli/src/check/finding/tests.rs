@@ -10,9 +10,9 @@ const HEAD: &str = "\
 
 `check` loads each file of the map as a server would. For each entry it says `ok`, or the [code](refusals.md) with which a call would be refused. Beside that, it names what this page lists.
 
-In JSON (`keyhole check --json`), each member of `warnings` has such an `id`, a `severity`, the `line` of the map (`null` if it is about no line) and a `message`. An id keeps its meaning. A message may be reworded.
+In JSON (`keyhole check --json`), each member of `warnings` has such an `id`, a `severity`, the `line` of the map (`null` if it is about no one entry) and a `message`. An id keeps its meaning. A message may be reworded.
 
-An error makes `check` end with 1, and so does an entry that would not be served. A warning changes no exit code.
+An error makes `check` end with 1, and so does an entry that would not be served; if the plugin asks, also its own agent without a file. A warning changes no exit code.
 ";
 
 /// The page as the table makes it.
@@ -26,7 +26,7 @@ fn page() -> String {
         }
         page += &format!("| `{id}` | {} | {meaning} |\n", severity.as_str());
     }
-    page += "\n## Claude Code's settings\n\nOne of these is an error if it stops an agent that the map names, else a warning.\n\n| id | what it means |\n|---|---|\n";
+    page += "\n## Claude Code's settings\n\nOne of these is an error if it stops the plugin's agent or an agent with a server of ours. It is a warning if it stops only rules, or if something cannot be read. Else it is not told.\n\n| id | what it means |\n|---|---|\n";
     for (id, meaning) in Fault::MEANINGS {
         page += &format!("| `{id}` | {meaning} |\n");
     }
