@@ -2,7 +2,6 @@
 //!
 //! It writes nothing, and starts nothing.
 #![forbid(unsafe_code)]
-#![allow(clippy::disallowed_methods, reason = "the client's own files")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests"))]
 
 pub mod hook;

@@ -1,4 +1,5 @@
 //! Paths as the client compares them with a rule.
+#![allow(clippy::disallowed_methods, reason = "the client's own files")]
 
 use std::{
     fs,
