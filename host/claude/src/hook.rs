@@ -102,8 +102,7 @@ struct Input {
     agent_type: Option<String>,
     /// The file that the client keeps the session's transcript in.
     transcript_path: Option<PathBuf>,
-    /// Where the client got the server from, a [`Source`]. Only newer clients send this field, and
-    /// only they have servers for one agent.
+    /// Where the client got the server from, a [`Source`]. Only newer clients send this field.
     mcp_server: Option<Box<RawValue>>,
     /// The arguments, which a model fills in. They are parsed apart, so that the model is told
     /// what is wrong with them.
@@ -186,7 +185,12 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
     let input: Input = read_input(stdin)?;
     let server = input.server(ours, "PreToolUse")?;
     let agent_type = input.agent_type.as_deref();
-    if !input.has_source_of(server)? || server.agent.is_some() && server.agent != agent_type {
+    // Any server can have the name of ours. Where it comes from tells, if the client says it.
+    if !input.has_source_of(server)? {
+        return Err(NOT_OURS.into());
+    }
+    // It is the server of one agent, and another one asks.
+    if server.agent.is_some() && server.agent != agent_type {
         return Err(NOT_OURS.into());
     }
     let agent_id = input.agent_id.as_deref();

@@ -1,4 +1,5 @@
 //! The rules by which Claude Code keeps the main conversation from what only an agent is to read.
+#![allow(clippy::disallowed_methods, reason = "the client's own files")]
 
 mod denied;
 
@@ -291,7 +292,8 @@ fn literal(path: &Path) -> Option<&str> {
 }
 
 /// Whether a file's folder holds nothing else; or, if it is `~/private`, no other kind of file.
-/// One that is not there yet will.
+/// A folder that is not there yet counts as alone. One that cannot be read, or that is or holds the
+/// home, does not.
 fn is_alone(file: &Path, home: &Path) -> bool {
     let folder = file.parent().unwrap_or(file);
     if both(home).iter().any(|home| home.starts_with(folder)) {
@@ -305,8 +307,8 @@ fn is_alone(file: &Path, home: &Path) -> bool {
         let path = found.path();
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
         let may_be_there = path == file || is_private && is_markdown;
-        let is_file = found.file_type().is_ok_and(|kind| !kind.is_dir());
-        if !is_file || !may_be_there {
+        let is_no_folder = found.file_type().is_ok_and(|kind| !kind.is_dir());
+        if !is_no_folder || !may_be_there {
             return false;
         }
     }

@@ -1,5 +1,6 @@
 //! What Claude Code makes of the settings files that it reads: which of them it loads, and what
 //! in them switches our agents or rules off.
+#![allow(clippy::disallowed_methods, reason = "the client's own files")]
 
 mod fault;
 mod file;

@@ -1,5 +1,6 @@
 //! Whether the settings of Claude Code hold its shells in its own sandbox, and what lets a shell
 //! past. What was seen of that sandbox stands in docs/shells.md.
+#![allow(clippy::disallowed_methods, reason = "the client's own files")]
 
 use crate::{
     paths::{both, normal},
@@ -160,7 +161,8 @@ impl Shells {
         })
     }
 
-    /// Whether they are held, and by whose settings; or why not. `file` is where rules count.
+    /// Whether the sandbox holds shell commands, and by whose settings; or why not. `file` is the
+    /// file of settings, as it is shown, into which a missing rule goes.
     ///
     /// # Errors
     /// What lets a shell past.
@@ -173,6 +175,7 @@ impl Shells {
             let weak = &self.weak;
             return Err(format!("{PAST}, since these settings let it: {weak}"));
         }
+        // These suffice, whatever the user's settings lack.
         if self.are_managed {
             return Ok(format!("{IN_SANDBOX}: {BY_MANAGED}."));
         }
@@ -265,7 +268,8 @@ impl<'a> Source<'a> {
         Some(format!("{} in {}", keys.join(", "), self.shown))
     }
 
-    /// Whether a path of `allowRead`, which may be a pattern, names one of these files.
+    /// Whether a path of `allowRead`, which may be a pattern, names one of these files itself, and
+    /// not only a folder above it.
     fn names_a_file(&self, entry: &Value, home: &Path, files: &[PathBuf]) -> bool {
         let text = entry.as_str().unwrap_or_default();
         let path = match text.strip_prefix("~/") {
@@ -276,7 +280,8 @@ impl<'a> Source<'a> {
         for file in files.iter().flat_map(|file| both(file)) {
             let mut rules = Vec::new();
             for depth in 0..file.iter().count() {
-                // `**` stands for any number of folders.
+                // `Denied` never says that a rule with `**` names a file, so `**` is written here
+                // as no name, one name, and so on.
                 let between = format!("/{}", "*/".repeat(depth));
                 rules.extend(forms.iter().map(|form| form.replace("/**/", &between)));
             }

@@ -101,7 +101,8 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
 }
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
-    /// The call first waits for a permit to run, at most as long as a call may take. If the future
+    /// The call first waits for a permit to run, at most as long as a call may take; then it is
+    /// [`Refusal::Busy`]. If the future
     /// is dropped, a call that waits ends; one that runs goes on, and keeps its permit.
     async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
@@ -138,8 +139,9 @@ struct RunningCall<G> {
 }
 
 impl<G: Executor> RunningCall<G> {
-    /// Tells the result of the call, or at its deadline that it timed out. After that, the guest is
-    /// stopped, and the thread counts as late until it ends, which may be never.
+    /// Tells the result of the call. At its deadline, the guest is interrupted, and the call has
+    /// timed out. A thread that has not ended soon after that counts as late until it ends, which
+    /// may be never.
     async fn follow_to_its_end(mut self) {
         if let Ok(ended) = timeout_at(self.deadline, &mut self.result).await {
             // A result that nobody wants is dropped, with its permit.

@@ -107,7 +107,8 @@ struct OneKey {
     key: String,
 }
 
-/// The tool of a server with one context. Without its `name`, it shows nothing of it.
+/// The tool of a server with one context. Clients see the name, title and description as far as
+/// they are given. A binding never comes without its name.
 fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
     let own_title = binding.and_then(|binding| binding.title.as_deref());
     let title = match (own_title, name) {

@@ -64,13 +64,14 @@ pub fn run(guard: Guard) -> Result<(), HookError> {
     catch_unwind(AssertUnwindSafe(|| answer(guard))).unwrap_or_else(|_| process::exit(2))
 }
 
-/// Reads the client's question, and answers it.
+/// Reads the client's question before a call (PreToolUse) or after one (PostToolUse), and answers
+/// it. After a call, no map is needed.
 fn answer(guard: Guard) -> Result<(), HookError> {
     let ours = match &guard.own {
         Some(own) => vec![Server {
             name: &own.binding,
             agent: Some(&own.agent),
-            // Clients had servers in an agent's file before they stated sources.
+            // Older clients start such a server, and do not say where it comes from.
             may_lack_source: true,
         }],
         None => PLUGIN_SERVERS.to_vec(),

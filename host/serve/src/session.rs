@@ -96,7 +96,8 @@ impl Callers {
 /// it at any time. Until then each call is refused with the code, which a model can pass on.
 ///
 /// # Errors
-/// If it cannot start, or the session fails.
+/// If it cannot start; if clients would see a key in the binding's words; if the whole wall is
+/// required, and a part of it does not stand; or if the session fails.
 pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
     if let (Some(name), Some(key)) = (&session.bind, &session.key)
         && name.contains(key.expose())
@@ -109,7 +110,7 @@ pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
         Caller::Ticket { tickets, .. } => Some(&**tickets),
         Caller::Nobody | Caller::Agent(_) => None,
     };
-    // The wall allows no question about a terminal.
+    // Asked now: once the wall stands, the system call for this is refused.
     let is_terminal = io::stdin().is_terminal();
     let started = start(&live, tickets, open_streams)?;
     let runtime = &started.runtime;
@@ -117,6 +118,7 @@ pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
     let warning = started.warning(&live);
     let Streams { from, to, copied } = started.streams;
     let written = copied.map(|pipes| pipes.copy(runtime));
+    // What the kernel holds beside the map's roots is whole or not; the roots depend on the map.
     if session.require_wall && !(started.wall.is_whole() && started.wall.roots) {
         let lacks = warning.as_deref().unwrap_or("this system has none");
         let why = "cannot start: --require-wall asks for the whole wall, and";

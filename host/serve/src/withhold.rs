@@ -76,7 +76,8 @@ fn answer_module(map: Result<LiveMap, String>) -> Result<(), HookError> {
 /// Answers a SubagentStop hook: the agent is to write its report again if the report quotes the
 /// document or cannot be compared with it. Otherwise there is no answer.
 fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
-    // A hook starts in the session's folder.
+    // Whoever reads the report knows these folders, so their paths quote nothing. A hook starts in
+    // the session's folder.
     let mut known = Vec::from_iter(env::current_dir().ok());
     known.extend(home());
     let loading = begin(map);
@@ -97,6 +98,7 @@ fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
         // Without a map, no agent had a file.
         Err(Refusal::MapMissing) => return Ok(()),
         Err(_) => UNCOMPARED.to_owned(),
+        // The map does not withhold this agent's reports, or this one quotes nothing.
         Ok(answer) if !answer.withhold || answer.report == question.report => return Ok(()),
         Ok(answer) => match answer.report {
             Some(report) => format!("{AGAIN}{report}"),

@@ -44,14 +44,15 @@ impl File {
     /// # Errors
     /// If no map can name it, or it is no Markdown file.
     pub fn find(named: &str, home: &Path) -> Result<Self, Unfit> {
-        match Self::named(named, home) {
+        match Self::look_at(named, home) {
             Err(_) if has_unseen(named) || named.ends_with(' ') => Err(UNSEEN.into()),
             found => found,
         }
     }
 
-    /// The same, where a path that is refused may have an unseen character.
-    fn named(named: &str, home: &Path) -> Result<Self, Unfit> {
+    /// Does the work of [`Self::find`], which has other words for a refused path in which nobody sees
+    /// a character.
+    fn look_at(named: &str, home: &Path) -> Result<Self, Unfit> {
         let path = expanded(named, home)?;
         if path.is_dir() {
             return Err("this is a folder: name a Markdown file in it".into());

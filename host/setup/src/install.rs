@@ -220,7 +220,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The files that the client has for this server alone, and what is to be pasted.
+    /// What the client needs for this server: files, texts to paste, who gets the file, and the last
+    /// step.
     fn server(&mut self, request: &Request<'_>) -> Result<()> {
         let client = &request.client;
         let filled = request.recipe().filled(Some(&request.file))?;
@@ -235,6 +236,7 @@ impl Plan {
             let paste = "Paste the texts above where they say.";
             self.todo.push(paste.to_owned());
         }
+        // Notes are printed, too, but there is nothing to paste in them.
         let notes = client.notes.iter().map(|note| filled.fill(note));
         self.print.extend(notes);
         self.last = filled.fill(client.say);
@@ -256,6 +258,7 @@ impl Plan {
         let old = found.text()?.to_owned();
         let shown = shown(&path, home);
         let is_agent = request.client.audience != Audience::Session && to.ends_with(".md");
+        // The example's text is for an agent of this name. Another name means another task.
         if is_agent && request.name != AGENT {
             self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
         }
@@ -270,7 +273,9 @@ impl Plan {
         if old == new {
             return Ok(());
         }
-        let lines = lines_of("", &only(&old, &new), &only(&new, &old));
+        let goes = only(&old, &new);
+        let comes = only(&new, &old);
+        let lines = lines_of("", &goes, &comes);
         self.edit(found, Some(new), lines)
     }
 

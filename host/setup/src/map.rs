@@ -118,6 +118,7 @@ pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
         max_bytes: asked.max_bytes,
         withhold: false,
     };
+    // None if the file is directly in the home or above it, neither of which must become a root.
     let root = root_of(&file.real, home);
     Printed {
         roots: root.map(|root| format!("roots = [{}]\n", quoted(&root))),
@@ -221,7 +222,8 @@ impl Plan {
     /// The table that the map lacks for the file. None if it is there.
     ///
     /// # Errors
-    /// If the map has the name for another file, or an entry that will not do.
+    /// If the map has the name for another file; or for this one, but not for this agent, or with a
+    /// larger `max_bytes` than the client takes.
     fn missing_table(
         &mut self,
         map: &Map,

@@ -35,8 +35,9 @@ static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 /// walks of this process share it, so none can be forgotten.
 ///
 /// # Errors
-/// The process has too few descriptors or too little memory. What cannot be read for another reason
-/// is only unknown later, so what depends on it is not trusted.
+/// The process has too few descriptors or too little memory for the groups or the mounts. If these
+/// cannot be read for another reason, they are unknown later, and what depends on them is not
+/// trusted. An overflow user or group that cannot be read is the kernel's usual one.
 pub fn remember() -> Result<(), WalkError> {
     LazyLock::force(&IDS);
     Walker::new(System).groups()?;
@@ -164,6 +165,7 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
+    /// None if nothing speaks against the mount.
     fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
         let kind = match fstatfs(&handle.0).map_err(SystemError::from) {
             // Only 32 bits of it are the number; the kernel's type for it varies.
@@ -178,6 +180,8 @@ impl FileSystem for System {
         if kind != FUSE {
             return Ok(None);
         }
+        // The list of mounts has a user's number from the first user namespace. If ours may be
+        // another one there, it is not compared.
         let global_user = if IDS.are_global { self.user() } else { None };
         Ok(fuse(stat.device, global_user))
     }

@@ -129,6 +129,9 @@ impl FileSystem for System {
         Ok(Some(DistrustReason::ForeignMount))
     }
 
+    /// The mode's group, if it may write. The reason not to trust the object, if an ACL lets anybody
+    /// change it, or if that cannot be told.
+    ///
     /// Any right to change counts, whoever has it: it is not worth the effort to
     /// recognize an ACL that names only the user, or an entry that only new files in a
     /// directory inherit. A home's own ACL only denies. `exacl` asks the directory service
@@ -138,17 +141,17 @@ impl FileSystem for System {
     /// reads it by the descriptor has no safe form in Rust, and `/dev/fd` shows no ACL. Nobody else
     /// could have changed that path, because the walk has judged the directories above it. But if a
     /// file has two names, the kernel returns the one that was looked up last, and anybody can give
-    /// a second name to a file that they can reach. So the answer for such a file is that it is
-    /// unknown. And the object at the path must be the one that is open.
+    /// a second name to a file that they can reach. So a file with a second name is refused, whatever
+    /// its ACL says. And the object at the path must be the one that is open.
     fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(Err(DistrustReason::SecondName));
         }
-        let unknown = Ok(Err(DistrustReason::AccessList));
+        let not_told = Ok(Err(DistrustReason::AccessList));
         let path = match getpath(&handle.0).map_err(SystemError::from) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
             Err(error @ SystemError::OutOfResources) => return Err(error),
-            Err(_) => return unknown,
+            Err(_) => return not_told,
         };
         let entries = exacl::getfacl(&path, AclOption::SYMLINK_ACL);
         // Checks that the path led to the object that is open, and that a file still has
@@ -156,11 +159,11 @@ impl FileSystem for System {
         // was at the path for a moment.
         let there = statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
         let (Ok(entries), Ok(there)) = (entries, there) else {
-            return unknown;
+            return not_told;
         };
         let is_alone = stat.kind == Kind::Directory || self.stat(handle)?.names == 1;
         if Stat::of(&there).id() != stat.id() || !is_alone {
-            return unknown;
+            return not_told;
         }
         if entries.iter().any(allows_change) {
             return Ok(Err(DistrustReason::AccessList));

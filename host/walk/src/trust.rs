@@ -133,7 +133,8 @@ impl Stat {
 
 impl<F: FileSystem> Walker<F> {
     /// Checks that an open object is trusted. `stat` is what it reports. It was found at `path`, in a
-    /// directory that reports `around`; None for `/`, or if the mount was judged before.
+    /// directory that reports `around`. None for `/`, or if the mount was judged before: then it is
+    /// not asked whether others could have moved the object.
     ///
     /// The directory is trusted, and so is its mount. So the object's mount is judged only if its
     /// device number is another one: each file system has its own. Then the first reason counts, in

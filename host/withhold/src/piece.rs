@@ -21,26 +21,27 @@ pub(crate) enum Role {
 /// label.
 pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     let piece = Piece::of(text);
+    // Behind a label such as `id:`, a rule's name follows.
     if let Some(rule) = piece.rule {
         values.add_id(piece.words_of(rule));
     }
-    let label = match role {
+    let label_words = match role {
         Role::Label => &piece.words,
         Role::Content => piece.words_of(piece.label),
     };
     let is_sentence = count_words(piece.label) > LABEL;
-    let is_name = label.len() > 1 && label.iter().all(Word::is_like_a_name);
+    let is_name = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
     if is_sentence || is_name {
-        values.add_names(label);
+        values.add_names(label_words);
     }
-    values.add_quotations(&piece.words, label.len());
+    values.add_quotations(&piece.words, label_words.len());
     values.add_codes(&piece.words);
     if role == Role::Label {
         return;
     }
     values.add_value(piece.words_of(piece.value));
-    let may_have_codes = if is_sentence { text } else { piece.value };
-    add_joined_codes(values, &piece, may_have_codes);
+    let text_for_codes = if is_sentence { text } else { piece.value };
+    add_joined_codes(values, &piece, text_for_codes);
     add_parts(values, &piece);
 }
 
@@ -55,6 +56,8 @@ struct Piece<'t> {
 }
 
 impl<'t> Piece<'t> {
+    /// Cuts the text into a label and a value. Behind a label such as `id:`, the rule's name goes to
+    /// the label: of `id: R-7 Theo Blix`, the value is ` Theo Blix`.
     fn of(text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let mut piece = Self {

@@ -42,13 +42,15 @@ struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    /// Compares these words of the report, at each of them as many as a value may have.
+    /// Judges each run of these words of the report: from each word on, one word, two, and so on, up
+    /// to [`MOST`].
     fn compare(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
             if has_name(&word.letters, &self.values.names) {
                 self.quoted.push(word.at.clone());
             }
             let behind = words.get(index + 1..).unwrap_or_default();
+            // A number is compared without a country's code, too: `0551234` also as `551234`.
             for first in word.starts() {
                 let mut run = Run::default();
                 run.push(first, word);

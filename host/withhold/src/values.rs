@@ -51,17 +51,19 @@ impl Values {
         }
     }
 
-    /// Adds each of these words that is a name: a word that the list does not have, with a capital
-    /// or in a short text. Of `for O'Wexel`, `Wexel` is one, and so is `O'Wexel`.
+    /// Adds each of these words that is a name: a word that the list of English words does not have,
+    /// with a capital or in a short text. Of `for O'Wexel`, `Wexel` is one, and so is `O'Wexel`.
     pub(crate) fn add_names(&mut self, words: &[Word]) {
         let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
         let is_short = blanks < SHORT_PART;
         for (index, word) in words.iter().enumerate() {
-            if !word.may_be_name() || !word.is_capital && !is_short {
+            let is_name = word.may_be_name() && (word.is_capital || is_short);
+            if !is_name {
                 continue;
             }
             add(&mut self.values, slice::from_ref(word));
             self.names.insert(hash(0, &word.letters));
+            // Something stands before it, as an apostrophe, and no blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
                 let with_first = words.get(index - 1..=index).unwrap_or_default();
@@ -193,13 +195,14 @@ fn is_quotation(words: &[Word]) -> bool {
         return digits > LONG_NUMBER || digits == LONG_NUMBER && words.len() == 1;
     }
     let of_all: usize = words.iter().map(|word| word.points).sum();
-    let mut of_own = 0;
+    // The points of the words that say something. Two may come from words that say nothing.
+    let mut of_telling = 0;
     let mut has_word = false;
     for word in words {
         if word.points > NOTHING {
-            of_own += word.points;
+            of_telling += word.points;
             has_word |= !word.is_number;
         }
     }
-    of_all >= POINTS && of_own >= POINTS - 2 && has_word
+    of_all >= POINTS && of_telling >= POINTS - 2 && has_word
 }

@@ -169,7 +169,8 @@ impl<'a> Dialog<'a> {
         self.screen.ask("Number or name: ", client_of)
     }
 
-    /// The file that was typed. Without one, a dry run takes the one that setup makes.
+    /// The file that was typed; it is an error if that cannot be used. Without one, a dry run takes
+    /// the file that setup makes, and else the user is asked until an answer can be used.
     fn file(&mut self, wanted: &Install) -> Result<File> {
         let home = &self.user.home;
         if let Some(file) = &wanted.file {

@@ -204,7 +204,7 @@ fn fresh() -> Result<String> {
     }
 }
 
-/// Fails if one of these texts, or a name that it holds, reveals a key of the map.
+/// Fails if one of these texts is a key of the map, or contains one that is too long to be a word.
 fn no_key_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     let Some(map) = user.map_now()? else {
         return Ok(());

@@ -151,6 +151,8 @@ impl Executor for Sandbox {
             // The deadline may have passed while the file settled.
             Err(_) if is_past(deadline) => Err(Refusal::TimedOut),
             Err(refusal) => {
+                // Why the host refused the guest's last call on its file, if the contract has no
+                // name for that. It says more than the guest can.
                 let cause = store.data().cause;
                 Err(cause.unwrap_or(refusal.into()))
             }
