@@ -23,7 +23,7 @@ const SWITCHES: [(&str, bool); 3] = [
 
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
 /// programs, the shell and what it runs first, and what is loaded into a program.
-const OUTSIDE: [&str; 9] = [
+const CHOOSE_WHAT_STARTS: [&str; 9] = [
     "PATH",
     "SHELL",
     "CLAUDE_CODE_SHELL",
@@ -187,7 +187,9 @@ impl Shells {
     }
 }
 
-/// Whether an administrator's settings hold shells so that no other settings take it down.
+/// Whether an administrator's settings alone keep shells in the sandbox: they set its switches and
+/// each variable that chooses what starts it, and deny every read of these files. No settings of the
+/// user or of a project undo that.
 fn are_managed(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     for (switch, wanted) in SWITCHES {
         if !is_set(managed, switch, wanted) {
@@ -197,7 +199,7 @@ fn are_managed(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     if !is_set(managed, "filesystem/allowManagedReadPathsOnly", true) {
         return false;
     }
-    for variable in OUTSIDE {
+    for variable in CHOOSE_WHAT_STARTS {
         if !managed.iter().any(|one| one["env"][variable].is_string()) {
             return false;
         }
@@ -321,5 +323,5 @@ fn acts_outside(variable: &str) -> bool {
     variable == "HOME"
         || variable.starts_with("LD_")
         || variable.starts_with("BASH_FUNC_")
-        || OUTSIDE.contains(&variable)
+        || CHOOSE_WHAT_STARTS.contains(&variable)
 }

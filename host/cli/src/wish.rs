@@ -247,7 +247,8 @@ fn setup(typed: arguments::Setup) -> Result<Setup, String> {
     }
 }
 
-/// What setup does to give somebody a file.
+/// What setup does without a subcommand: it lists the clients, prints what to paste, or asks and
+/// writes.
 fn for_somebody(typed: arguments::Setup) -> Result<Setup, String> {
     let is_hook = typed.inject.is_some();
     let inject = typed.inject.map(|agent| agent.to_string());
@@ -265,6 +266,7 @@ fn for_somebody(typed: arguments::Setup) -> Result<Setup, String> {
         if !is_at_terminal {
             return Ok(Setup::ListClients);
         }
+        // clap demands a client for a file, a hook and a dry run, so none of these is lost here.
         return Ok(Setup::Install(Install {
             client: None,
             names,

@@ -47,7 +47,8 @@ impl<'m> Asked<'m> {
                 let key = map.only_key_of(agent).ok_or(Refusal::UnknownKey)?;
                 Ok(Self::of(key, map))
             }
-            // The guard judged the key of the ticket, so that one counts, whatever was sent.
+            // The client's hook judged the key in the ticket before this call. So that key counts,
+            // whatever was sent.
             (Target::Key(_), Some(judged)) => Ok(Self::of(judged, map)),
             (Target::Key(text), None) => match Key::try_from(&*text) {
                 Ok(key) => Ok(Self::of(&key, map)),

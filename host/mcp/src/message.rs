@@ -58,7 +58,7 @@ struct Meta<'a> {
 /// Parses one line of the client's. None if it is to be ignored: it is no object with a method, it
 /// needs no answer, or its id cannot be answered to.
 pub(super) fn read(line: &[u8]) -> Option<Message> {
-    // Nothing that we know has the character that stands for a byte which is no text.
+    // A byte that is no UTF-8 becomes U+FFFD, which no method, name or key of ours contains.
     let text = String::from_utf8_lossy(line);
     let fields: Fields<'_> = object(text.trim_ascii())?;
     // As in rmcp, params of another form count as none.

@@ -41,7 +41,7 @@ impl<L: Load> Server<L> {
             loaded = self.loader.load(target, caller) => loaded,
         };
         match loaded {
-            // Only Claude Code sends an id of its own.
+            // Only Claude Code sends an id of the call beside that of the request.
             Ok(Content { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
                 tool::refused(Refusal::TooLarge)
             }

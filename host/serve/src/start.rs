@@ -109,8 +109,9 @@ pub fn sandbox() -> Result<Sandbox, StartError> {
     Ok(Sandbox::embedded(Limits::default())?)
 }
 
-/// Loads, and restricts the process, which may take these tickets. `open` opens the caller's
-/// streams before that, with the runtime. An unusable map is no error.
+/// Makes the sandbox, reads the map, and restricts the process, which may then take `tickets` out of
+/// their folder. `open` opens the caller's streams before that, with the runtime. An unusable map is
+/// no error.
 pub(crate) fn start<S>(
     live: &LiveMap,
     tickets: Option<&Tickets>,
@@ -127,7 +128,8 @@ pub(crate) fn start<S>(
     let tickets_folder = tickets.and_then(|tickets| tickets.data_folder().ok());
     // The process must be able to read there, too.
     let also_readable = tickets_folder.as_ref().map(File::try_clone).transpose()?;
-    // Landlock: no right but to read; this closure; Landlock: the roots; the system calls.
+    // In this order: Landlock takes every right but to read. This closure finds what must be readable.
+    // Landlock leaves only that. A filter forbids system calls.
     let (wall, read) = restrict_process(rights, tickets_folder, || {
         let map = live.current();
         match directories(live, &map, also_readable) {

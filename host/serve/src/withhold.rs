@@ -63,10 +63,10 @@ pub fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookErro
 /// On an error, the module withholds the whole report.
 fn answer_module(map: Result<LiveMap, String>) -> Result<(), HookError> {
     // The module starts this elsewhere than in the session's folder, and says the folder.
-    let known = Vec::from_iter(home());
+    let known_paths = Vec::from_iter(home());
     let loading = begin(map);
     let question: Question = read_input(Waiting(io::stdin()))?;
-    let answer = loading.and_then(|loading| answer(&loading, &question, &known));
+    let answer = loading.and_then(|loading| answer(&loading, &question, &known_paths));
     write_answer(&match answer {
         Ok(answer) => answer.to_json(),
         Err(code) => json!({ "refused": code.to_string() }),
@@ -78,8 +78,8 @@ fn answer_module(map: Result<LiveMap, String>) -> Result<(), HookError> {
 fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
     // Whoever reads the report knows these folders, so their paths quote nothing. A hook starts in
     // the session's folder.
-    let mut known = Vec::from_iter(env::current_dir().ok());
-    known.extend(home());
+    let mut known_paths = Vec::from_iter(env::current_dir().ok());
+    known_paths.extend(home());
     let loading = begin(map);
     let stop: Stop = read_input(Waiting(io::stdin()))?;
     if stop.hook_event_name != "SubagentStop" {
@@ -94,7 +94,7 @@ fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
         report: Some(stop.last_assistant_message),
         folder: None,
     };
-    let reason = match loading.and_then(|loading| answer(&loading, &question, &known)) {
+    let reason = match loading.and_then(|loading| answer(&loading, &question, &known_paths)) {
         // Without a map, no agent had a file.
         Err(Refusal::MapMissing) => return Ok(()),
         Err(_) => UNCOMPARED.to_owned(),
@@ -141,7 +141,11 @@ impl Answer {
     }
 }
 
-fn answer(loading: &Loading, question: &Question, known: &[PathBuf]) -> Result<Answer, Refusal> {
+fn answer(
+    loading: &Loading,
+    question: &Question,
+    known_paths: &[PathBuf],
+) -> Result<Answer, Refusal> {
     let agent = AgentName::try_from(&*question.agent).map_err(|_| Refusal::UnknownKey)?;
     let map = loading.map.current().map_err(|error| error.code())?;
     let (mut keys, mut withheld) = (Vec::new(), Vec::new());
@@ -166,7 +170,10 @@ fn answer(loading: &Loading, question: &Question, known: &[PathBuf]) -> Result<A
         // It is asked all the same if the map withheld it when the agent started.
         Some(_) if withheld.is_empty() => answer.refused = Some(Refusal::UnknownKey),
         Some(report) => {
-            let mut paths: Vec<&str> = known.iter().filter_map(|path| path.to_str()).collect();
+            let mut paths: Vec<&str> = known_paths
+                .iter()
+                .filter_map(|path| path.to_str())
+                .collect();
             paths.extend(question.folder.as_deref());
             match documents.without_quotations(&withheld, report, &paths) {
                 Ok(report) => answer.report = Some(report),
@@ -206,13 +213,13 @@ impl Documents<'_> {
         &self,
         keys: &[&Key],
         report: &str,
-        known: &[&str],
+        known_paths: &[&str],
     ) -> Result<String, Refusal> {
         let mut kept = report.to_owned();
         for key in keys {
             let text = self.load(key)?;
             room_to_compare(text.len() + kept.len())?;
-            kept = without_quotations(&text, &kept, known);
+            kept = without_quotations(&text, &kept, known_paths);
         }
         Ok(kept)
     }

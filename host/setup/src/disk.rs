@@ -76,7 +76,7 @@ impl Found {
         text.map_err(|_| Unfit::file(&self.real, EditError::Syntax("UTF-8")))
     }
 
-    /// Reads a file. Nothing may be there: a new file is for the user alone.
+    /// Reads a file, through a link. It need not exist: a new file is for the user alone.
     pub(crate) fn at(path: &Path) -> Result<Self, Unfit> {
         let mut found = Self {
             named: path.to_owned(),

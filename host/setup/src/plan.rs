@@ -71,11 +71,12 @@ impl Plan {
         self.edit(settings, Some(edited.text), edited.shown)
     }
 
-    /// Files in a git repository are committed one day.
-    pub(crate) fn warn_of_repositories(&mut self, own: &Path) {
+    /// Notes each file that setup changes, and last the user's `document`, if it lies in a git
+    /// repository: what stands there may be committed.
+    pub(crate) fn warn_of_repositories(&mut self, document: &Path) {
         let mut files: Vec<&Path> = self.edits.iter().map(|edit| &*edit.found.named).collect();
-        files.retain(|file| *file != own);
-        files.push(own);
+        files.retain(|file| *file != document);
+        files.push(document);
         let mut notes = Vec::new();
         for file in files {
             if let Some(repository) = repository_above(&without_links(file)) {

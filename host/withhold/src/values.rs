@@ -93,8 +93,9 @@ impl Values {
         }
     }
 
-    /// Adds these words, which have digits, if the number is long or a word is a code by itself:
-    /// `0551 23 40 55` and `tblix42 7`; not `47 11`.
+    /// Adds these words, which have digits: all as one value, if the number is long or a word is a
+    /// code by itself, as `0551 23 40 55` and `tblix42 7`, not `47 11`; each such code by itself; and a
+    /// phone number without its country's code.
     fn add_code(&mut self, words: &[Word]) {
         if digits_in(words) >= LONG_NUMBER || words.iter().any(is_long_code) {
             self.add_value(words);

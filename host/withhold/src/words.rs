@@ -152,11 +152,14 @@ impl Cutter {
         }
     }
 
+    /// Adds a letter to the last word, or begins a word with it. In a script that puts no blanks
+    /// between words, as Chinese, each letter is a word.
     fn push_letter(&mut self, c: char, at: Range<usize>) {
         let is_alone = is_without_blanks(c);
         if is_alone || self.begins_word(c) {
             self.words.push(Word {
                 at: at.clone(),
+                // Until a letter comes that is no digit.
                 is_number: true,
                 is_capital: c.is_uppercase(),
                 is_alone,

@@ -29,7 +29,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-pub(crate) use step::foreign_map;
+pub(crate) use step::why_foreign_home;
 use step::{SETUP_PLUGIN, Unusable};
 
 /// The result of a check. It tells no key, no key's length, and no text that may be a key.
@@ -51,10 +51,12 @@ pub(crate) struct Report {
 
 pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
     let answer = wanted.answer;
-    let found = wanted.map.and_then(|map| match foreign_map(&map.location) {
-        Some(why) if answer != Answer::Brief => Err(why),
-        _ => Ok(map),
-    });
+    let found = wanted
+        .map
+        .and_then(|map| match why_foreign_home(&map.location) {
+            Some(why) if answer != Answer::Brief => Err(why),
+            _ => Ok(map),
+        });
     let map = match found {
         Ok(map) => map,
         Err(_) if answer == Answer::Quiet => return Ok(2),

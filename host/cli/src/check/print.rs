@@ -177,7 +177,8 @@ fn of_one(one: &EntryReport) -> Value {
         "bound": one.is_bound,
         "ok": one.is_served(),
         "bytes": one.result.ok(),
-        // `null` also for a binding that shows a key.
+        // Why it is not served. `null` if it is, and for a binding whose words show a key: then
+        // only the message says why.
         "code": one.result.err().map(Refusal::as_str),
         "message": one.message(),
     });

@@ -287,7 +287,7 @@ pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
 }
 
 /// That HOME is another user's, as `sudo` may leave it, and the map is there.
-pub(crate) fn foreign_map(location: &Location) -> Option<String> {
+pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
     let home = location.home.as_ref()?;
     if !location.file.starts_with(home) {
         return None;

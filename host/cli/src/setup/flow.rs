@@ -141,7 +141,7 @@ impl<'a> Dialog<'a> {
             None => self.ask_client()?,
         };
         // What keeps setup from writing at all comes before any other question.
-        has_places(self.user, &client)?;
+        require_places(self.user, &client)?;
         let file = self.file(wanted)?;
         let names = &wanted.names;
         let mut request = Request {
@@ -282,8 +282,8 @@ fn end_on(runtime: &Runtime, mut ctrl_c: Signal) {
     }
 }
 
-/// Whether it is known where the client's own files are.
-fn has_places(user: &User<'_>, client: &Client) -> Result<()> {
+/// Refuses a client if it is not known where its own files are.
+fn require_places(user: &User<'_>, client: &Client) -> Result<()> {
     for folder in &client.folders {
         user.folder(folder)?;
     }

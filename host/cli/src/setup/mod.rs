@@ -6,7 +6,7 @@ mod flow;
 mod judge;
 
 use crate::{
-    check::{Secrets, foreign_map},
+    check::{Secrets, why_foreign_home},
     wish::{MapEntry, Names, Recipient, Setup},
 };
 use keyhole_core::{LiveMap, Location};
@@ -45,13 +45,14 @@ pub(crate) fn run(wanted: Setup) -> Result<String> {
     }
 }
 
-/// The user whose home and map the environment names.
+/// The user whose home and map the environment names. Refused if there is no home, or if the map is
+/// in the home of another user than root.
 fn user() -> Result<User<'static>> {
     let location = match Location::find(None, variable) {
         Ok(location) => location,
         Err(why) => return said(why.to_string()),
     };
-    if let Some(why) = foreign_map(&location) {
+    if let Some(why) = why_foreign_home(&location) {
         return said(why);
     }
     let Some(home) = location.home.clone() else {
@@ -137,7 +138,8 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     Ok(text)
 }
 
-/// The commands with which setup writes what it prints now, or only prints the map's entry.
+/// How the user has that written which setup only prints now: by setup itself; or by hand, with the
+/// command that prints the map's entry. The name of a hook is its agent's.
 fn ways(client: &Client, names: &Names) -> String {
     let name = names.name.as_deref().unwrap_or(client.usual());
     let (what, option, option_of_key) = if names.is_hook {
