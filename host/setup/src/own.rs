@@ -116,11 +116,16 @@ fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with('#') {
         return "";
     }
-    for (at, _) in line.match_indices(" #") {
-        let quotes_before = line[..at].matches('"').count();
-        if quotes_before.is_multiple_of(2) {
+    let mut is_quoted = false;
+    let mut is_behind_blank = false;
+    for (at, c) in line.char_indices() {
+        if c == '#' && is_behind_blank && !is_quoted {
             return line[..at].trim_end();
         }
+        if c == '"' {
+            is_quoted = !is_quoted;
+        }
+        is_behind_blank = c == ' ';
     }
     line
 }
