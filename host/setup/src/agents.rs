@@ -60,8 +60,9 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
     for (file, text) in files(&agents) {
         let name = printable(file.strip_prefix(&agents).unwrap_or(&file));
         let file = format!("{name} in {shown}/agents");
-        let bindings = bindings(&text);
-        if bindings.is_empty() && may_start_ours(&text) {
+        let head = head(&text);
+        let bindings = bindings(&head);
+        if bindings.is_empty() && may_start_ours(&head) {
             own.push(OwnAgent {
                 file,
                 lines: Lines::Changed,
@@ -69,10 +70,11 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
             });
             continue;
         }
+        let lines = Lines::of(user, &client, &bindings, &text, &head);
         for bind in bindings {
             own.push(OwnAgent {
                 file: file.clone(),
-                lines: Lines::of(user, &client, &bind, &text),
+                lines: lines.clone(),
                 bind: bind.to_string(),
             });
         }
@@ -82,17 +84,15 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
 
 /// Whether the head of an agent's file may start a server of ours in a form of YAML that is not
 /// read here, such as a head on one line, or a server that another entry holds.
-fn may_start_ours(text: &str) -> bool {
-    let mut entries = head(text);
-    entries.retain(|entry| key(entry) != "description");
-    let words = entries.join("\n");
+fn may_start_ours(head: &[String]) -> bool {
+    let words = joined(head, |key| key != "description");
     words.contains("keyhole") && words.contains("--bind")
 }
 
 /// The bindings for which an agent's file starts a server of ours. Empty if the file starts none,
 /// or none that can be read here.
-fn bindings(text: &str) -> Vec<BindingName> {
-    let servers = entry(text, "mcpServers");
+fn bindings(head: &[String]) -> Vec<BindingName> {
+    let servers = joined(head, |key| key == "mcpServers");
     if !servers.contains("keyhole") || !servers.contains("serve") {
         return Vec::new();
     }
@@ -105,10 +105,16 @@ fn bindings(text: &str) -> Vec<BindingName> {
 }
 
 impl Lines {
-    /// What an agent's file with this text has for the binding.
-    fn of(user: &User<'_>, client: &Client, bind: &str, text: &str) -> Self {
-        let servers = entry(text, "mcpServers");
-        let hooks = entry(text, "hooks");
+    /// What an agent's file with this text and this head has for these bindings.
+    fn of(
+        user: &User<'_>,
+        client: &Client,
+        bindings: &[BindingName],
+        text: &str,
+        head: &[String],
+    ) -> Self {
+        let servers = joined(head, |key| key == "mcpServers");
+        let hooks = joined(head, |key| key == "hooks");
         let has_hook = ["keyhole", "guard", "--bind"]
             .iter()
             .all(|word| hooks.contains(word));
@@ -117,6 +123,10 @@ impl Lines {
         if !has_hook || asking < servers.matches("--bind").count() {
             return Self::Unguarded;
         }
+        // Setup writes a file for one binding.
+        let [bind] = bindings else {
+            return Self::Changed;
+        };
         let (_, call) = hooks.split_once("--agent").unwrap_or_default();
         let recipe = Recipe {
             user,
@@ -137,11 +147,10 @@ impl Lines {
     }
 }
 
-/// The lines of the entries with this key in the head of an agent's file. Empty if it has none.
-fn entry(text: &str, wanted: &str) -> String {
-    let mut entries = head(text);
-    entries.retain(|entry| key(entry) == wanted);
-    entries.join("\n")
+/// The lines of those entries of a head whose keys are `wanted`. Empty if there are none.
+fn joined(head: &[String], wanted: impl Fn(&str) -> bool) -> String {
+    let entries = head.iter().filter(|entry| wanted(key(entry)));
+    entries.cloned().collect::<Vec<_>>().join("\n")
 }
 
 /// The entries of the head of an agent's file. None if it has no head: then the client takes it
