@@ -230,7 +230,7 @@ impl<'a> Client<'a> {
             && is_off
             && (has_list || is_private)
         {
-            let file = format!("{}/settings.json", places.shown);
+            let file = places.shown_settings();
             report.findings.push(Finding::PluginNotOn { file });
         }
     }
