@@ -132,11 +132,15 @@ impl<'a> Client<'a> {
 
     /// The rules that are missing for these files, and the file of settings that they go into.
     /// Rules that name a file are shown only if `is_private`, and only if they hold no key.
-    fn missing_rules(&self, files: &Files, map: &Map, is_private: bool) -> Option<Finding> {
+    fn missing_rules(
+        &self,
+        files: &Files,
+        secrets: &Secrets<'_>,
+        is_private: bool,
+    ) -> Option<Finding> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
         let all = places.missing(&denied, &files.paths, files.has_tickets);
         let of_no_file = places.missing(&denied, &[], files.has_tickets);
-        let secrets = Secrets::of(map);
         let (mut missing, hidden): (Vec<_>, Vec<_>) = all.rules.into_iter().partition(|rule| {
             of_no_file.rules.contains(rule) || is_private && !secrets.are_in(rule)
         });
@@ -171,10 +175,10 @@ impl<'a> Client<'a> {
         is_private: bool,
     ) {
         let settings = &self.settings;
-        if let Some(map) = map {
-            let secrets = Secrets::of(map);
+        let secrets = map.map(Secrets::of);
+        if let (Some(map), Some(secrets)) = (map, &secrets) {
             let agents = self.agents.iter();
-            let found = agents.filter_map(|agent| self.of_own_agent(agent, map, &secrets));
+            let found = agents.filter_map(|agent| self.of_own_agent(agent, map, secrets));
             report.findings.extend(found);
         }
         // The client tells its shells where the plugin's folder is.
@@ -193,8 +197,8 @@ impl<'a> Client<'a> {
             Err(_) => true,
         };
         let needs_rules = plugin.is_some() || is_here && !files.paths.is_empty();
-        let ruled = map.filter(|_| needs_rules);
-        let rules = ruled.and_then(|map| self.missing_rules(&files, map, is_private));
+        let ruled = secrets.as_ref().filter(|_| needs_rules);
+        let rules = ruled.and_then(|secrets| self.missing_rules(&files, secrets, is_private));
         // Without a rule that is missing, it does not matter whose rules count.
         let rules_count = rules.is_some() || settings.rules_file().is_none();
         let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
