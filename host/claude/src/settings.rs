@@ -165,6 +165,11 @@ fn hooks_off(settings: &Value, file: &str) -> Option<Fault> {
     })
 }
 
+/// The items of a list. A value of another kind has none.
+pub(crate) fn items(list: &Value) -> &[Value] {
+    list.as_array().map_or(&[], Vec::as_slice)
+}
+
 /// Whether these settings switch our plugin on.
 pub fn switches_plugin_on(settings: &Value) -> bool {
     has_plugin(settings, &Value::Bool(true))

@@ -5,7 +5,7 @@
 use crate::{
     paths::{both, normal},
     rules::{Denied, Places},
-    settings::Settings,
+    settings::{Settings, items},
 };
 use serde_json::{Value, json};
 use std::{
@@ -67,8 +67,7 @@ impl Needed {
             .collect();
         let mut missing = self.clone();
         if let Value::Array(wanted) = &mut missing.value {
-            let lists = there.into_iter().filter_map(Value::as_array);
-            let listed: Vec<&Value> = lists.flatten().collect();
+            let listed: Vec<&Value> = there.into_iter().flat_map(items).collect();
             wanted.retain(|item| !listed.contains(&item));
             if wanted.is_empty() {
                 return None;
@@ -245,13 +244,14 @@ impl<'a> Source<'a> {
                 keys.push(format!("sandbox.{switch}"));
             }
         }
-        if items(&sandbox["excludedCommands"]).next().is_some() {
+        if !items(&sandbox["excludedCommands"]).is_empty() {
             keys.push("sandbox.excludedCommands".to_owned());
         }
         if filesystem["disabled"] == true {
             keys.push("sandbox.filesystem.disabled".to_owned());
         }
-        if items(&filesystem["allowRead"]).any(|path| self.names_a_file(path, home, files)) {
+        let mut allowed = items(&filesystem["allowRead"]).iter();
+        if allowed.any(|path| self.names_a_file(path, home, files)) {
             keys.push("sandbox.filesystem.allowRead".to_owned());
         }
         let is_project = self.folder != home;
@@ -295,14 +295,9 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The items of a list. None of what is no list.
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_array().into_iter().flatten()
-}
-
 /// Whether a list of platforms switches the sandbox off on this one.
 fn leaves_platform_out(listed: &Value) -> bool {
-    listed.is_array() && !items(listed).any(|platform| platform == this_platform())
+    listed.is_array() && !items(listed).contains(&this_platform().into())
 }
 
 /// This system, as `enabledPlatforms` names it.

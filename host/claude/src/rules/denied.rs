@@ -1,5 +1,6 @@
 //! What rules of Claude Code deny, as the client reads them.
 
+use crate::settings::items;
 use serde_json::Value;
 use std::{
     ffi::OsStr,
@@ -34,7 +35,7 @@ impl Denied {
     pub fn of<'a>(settings: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut rules = Vec::new();
         for one in settings {
-            let listed = one["permissions"]["deny"].as_array().into_iter().flatten();
+            let listed = items(&one["permissions"]["deny"]).iter();
             rules.extend(listed.filter_map(Value::as_str).map(str::to_owned));
         }
         Self(rules)

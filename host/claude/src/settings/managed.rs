@@ -1,6 +1,6 @@
 //! What an administrator's settings decide.
 
-use super::{fault::Fault, file::parsed, hooks_off};
+use super::{fault::Fault, file::parsed, hooks_off, items};
 use serde_json::Value;
 use std::{
     fs,
@@ -92,7 +92,7 @@ pub(super) fn decided(managed: &[Value], servers: &[&str]) -> Vec<Fault> {
 impl Decides {
     /// Whether it holds for a key that is `set` to these values, each by one file.
     fn holds(&self, set: &[&Value], servers: &[&str]) -> bool {
-        let mut listed = set.iter().filter_map(|value| value.as_array()).flatten();
+        let mut listed = set.iter().flat_map(|value| items(value));
         match self {
             Self::True => set.iter().any(|value| **value == true),
             Self::WithoutOurs => !set.is_empty() && !listed.any(|entry| is_ours(entry, servers)),

@@ -1,5 +1,6 @@
 //! What the client demands of a settings file. It loads nothing of one with a wrong value.
 
+use super::items;
 use Place::{At, EachCommand, EachGroup, EachHook, EachPlugin};
 use Presence::{Optional, Required};
 use keyhole_walk::printable::printable_text;
@@ -183,7 +184,7 @@ impl Shape {
     fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Object => value.is_object(),
-            Self::NoListOfObjects => !lists(value).iter().any(Value::is_object),
+            Self::NoListOfObjects => !items(value).iter().any(Value::is_object),
             Self::List => value.is_array(),
             Self::ListOrNull => value.is_array() || value.is_null(),
             Self::Texts => are_texts(value),
@@ -269,7 +270,7 @@ fn groups(settings: &Value) -> Vec<(&str, &Value)> {
     let mut groups = Vec::new();
     for (event, listed) in settings["hooks"].as_object().into_iter().flatten() {
         if EVENTS.contains(&&**event) {
-            groups.extend(lists(listed).iter().map(|group| (&**event, group)));
+            groups.extend(items(listed).iter().map(|group| (&**event, group)));
         }
     }
     groups
@@ -279,16 +280,11 @@ fn groups(settings: &Value) -> Vec<(&str, &Value)> {
 fn hooks(settings: &Value) -> Vec<(&str, &Value)> {
     let mut hooks = Vec::new();
     for (event, group) in groups(settings) {
-        hooks.extend(lists(&group["hooks"]).iter().map(|hook| (event, hook)));
+        hooks.extend(items(&group["hooks"]).iter().map(|hook| (event, hook)));
     }
     hooks
 }
 
-/// What a list holds. A value of another kind holds nothing.
-fn lists(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
 fn are_texts(value: &Value) -> bool {
-    value.is_array() && lists(value).iter().all(Value::is_string)
+    value.is_array() && items(value).iter().all(Value::is_string)
 }
