@@ -92,9 +92,9 @@ impl Needed {
     }
 }
 
-/// All settings that hold shells in the sandbox: the switches; the lists that keep agents' conversations also from a
-/// shell that runs already, less what the client keeps of long outputs; and rules that keep Claude
-/// from these settings.
+/// All settings that hold shells in the sandbox: the switches; the lists that keep agents'
+/// conversations also from a shell that runs already, less what the client keeps of long outputs;
+/// and rules that keep Claude from these settings.
 fn needed(places: &Places) -> Vec<Needed> {
     let mut all = Vec::new();
     for (switch, wanted) in SWITCHES {

@@ -102,8 +102,8 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
     /// The call first waits for a permit to run, at most as long as a call may take; then it is
-    /// [`Refusal::Busy`]. If the future
-    /// is dropped, a call that waits ends; one that runs goes on, and keeps its permit.
+    /// [`Refusal::Busy`]. If the future is dropped, a call that waits ends; one that runs goes on,
+    /// and keeps its permit.
     async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
         // Every thread for calls hangs in the kernel, so nobody need wait for one.

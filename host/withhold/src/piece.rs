@@ -104,8 +104,7 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
 }
 
 /// Adds the values among the parts of a piece's value: each part of a list, what is quoted, and
-/// names in all of them. Of `we will sell a "blue door"`, only the quoted words
-/// are a value.
+/// names in all of them. Of `we will sell a "blue door"`, only the quoted words are a value.
 fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let parts: Vec<Part<'_>> = parts(piece.value)
         .into_iter()
