@@ -165,6 +165,24 @@ fn hooks_off(settings: &Value, file: &str) -> Option<Fault> {
     })
 }
 
+/// A place of settings, the keys that lead to it, as `serde_json` names it: `/permissions/deny`.
+pub fn pointer(place: &[&str]) -> String {
+    format!("/{}", place.join("/"))
+}
+
+/// What a user writes at a place of settings, each line with the place: one for each item of a
+/// list.
+pub fn lines_at(place: &[&str], value: &Value) -> Vec<String> {
+    let place = place.join(".");
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .map(|item| format!("{place}: {item:#}"))
+            .collect(),
+        value => vec![format!("{place}: {value:#}")],
+    }
+}
+
 /// The items of a list. A value of another kind has none.
 pub(crate) fn items(list: &Value) -> &[Value] {
     list.as_array().map_or(&[], Vec::as_slice)

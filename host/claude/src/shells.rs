@@ -5,7 +5,7 @@
 use crate::{
     paths::{both, normal},
     rules::{Denied, Places},
-    settings::{Settings, items},
+    settings::{Settings, items, lines_at, pointer},
 };
 use serde_json::{Value, json};
 use std::{
@@ -60,11 +60,8 @@ impl Needed {
 
     /// What of this setting none of these settings has. None if they have all of it.
     fn missing_in(&self, settings: &[&Value]) -> Option<Self> {
-        let pointer = format!("/{}", self.place.join("/"));
-        let there: Vec<&Value> = settings
-            .iter()
-            .filter_map(|one| one.pointer(&pointer))
-            .collect();
+        let at = pointer(&self.place);
+        let there: Vec<&Value> = settings.iter().filter_map(|one| one.pointer(&at)).collect();
         let mut missing = self.clone();
         if let Value::Array(wanted) = &mut missing.value {
             let listed: Vec<&Value> = there.into_iter().flat_map(items).collect();
@@ -77,18 +74,6 @@ impl Needed {
             return None;
         }
         Some(missing)
-    }
-
-    /// What a user writes, each line with its place.
-    fn lines(&self) -> Vec<String> {
-        let place = self.place.join(".");
-        match &self.value {
-            Value::Array(items) => items
-                .iter()
-                .map(|item| format!("{place}: {item:#}"))
-                .collect(),
-            value => vec![format!("{place}: {value:#}")],
-        }
     }
 }
 
@@ -181,7 +166,11 @@ impl Shells {
         if self.lacks.is_empty() {
             return Ok(format!("{IN_SANDBOX}: {BY_USER}."));
         }
-        let lines: Vec<_> = self.lacks.iter().flat_map(Needed::lines).collect();
+        let lines: Vec<_> = self
+            .lacks
+            .iter()
+            .flat_map(|needed| lines_at(&needed.place, &needed.value))
+            .collect();
         Err(format!("{PAST}. Add to {file}: {}", lines.join(", ")))
     }
 }

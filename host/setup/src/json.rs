@@ -38,11 +38,6 @@ impl Change {
         }
     }
 
-    /// Where it is, as `serde_json` names it.
-    pub(crate) fn pointer(&self) -> String {
-        format!("/{}", self.at.join("/"))
-    }
-
     /// The lines that the user is shown of it.
     pub(crate) fn shown(&self) -> String {
         let Value::Array(comes) = &self.comes else {
@@ -54,12 +49,8 @@ impl Change {
 
     /// What comes, for a user who writes it.
     pub(crate) fn by_hand(&self) -> String {
-        let place = self.at.join(".");
-        let Value::Array(comes) = &self.comes else {
-            return format!("{place}: {:#}\n", self.comes);
-        };
-        let lines = comes.iter().map(|value| format!("{place}: {value:#}\n"));
-        lines.collect()
+        let lines = settings::lines_at(&self.at, &self.comes);
+        lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
     /// What of it is still to be done where `there` stands. None if that is nothing.
@@ -113,7 +104,7 @@ pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<Edited, EditError> 
     };
     let mut shown = String::new();
     for wanted in changes {
-        let there = new.value.pointer(&wanted.pointer());
+        let there = new.value.pointer(&settings::pointer(&wanted.at));
         if let Some(change) = wanted.still_to_do(there) {
             new.make(&change)?;
             shown += &change.shown();
@@ -142,7 +133,7 @@ impl Draft {
             return Err(EditError::Differs("the file"));
         };
         apply(&whole, &change.at, change)?;
-        let value = change.applied_to(self.value.pointer(&change.pointer()));
+        let value = change.applied_to(self.value.pointer(&settings::pointer(&change.at)));
         match change.at[..] {
             [group, name] if value == json!([]) => {
                 prune(&whole, &mut self.value, group, name);
