@@ -12,7 +12,7 @@ const BEFORE_PROGRAM: [&str; 4] = [
 ];
 
 /// What a file of ours starts.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Started {
     /// The program. Empty if the file names none.
     pub(crate) program: String,

@@ -50,9 +50,13 @@ impl Report {
         said.push(String::new());
         if entries.is_empty() {
             // The plugin's agent has a key of its own, so no fresh one helps it.
-            let how = " `keyhole setup key FILE` prints one.";
-            let how = if self.agent.is_some() { "" } else { how };
-            return said.push(format!("{NO_KEYS}{how}"));
+            let how = if self.agent.is_some() {
+                ""
+            } else {
+                " `keyhole setup key FILE` prints one."
+            };
+            said.push(format!("{NO_KEYS}{how}"));
+            return;
         }
         let mut all: Vec<_> = entries.iter().collect();
         all.sort_by_key(|entry| entry.line);
