@@ -7,7 +7,10 @@ use super::{
 use keyhole_claude::PLUGIN;
 use keyhole_core::{
     AgentName, Caller, Content, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal,
-    Table, Target, limits::MAX_CLAUDE_CHARS, locate, sandbox::Sandbox,
+    Table, Target,
+    limits::{Limits, MAX_CLAUDE_CHARS},
+    locate,
+    sandbox::Sandbox,
 };
 use keyhole_serve::{resources::room_to_compare, session::SHOWS_A_KEY};
 use keyhole_setup::Named;
@@ -73,7 +76,7 @@ impl EntryReport {
 }
 
 /// A map that is read once: for each of its entries, the next reading would be another map.
-pub(crate) struct ReadMap(pub(crate) Arc<Map>);
+struct ReadMap(Arc<Map>);
 
 impl Maps for ReadMap {
     type Directory = Handle;
@@ -94,10 +97,10 @@ pub(super) fn is_the_plugins(name: &AgentName) -> bool {
 
 /// What is known of all entries of a map before one is loaded.
 pub(crate) struct Judge<'a> {
-    pub(crate) map: &'a Map,
-    pub(crate) secrets: &'a Secrets<'a>,
-    pub(crate) location: &'a Location,
-    pub(crate) loader: &'a Loader<ReadMap, Sandbox>,
+    pub(super) map: &'a Map,
+    pub(super) secrets: Secrets<'a>,
+    location: &'a Location,
+    loader: Loader<ReadMap, Sandbox>,
 }
 
 /// Who takes the file of an entry, as far as can be told.
@@ -109,7 +112,18 @@ pub(crate) enum Taker {
     Anybody,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    /// Of this map, which is there or is planned, at this place.
+    pub(crate) fn of(map: &'a Arc<Map>, location: &'a Location, sandbox: Sandbox) -> Self {
+        let maps = Arc::new(ReadMap(Arc::clone(map)));
+        Self {
+            map,
+            secrets: Secrets::of(map),
+            location,
+            loader: Loader::new(maps, sandbox, Limits::default()),
+        }
+    }
+
     /// Loads one entry as a call would, and says what is wrong with it.
     pub(crate) async fn report(
         &self,

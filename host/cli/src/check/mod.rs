@@ -11,11 +11,11 @@ use crate::{
     wish::{Answer, Check},
 };
 use claude::{Client, Verdict};
-pub(crate) use entry::{EntryReport, Judge, ReadMap, Secrets, Taker};
+pub(crate) use entry::{EntryReport, Judge, Secrets, Taker};
 pub(crate) use finding::Finding;
 use finding::Severity;
 use keyhole_claude::PLUGIN;
-use keyhole_core::{LiveMap, Loader, Location, Map, MapError, limits::Limits, ticket::Tickets};
+use keyhole_core::{LiveMap, Location, Map, MapError, ticket::Tickets};
 use keyhole_serve::{
     resources::Runtime,
     start::{StartError, Started, start_loading},
@@ -118,12 +118,7 @@ pub(crate) fn report(
     let mut findings = step::surroundings(location, map);
     let (outcome, agent) = match &read {
         Ok(map) => {
-            let judge = Judge {
-                map,
-                secrets: &Secrets::of(map),
-                location,
-                loader: &Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, Limits::default()),
-            };
+            let judge = Judge::of(map, location, sandbox);
             let entries = judged_entries(&judge, client.as_ref(), &runtime, is_private);
             findings.extend(long_names(map));
             findings.extend(of_roots(&judge, is_private));

@@ -1,8 +1,8 @@
 //! What a call would get with a map that is only planned.
 
-use crate::check::{EntryReport, Finding, Judge, ReadMap, Secrets, Taker};
+use crate::check::{EntryReport, Finding, Judge, Taker};
 use keyhole_core::{
-    Entry, Loader, Map, Refusal,
+    Entry, Map, Refusal,
     limits::{Limits, MAX_CLAUDE_CHARS},
     sandbox::Sandbox,
 };
@@ -63,16 +63,9 @@ fn tried(
     entry: &Entry,
     request: &Request,
 ) -> Result<EntryReport, StartError> {
-    let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits)?;
+    let sandbox = Sandbox::embedded(Limits::default())?;
     let runtime = runtime(|| {})?;
     make_threads(&runtime, 1)?;
-    let loader = Loader::new(ReadMap(Arc::clone(map)).into(), sandbox, limits);
-    let judge = Judge {
-        map,
-        secrets: &Secrets::of(map),
-        location: &request.user.map.location,
-        loader: &loader,
-    };
+    let judge = Judge::of(map, &request.user.map.location, sandbox);
     Ok(runtime.block_on(judge.report(named, entry, Taker::Anybody)))
 }
