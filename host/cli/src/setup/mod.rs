@@ -2,6 +2,7 @@
 //! program's path and the user's names in it. Only `keyhole_setup` writes.
 #![expect(clippy::disallowed_methods, reason = "whether the map is empty")]
 
+mod dialog;
 mod flow;
 mod judge;
 
