@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, assertCopyGetsNothing, assertServed, call, load, plain, projectPlugin, say, search, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, LEAVE, OWN_TOOL, SCANNER, TOOL, agentFile, assertCopyGetsNothing, assertServed, atStart, call, load, plain, projectPlugin, say, scan, search, spawn } from './harness/plugin.mjs';
 
 const GUARDED = { plugin: 'guarded' };
 
@@ -77,6 +77,16 @@ onEachClient("plugins-name-taken: without mods, a project's plugin of our plugin
   const session = await home.play(plain(client, { scanner: [load(KEY), say('Done.')] }));
   assert.ok(session.of('scanner')[0].text.includes('the-text-of-an-impostor'));
   assert.equal(session.answer('scanner', TOOL).text, CATALOG);
+});
+
+onEachClient("ticket-of-this-client: hooks are told the process that starts the plugin's servers, so another client's server redeems no ticket", async ({ home }) => {
+  const file = home.write(home.root, 'noted', '');
+  atStart(home, 'serve', `echo "serve $PPID" >>'${file}'`);
+  atStart(home, 'guard', `echo "guard $CLAUDE_PID" >>'${file}'`);
+  assert.equal((await scan(home)).got.error, false);
+  const noted = fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => line.split(' '));
+  assert.deepEqual([...new Set(noted.map(([word]) => word))].sort(), ['guard', 'serve']);
+  assert.equal(new Set(noted.map(([, process]) => process)).size, 1, String(noted));
 });
 
 onEachClient('bound-agent-served: the agent to which it is bound is served', GUARDED, async ({ home, client }) => {

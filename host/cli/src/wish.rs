@@ -11,6 +11,7 @@ use keyhole_setup::clients::Client;
 use std::{
     env,
     io::{self, IsTerminal as _},
+    os::unix::process::parent_id,
     path::{Path, PathBuf},
 };
 
@@ -153,7 +154,8 @@ impl Wish {
 fn session(typed: arguments::Serve) -> Result<Session, String> {
     let callers = if typed.require_ticket {
         Callers::Tickets {
-            tickets: tickets_in(typed.tickets.as_deref())?,
+            // A client starts its servers itself.
+            tickets: tickets_in(typed.tickets.as_deref())?.of_client(Some(parent_id())),
             only: typed.agent,
             // The plugin's own folder is made when it is installed.
             makes_folder: typed.tickets.is_some(),
@@ -199,9 +201,10 @@ fn guard(typed: arguments::Guard) -> Guard {
         (Some(binding), Some(agent)) => Some(OwnServer { binding, agent }),
         _ => None,
     };
+    let client = env::var("CLAUDE_PID").ok().and_then(|pid| pid.parse().ok());
     Guard {
         map: map_meant(&typed.map),
-        tickets: tickets_in(typed.tickets.as_deref()),
+        tickets: tickets_in(typed.tickets.as_deref()).map(|tickets| tickets.of_client(client)),
         own,
         is_after: typed.after,
     }

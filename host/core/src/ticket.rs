@@ -48,6 +48,9 @@ pub struct Ticket {
 pub struct Tickets {
     /// The absolute path of the data folder: the plugin's, or one that holds nothing else.
     data: PathBuf,
+    /// The process of the client whose calls these tickets are for, as the guard is told it, or
+    /// the process that started the server.
+    client: Option<u32>,
 }
 
 /// Why a ticket cannot be used. It names no path: a client may show it to a model.
@@ -89,7 +92,7 @@ pub enum Unverified {
     NoId,
     /// The hook left none, or it is used up.
     #[error(
-        "no ticket: there is none for this call: the client's hook did not run, or it refused the call"
+        "no ticket: there is none for this call: the client's hook did not run or refused the call, or the client did not start this server itself"
     )]
     Missing,
     /// It is too old, was not written to its end, or others may have changed it.
@@ -114,9 +117,20 @@ impl Tickets {
     /// [`Self::could_be_made`] and [`Self::data_folder`] do.
     pub fn in_folder(data: PathBuf) -> Result<Self, TicketError> {
         if data.is_absolute() {
-            Ok(Self { data })
+            Ok(Self { data, client: None })
         } else {
             Err(TicketError::Relative)
+        }
+    }
+
+    /// The same folder, for the calls of the client that is this process. A call's id may repeat in
+    /// another client's session: a gateway chooses it. If the guard is not told the process, any
+    /// client's server takes its ticket.
+    #[must_use]
+    pub fn of_client(self, process: Option<u32>) -> Self {
+        Self {
+            client: process,
+            ..self
         }
     }
 
@@ -174,11 +188,12 @@ impl Tickets {
         let key = ticket.key.as_ref().map_or("", Key::expose);
         // The newlines say that the text is complete.
         let text = format!("{}\n{key}\n", &*ticket.agent);
-        write(&folder, &name(id), &text, now)?;
+        let ticket_name = name(id, self.client);
+        write(&folder, &ticket_name, &text, now)?;
         // Last: a ticket without a receipt only means that an answer is not believed.
-        let receipt_left = write(&folder, &receipt(id), "", now);
+        let receipt_left = write(&folder, &receipt(id, self.client), "", now);
         if receipt_left.is_err() {
-            folder::remove(&folder, &name(id));
+            folder::remove(&folder, &ticket_name);
         }
         receipt_left
     }
@@ -187,7 +202,11 @@ impl Tickets {
     /// gets it.
     pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
         let folder = self.folder()?;
-        match folder::take(&folder, &name(id)) {
+        let mut taken = folder::take(&folder, &name(id, self.client));
+        if matches!(taken, Err(SystemError::Missing)) {
+            taken = folder::take(&folder, &name(id, None));
+        }
+        match taken {
             Ok(ticket) => Self::read(&ticket).ok_or(Unverified::Void),
             Err(SystemError::Missing) => Err(Unverified::Missing),
             Err(SystemError::Denied) => Err(Unverified::MadeAgain),
@@ -226,8 +245,8 @@ impl Tickets {
         let Ok(folder) = self.folder() else {
             return false;
         };
-        let receipt = folder::take(&folder, &receipt(id));
-        let ticket = folder::take(&folder, &name(id));
+        let receipt = folder::take(&folder, &receipt(id, self.client));
+        let ticket = folder::take(&folder, &name(id, self.client));
         // No other error than that the ticket is gone says that a server has it.
         let is_gone = matches!(ticket, Err(SystemError::Missing));
         is_gone && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
@@ -309,18 +328,21 @@ fn age(file: &Metadata) -> Option<Duration> {
     file.modified().ok()?.elapsed().ok()
 }
 
-/// The name of the receipt's file for the call with this `id`.
-fn receipt(id: &str) -> String {
-    name(&format!("{id}\0receipt"))
+/// The name of the receipt's file for the call with this `id`, of this client's process.
+fn receipt(id: &str, client: Option<u32>) -> String {
+    name(&format!("{id}\0receipt"), client)
 }
 
 /// How many characters [`name`] returns: the hexadecimal digits of a SHA-256.
 const NAME_LEN: usize = 64;
 
-/// The name of the ticket's file for the call with this `id`: a hash, because the id comes from
-/// outside, and could be any path.
-fn name(id: &str) -> String {
-    format!("{:x}", Sha256::digest(id))
+/// The name of the ticket's file for the call with this `id`, of this client's process: a hash,
+/// because the id comes from outside, and could be any path.
+fn name(id: &str, client: Option<u32>) -> String {
+    match client {
+        Some(process) => format!("{:x}", Sha256::digest(format!("{id}\0{process}"))),
+        None => format!("{:x}", Sha256::digest(id)),
+    }
 }
 
 #[cfg(test)]

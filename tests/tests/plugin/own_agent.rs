@@ -71,7 +71,7 @@ fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
     assert_eq!(said[0], said[1]);
     let reasons = "\
         the client sent no id with the call (claudecode/toolUseId), so it can have no ticket\n\
-        no ticket: there is none for this call: the client's hook did not run, or it refused the call\n\
+        no ticket: there is none for this call: the client's hook did not run or refused the call, or the client did not start this server itself\n\
         the ticket is for another agent than the one that --agent names\n\
         no ticket: the one for this call is older than a minute, or not whole, or not private\n\
         no ticket: the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it\n";

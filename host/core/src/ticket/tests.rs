@@ -30,7 +30,7 @@ struct Data(Tree);
 
 /// The place of the ticket for the call `id`.
 fn place(id: &str) -> String {
-    format!("tickets/{}", name(id))
+    format!("tickets/{}", name(id, None))
 }
 
 impl Data {
@@ -114,7 +114,7 @@ fn only_a_receipt_whose_ticket_was_redeemed_says_so_and_it_does_once() {
     data.leave("toolu_1").unwrap();
     data.redeem("toolu_1").unwrap();
     let written = SystemTime::now() - RECEIPT_LIFE * 2;
-    data.set_time(&format!("tickets/{}", receipt("toolu_1")), written);
+    data.set_time(&format!("tickets/{}", receipt("toolu_1", None)), written);
     assert!(!was_redeemed());
 }
 
