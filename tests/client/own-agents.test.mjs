@@ -6,9 +6,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { example, recorded } from '../harness/pages.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, PACKAGED, POISON, SKIPPED, assertCopyGetsNothing, assertServed, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, PACKAGED, POISON, SKIPPED, assertCopyGetsNothing, assertServed, bash, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
 
 const AGENT = 'catalog-scanner';
 const TOOL = `mcp__${AGENT}__load_context`;
@@ -146,6 +147,36 @@ onEachClient('own-others: a fork, an inner agent, and an agent whose hook is off
   fs.writeFileSync(file, written);
   home.set({ disableAllHooks: undefined });
   served(await home.play(ALONE), 'one');
+});
+
+// By a variable, also an untrusted project's, the client has agents watch others. It asks no hook when it starts them, and
+// sends them what the watched agent reads. A watcher's prompt quotes the watched agent's, so it plays the same script.
+onEachClient('observers: an agent that another watches gets nothing, nor does one that watches', SESSION, async ({ home }) => {
+  const file = await setUp(home);
+  const written = fs.readFileSync(file, 'utf8');
+  fs.writeFileSync(file, written.replace('\n---\n', '\nobserver: spy\n---\n'));
+  home.agent(home.home, { name: 'spy' }, 'Watch.');
+  served(await home.session(ALONE), 'one');
+  project(home, { env: { CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS: '1' } });
+  const isTold = ({ results }) => results.some(({ error, text }) => error && text.includes('agents are watched by other agents'));
+  const watches = ({ tools }) => tools.includes('ObserverReport');
+  /** A turn that waits for such a request, a minute at most: a session ends without waiting for watchers. */
+  const onceAsked = (is) => async (_, model) => {
+    for (let left = 1_200; left > 0 && !model.requests.some(is); left -= 1) await sleep(50);
+    return say('Done.');
+  };
+  const watched = await home.session({ parent: [agent('one'), onceAsked(watches), ...DONE], one: [read, ...DONE] });
+  watched.assertOnlyIn(CANARY);
+  assert.ok(watched.requests.some(watches), 'the client has watchers');
+  assert.ok(watched.requests.some((request) => !watches(request) && request.messages.some(isTold)), watched.report());
+
+  fs.writeFileSync(file, written);
+  home.agent(home.home, { name: 'worker', observer: AGENT }, 'Work.');
+  const turn = ({ tools }) => (tools.includes(TOOL) ? read : bash('true'));
+  const refusedToo = (request) => watches(request) && request.messages.some(isTold);
+  const watching = await home.session({ parent: [spawn('worker', 'worker'), onceAsked(refusedToo), ...DONE], worker: [turn, turn, ...DONE] });
+  watching.assertOnlyIn(CANARY);
+  assert.ok(watching.requests.some(refusedToo), watching.report());
 });
 
 onEachClient('own-teammate: a teammate of that name or type gets nothing', SESSION, async ({ home }) => {

@@ -58,6 +58,13 @@ pub const NOT_UNDERSTOOD: &str = "this is not a question that this hook understa
 const NOT_OURS: &str =
     "the guard was asked about something other than its own tool; the call is denied";
 
+/// By this variable, also in a project's settings, the client lets agents watch others. It starts
+/// them without asking a hook, and sends them all that the watched agent reads.
+pub const OBSERVERS: &str = "CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS";
+
+/// Another agent watches the one that calls, or the one that calls watches another.
+pub const WATCHED: &str = "agents are watched by other agents in this session, which would read the file: unset CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS, in your shell and in the settings files, and start a new session";
+
 /// What the client tells a hook on `stdin`: the fields of the one JSON object that it sends.
 ///
 /// # Errors
@@ -197,10 +204,14 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
     if agent_id == Some("") || agent_type == Some("") {
         return Err(NOT_UNDERSTOOD.into());
     }
-    let transcript = input.transcript_path.as_deref();
-    let agent = subagent(agent_id, agent_type, |id| {
-        is_subagent_id(id) && transcript.is_some_and(|transcript| has_record(transcript, id))
-    })?;
+    let record = match (&input.transcript_path, agent_id) {
+        (Some(transcript), Some(id)) if is_subagent_id(id) => record_of(transcript, id),
+        _ => None,
+    };
+    let agent = subagent(agent_id, agent_type, |_| record.is_some())?;
+    if record.is_some_and(|record| is_watched(&record)) {
+        return Err(WATCHED.into());
+    }
     let key = input.key_for(server)?;
     Ok(Call {
         id: input.tool_use_id,
@@ -259,36 +270,55 @@ pub fn is_lower_hex(byte: u8) -> bool {
 const RETRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of
-/// the session, as it does of each before its first call.
+/// What the client keeps of a subagent beside its transcript.
+type Record = Map<String, Value>;
+
+/// The client's record of the subagent with this `id`, beside the `transcript` of the session. The
+/// client writes it before the agent's first call. None if there is none.
 ///
 /// The client also makes copies of the main conversation. If the session runs as an agent, such a
 /// copy has an id in a subagent's form and that agent's type. But it has no record.
-fn has_record(transcript: &Path, id: &str) -> bool {
+fn record_of(transcript: &Path, id: &str) -> Option<Record> {
     if !transcript.is_absolute() {
-        return false;
+        return None;
     }
     let subagents = transcript.with_extension("").join("subagents");
-    let record = format!("agent-{id}.meta.json");
+    let name = format!("agent-{id}.meta.json");
     for _ in 0..RETRIES {
-        if is_recorded_in(&subagents, &record) {
-            return true;
+        if let Some(record) = record_in(&subagents, &name) {
+            return Some(record);
         }
         thread::sleep(PAUSE);
     }
-    is_recorded_in(&subagents, &record)
+    record_in(&subagents, &name)
 }
 
-/// Whether the record is in the folder of the session's subagents, or in that of a workflow there.
-#[expect(clippy::disallowed_methods, reason = "it opens no file")]
-fn is_recorded_in(subagents: &Path, record: &str) -> bool {
-    if subagents.join(record).is_file() {
-        return true;
+/// The record of this `name` in the folder of the session's subagents, or in that of a workflow
+/// there. None if there is none, or it is not whole yet.
+#[expect(clippy::disallowed_methods, reason = "the client's own folder")]
+fn record_in(subagents: &Path, name: &str) -> Option<Record> {
+    if let Some(record) = read_record(&subagents.join(name)) {
+        return Some(record);
     }
-    let Ok(workflows) = fs::read_dir(subagents.join("workflows")) else {
-        return false;
-    };
+    let workflows = fs::read_dir(subagents.join("workflows")).ok()?;
     workflows
         .flatten()
-        .any(|workflow| workflow.path().join(record).is_file())
+        .find_map(|workflow| read_record(&workflow.path().join(name)))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the client's own file")]
+fn read_record(file: &Path) -> Option<Record> {
+    // A pipe would hold us up.
+    if !file.is_file() {
+        return None;
+    }
+    parse_object(&fs::read(file).ok()?).ok()
+}
+
+/// Whether the record says that another agent watches this one, or that this one watches another.
+fn is_watched(record: &Record) -> bool {
+    ["isObserver", "observerTaskId", "observerTaskIds"]
+        .iter()
+        .filter_map(|field| record.get(*field))
+        .any(|said| !matches!(said, Value::Null | Value::Bool(false)))
 }

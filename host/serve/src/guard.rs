@@ -19,6 +19,7 @@ use keyhole_core::{
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
+    env,
     io::{self, IsTerminal as _},
     panic::{AssertUnwindSafe, catch_unwind},
     process,
@@ -86,6 +87,9 @@ fn answer(guard: Guard) -> Result<(), HookError> {
 /// Allows or denies a call that is about to be made. Only an allowed one gets a ticket.
 fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
     let call = hook::read_before(Waiting(io::stdin()), ours)?;
+    if call.agent.is_some() && may_be_watched() {
+        return Err(hook::WATCHED.into());
+    }
     let mut output = json!({ "hookEventName": "PreToolUse" });
     match decide(call.agent, call.key.as_deref(), map) {
         Ok(ticket) => {
@@ -102,6 +106,11 @@ fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Resul
         }
     }
     write_answer(&json!({ "hookSpecificOutput": output }))
+}
+
+/// Whether the client lets other agents watch the one that calls, also from later on.
+pub(crate) fn may_be_watched() -> bool {
+    env::var_os(hook::OBSERVERS).is_some_and(|set| !set.is_empty())
 }
 
 /// Replaces the result of a call unless our server has answered it; also if anything goes wrong.

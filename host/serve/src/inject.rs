@@ -6,13 +6,13 @@
 //! document, the answer tells it to stop.
 
 use crate::{
-    guard::write_answer,
+    guard::{may_be_watched, write_answer},
     resources::Runtime,
     start::{Opened, start},
     streams::{Waiting, say},
 };
 use keyhole_claude::hook::{
-    HookError, NOT_UNDERSTOOD, is_lower_hex, is_subagent_id, read_input, subagent,
+    HookError, NOT_UNDERSTOOD, WATCHED, is_lower_hex, is_subagent_id, read_input, subagent,
 };
 use keyhole_core::{
     AgentName, Caller, LiveMap, Load, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
@@ -151,7 +151,9 @@ pub fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
     let Some(client) = input.client()? else {
         return Ok(());
     };
+    let is_watched = matches!(client, Client::ClaudeCode) && may_be_watched();
     let text = match document(loading, &input, client) {
+        Ok(_) if is_watched => refusal(WATCHED),
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
         Ok(text) => text,
         Err(code @ Refusal::UnknownKey) => refusal(&format!("{}{NOT_ONE}", code.says())),

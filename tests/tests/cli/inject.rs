@@ -95,6 +95,17 @@ fn the_agent_that_one_entry_names_reads_its_document_and_no_other_agent_does() {
     }
 }
 
+/// Claude Code sends a watcher all that the watched agent reads. Codex has no watchers.
+#[test]
+fn an_agent_that_others_may_watch_gets_no_document() {
+    let world = user(ENTRY).env("CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS", "1");
+    let said = read(&world, AGENT);
+    assert!(said.contains("not loaded. agents are watched"), "{said}");
+    conceals(&said);
+    let document = format!("# {MARKER}\n");
+    assert_eq!(read_by(&world, &start(CODEX, AGENT)), document);
+}
+
 #[test]
 fn of_another_event_nothing_is_said() {
     let stop = start(CLAUDE, AGENT).to_string();

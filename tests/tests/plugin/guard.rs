@@ -1,11 +1,14 @@
 //! Which calls the guard allows, which it denies, and which questions it does not answer; and
 //! which answers it lets stand after a call.
 
-use super::{AGENT, TOOL, ask, ask_of, call, is_allowed, own_agent, own_server, question};
+use super::{
+    AGENT, SUBAGENT, TOOL, ask, ask_of, call, is_allowed, own_agent, own_server, question,
+    temporary,
+};
 use keyhole_core::AgentName;
 use keyhole_tests::{MARKER, World};
 use serde_json::{Deserializer, Value, json};
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, process};
 
 pub(super) const BOUND: &str = "k-hunter2-bound-0123456789";
 pub(super) const UNBOUND: &str = "k-hunter2-unbound-01234567";
@@ -227,6 +230,50 @@ fn a_guard_that_lacks_what_it_needs_denies() {
         let world = user(true).file("input", good.to_string());
         let full = world.typed("keyhole guard <input >/dev/full").exits(2);
         assert!(full.stderr.contains("cannot be written"), "{full:?}");
+    }
+}
+
+/// A gateway chooses the ids of calls, so one may repeat in a session of another client.
+#[test]
+fn a_ticket_is_redeemed_by_a_server_of_the_client_whose_guard_left_it() {
+    for (client, is_served) in [(process::id(), true), (1, false)] {
+        let world = user(true).env("CLAUDE_PID", client.to_string());
+        let mut session = world.client();
+        is_allowed(&world, &question("toolu_1", AGENT, BOUND));
+        let answer = call(&mut session, json!({ "key": BOUND }), "toolu_1");
+        if is_served {
+            answer.is("bound\n");
+        } else {
+            answer.refused("caller-not-verified");
+        }
+    }
+}
+
+/// The client sends a watcher all that the watched agent reads, and asks no hook about it.
+#[test]
+fn an_agent_that_watches_or_is_watched_gets_nothing() {
+    let watched = "agents are watched by other agents";
+    let mut asked = question("toolu_1", AGENT, BOUND);
+    let world = user(true).env("CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS", "1");
+    answers(&world, &asked, watched);
+    let mut parent = asked.clone();
+    parent["agent_id"].take();
+    answers(&world, &parent, "deny caller-not-verified");
+
+    let session = temporary();
+    let records = session.path().join("session/subagents");
+    fs::create_dir_all(&records).unwrap();
+    asked["transcript_path"] = json!(session.path().join("session.jsonl"));
+    for (record, says) in [
+        ("{\"isObserver\": true}", watched),
+        ("{\"observerTaskId\": \"a1\"}", watched),
+        ("{\"observerTaskIds\": {\"spy\": \"a1\"}}", watched),
+        // The client has not written it to its end.
+        ("{\"isObserver\"", "deny caller-not-verified"),
+        ("{\"isObserver\": false, \"observerTaskId\": null}", "allow"),
+    ] {
+        fs::write(records.join(format!("agent-{SUBAGENT}.meta.json")), record).unwrap();
+        answers(&user(true), &asked, says);
     }
 }
 
