@@ -201,11 +201,9 @@ export const register: Register = (on) => {
   // `next` fails, or the map later.
   on('agent.report', async ($, e, next) => {
     const its = whose(e.agentId, e.subagentType)
-    // A withheld agent that waits for one that it started may read about its own file. One that
-    // does not wait may be gone; then this goes to the main conversation.
-    const waits = async () =>
-      (await $.agent.list()).some(({ id, status }) => id === e.parentAgentId && status === 'waiting')
-    if (e.text === '' || (its !== undefined && whose(e.parentAgentId) === its && (await waits()))) return next(e)
+    // Also if the agent that started it is withheld itself: that may be stopped before it reads
+    // this, and then the client gives it to the main conversation.
+    if (e.text === '') return next(e)
     let answer: Answer = {}
     try {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()

@@ -3,9 +3,10 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onEachClient } from './harness/case.mjs';
-import { CATALOG, DONE, call, load, mark, say, spawn } from './harness/plugin.mjs';
-import { QUOTED, WHOLE, assertWithheld, author, forgets, inModule, neighbour, parentRead, quoting } from './harness/reports.mjs';
+import { CATALOG, DONE, call, load, mark, once, say, spawn } from './harness/plugin.mjs';
+import { QUOTED, WHOLE, assertWithheld, author, forgets, inModule, neighbour, parentRead, quoting, without } from './harness/reports.mjs';
 
 onEachClient('sendmessage: what a withheld agent sends is compared like its report, and what an agent of its own reports', async ({ home, loads }) => {
   const { key, file } = await author(home, { withhold: true }, 'SendMessage, Agent');
@@ -31,7 +32,29 @@ onEachClient('sendmessage: what a withheld agent sends is compared like its repo
   assert.ok(session.of('parent').some(({ text }) => WHOLE.test(text)), 'what cannot be compared is withheld whole');
   assert.ok(!parentRead(session, 'c.txt:1:1'));
   const [inner] = session.answers('reviewer', 'Agent');
-  assert.ok(inner.text.includes(quoting('b.txt:1:1')), 'the agent itself reads what it has started');
+  assert.ok(inner.text.includes(without('b.txt:1:1')), 'what it has started is compared for the agent itself, too');
+});
+
+// It waits for one agent while another reports. What is in its queue when it is stopped, the client gives to the main
+// conversation.
+onEachClient('stopped: what waits for a withheld agent that is stopped was compared', { modules: true }, async ({ home }) => {
+  const { key } = await author(home, { withhold: true }, 'Agent');
+  const inner = (actor, more) => spawn(actor, 'general-purpose', { prompt: `${mark(actor)} Go.`, ...more });
+  const stop = async ({ messages }, model) => {
+    await model.asked('reports');
+    // Its report arrives.
+    await sleep(3_000);
+    const [, task_id] = /agentId: (\w+)/.exec(JSON.stringify(messages));
+    return call('TaskStop', { task_id });
+  };
+  const session = await home.session({
+    parent: [spawn('reviewer', 'acme:reviewer', { run_in_background: true }), stop, ...DONE],
+    reviewer: [load(key), inner('reports', { run_in_background: true }), inner('works'), ...DONE],
+    reports: [once(['works'], say(quoting('b.txt:1:1')))],
+    works: [once(['parent'], say('Done.'), 2)],
+  });
+  assert.equal(session.answer('parent', 'TaskStop').error, false);
+  assertWithheld(session, ['b.txt:1:1']);
 });
 
 /** A call that sends this to the main conversation. */
