@@ -7,6 +7,11 @@ use std::time::Duration;
 /// longer result to a file that the main conversation can read, so the server refuses to send one.
 pub const MAX_CLAUDE_CHARS: usize = 500_000;
 
+/// Whether a text is longer than [`MAX_CLAUDE_CHARS`]. It never has more UTF-16 units than bytes.
+pub fn is_too_long_for_claude(text: &str) -> bool {
+    text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
+}
+
 /// What one call, and all calls together, may use. How much memory a guest may have is a constant
 /// of `keyhole_engine`.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use super::{
     pending::PendingRequests,
     tool::{self, Surface},
 };
-use keyhole_core::{Caller, Content, Load, Refusal, Target};
+use keyhole_core::{Caller, Content, Load, Refusal, Target, limits::is_too_long_for_claude};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -42,7 +42,7 @@ impl<L: Load> Server<L> {
         };
         match loaded {
             // Only Claude Code sends an id of the call beside that of the request.
-            Ok(Content { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
+            Ok(Content { text, .. }) if id.is_some() && is_too_long_for_claude(&text) => {
                 tool::refused(Refusal::TooLarge)
             }
             Ok(Content { text, permit }) => {

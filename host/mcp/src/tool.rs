@@ -143,12 +143,6 @@ fn tool(title: &str, description: String, schema: Value) -> Tool {
         .with_meta(MetaObject(rmcp::model::object(meta)))
 }
 
-/// Whether Claude Code would write this text to a file that the parent can read, instead of giving
-/// it to its model. It counts UTF-16 units. A text never has more of these than bytes.
-pub(super) fn is_too_long_for_claude(text: &str) -> bool {
-    text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
-}
-
 /// An error for the model: it may never see one of the protocol.
 pub(super) fn error(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])

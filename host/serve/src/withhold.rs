@@ -13,7 +13,9 @@ use crate::{
     streams::Waiting,
 };
 use keyhole_claude::hook::{HookError, NOT_UNDERSTOOD, read_input};
-use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target, absolute};
+use keyhole_core::{
+    AgentName, Key, LiveMap, Refusal, Target, absolute, limits::is_too_long_for_claude,
+};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -195,12 +197,15 @@ impl Documents<'_> {
         self.loading.load(Target::Given(key.clone()), &self.agent)
     }
 
-    /// Fails if no document loads, and says why the first one does not. An agent with several
-    /// documents may do with one.
+    /// Fails if the agent would get none of these documents, and says why it would not get the first
+    /// one. An agent with several documents may do with one.
     fn try_one(&self, keys: &[&Key]) -> Result<(), Refusal> {
         let mut why = None;
         for key in keys {
             match self.load(key) {
+                Ok(text) if is_too_long_for_claude(&text) => {
+                    why = why.or(Some(Refusal::TooLarge));
+                }
                 Ok(_) => return Ok(()),
                 Err(code) => why = why.or(Some(code)),
             }

@@ -63,6 +63,10 @@ fn the_start_of_an_agent_tells_whether_its_document_loads_and_its_reports_are_wi
             "{entries:?}"
         );
     }
+    // The server would refuse it.
+    let world = user(&[ENTRY]).file("hunter2.md", "a".repeat(500_001));
+    let too_long = answer(&world, &json!({ "agent": AGENT }));
+    is_refused(&too_long, "too-large");
     let refused = start(&[&*missing], AGENT);
     is_refused(&refused, "not-found");
     assert_eq!(refused["withhold"], true);
