@@ -44,7 +44,7 @@ dist() {
     mkdir -p "$package/plugin/server" "$package/plugin/contract"
     cp -R .claude-plugin "$package/"
     cp -R plugin/. "$package/plugin/"
-    cp LICENSE-MIT LICENSE-APACHE LICENSE-SCOWL "$package/plugin/"
+    cp LICENSE-MIT LICENSE-APACHE LICENSE-SCOWL .gitattributes "$package/plugin/"
     host=$(rustc --print host-tuple)
     name=$(server_name "$host")
     own=$package/plugin/server/$name

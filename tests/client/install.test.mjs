@@ -8,7 +8,7 @@ import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { DIST, marketplace } from './harness/home.mjs';
 import { CHECKOUT, ordinary } from './harness/ordinary.mjs';
-import { CANARY, CATALOG, KEY, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, assertServed, bash, call, catalog, onceFound, programIn, read, say, scan, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, assertServed, bash, call, catalog, mark, onceFound, programIn, read, say, scan, spawn } from './harness/plugin.mjs';
 
 const BARE = { plugin: 'none' };
 
@@ -40,6 +40,18 @@ onEachClient('mcp-list-first: mcp list as the very first thing connects, and so 
   const listed = await listFirst(home);
   // From a repository, a plugin runs in the client's copy of it.
   assert.ok(listed.includes(home.installed('keyhole').root), listed);
+});
+
+// As many have it who use WSL.
+onEachClient('line-ends: where git changes line ends, the installed plugin works, and says why a program may not be run', BARE, async ({ home, client }) => {
+  fs.appendFileSync(path.join(home.home, '.gitconfig'), '[core]\nautocrlf = true\n');
+  await home.installFrom(home.publish(DIST));
+  catalog(home);
+  assert.equal((await scan(home)).got.text, CATALOG);
+  // An installer may also take the right to run them from all files.
+  for (const file of home.files(home.installed('keyhole').root)) fs.chmodSync(file, 0o644);
+  const { text } = (await home.session({ parent: [say('Done.')] }, [], {}, `/keyhole:check ${mark('parent')}`)).of('parent')[0];
+  assert.match(text, /run chmod u\+x on it/, client.version);
 });
 
 onEachClient('installed-from-folder: mcp list and a session work from the folder of an unpacked release', BARE, async ({ home }) => {

@@ -53,8 +53,8 @@ fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_progra
     let package = Package::shared();
     let plugin = package.plugin();
     let mut expected: BTreeSet<String> = "\
-        .claude-plugin/icon.png .claude-plugin/plugin.json .mcp.json LICENSE-APACHE LICENSE-MIT LICENSE-SCOWL README.md \
-        agents/privacy-scanner.md bin/keyhole commands/check.md contract/component.wit \
+        .claude-plugin/icon.png .claude-plugin/plugin.json .gitattributes .mcp.json LICENSE-APACHE LICENSE-MIT LICENSE-SCOWL \
+        README.md agents/privacy-scanner.md bin/keyhole commands/check.md contract/component.wit \
         contract/context.wit hooks/hooks.json hooks/register.ts manifest.sha256 start.sh"
         .split(' ')
         .map(str::to_owned)
