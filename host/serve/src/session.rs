@@ -135,15 +135,16 @@ pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
         (Some(name), Some(key)) => Surface::to_key(&name, key),
         (Some(name), None) => surface_of(&name, started.map.ok().as_deref())?,
     };
-    if is_terminal {
-        tell(AT_TERMINAL);
-    }
     let limits = Limits {
         running: calls_at_once(),
         ..Limits::default()
     };
     let loader = Arc::new(Loader::new(live, started.sandbox, limits));
     run_until_signal(runtime, async {
+        // Ctrl-C ends it, from here on with 0.
+        if is_terminal {
+            tell(AT_TERMINAL);
+        }
         let ended = run_session(loader, caller, surface, from, to).await;
         if let Some(written) = written {
             let _ = written.await;
