@@ -7,8 +7,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onEachClient } from './harness/case.mjs';
-import { CATALOG, DONE, KEY, SCANNER, atStart, call, catalog, mark, say, scan, spawn } from './harness/plugin.mjs';
+import { CATALOG, DONE, KEY, RULES, SCANNER, atStart, call, catalog, mark, say, scan, spawn } from './harness/plugin.mjs';
 import { QUOTED, WHOLE, assertWithheld, forgets, neighbour, parentRead, quoting, without } from './harness/reports.mjs';
 
 const FINDING = 'src/a.txt:12:3  high  Catalog';
@@ -165,4 +166,21 @@ onEachClient('worker: if another mod hangs at a report, that one passes, and the
   const session = await home.session({ parent, ...scanners(way, 'first', 'next') }, neighbour(home, 'for (;;) {}'));
   assert.ok(parentRead(session, quoting('first.txt:1:1')));
   assert.ok(parentRead(session, without('next.txt:1:1')) && !parentRead(session, quoting('next.txt:1:1')));
+});
+
+// It asks after half a minute, for a line that the main conversation may read. The mod is not asked about it.
+onEachClient('progress: with the variable that setup writes, the client does not have an agent say what it does', { terminal: true, modules: true }, async ({ home, way }) => {
+  catalog(home, { withhold: true });
+  const isAsked = ({ text }) => /most recent action in 3-5 words|progress label for a background agent/.test(text);
+  const works = async (request, model) => {
+    if (isAsked(request)) return say('Reading the file');
+    for (let left = 900; left > 0 && !model.requests.some(isAsked); left -= 1) await sleep(50);
+    return say('Done.');
+  };
+  for (const [env, isAnyAsked] of [[{}, true], [RULES.env, false]]) {
+    home.set({ env });
+    const script = { parent: [spawn('scanner', SCANNER), ...DONE], scanner: [way.load, works, ...DONE] };
+    const session = await home.terminal(script, ({ requests }) => requests.some(({ actor, turn }) => actor === 'parent' && turn === 2));
+    assert.equal(session.requests.some(isAsked), isAnyAsked);
+  }
 });

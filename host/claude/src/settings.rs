@@ -25,6 +25,10 @@ const MANAGED: &str = if cfg!(target_os = "macos") {
     "/etc/claude-code"
 };
 
+/// The variable that keeps the client from having an agent's own model say, every half minute, what
+/// the agent does. The main conversation reads such a line, and no hook is asked about it.
+pub const NO_PROGRESS_LINES: &str = "CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES";
+
 /// The settings of Claude Code.
 #[derive(Debug)]
 pub struct Settings {
@@ -124,6 +128,13 @@ impl Settings {
         } else {
             Denied::of(self.managed.iter().chain([&self.value]))
         }
+    }
+
+    /// Whether the settings do not keep the client from saying what agents do. No project's settings
+    /// undo that.
+    pub fn lets_agents_tell_progress(&self) -> bool {
+        let mut counting = self.managed.iter().chain([&self.value]);
+        !counting.any(|one| one["env"][NO_PROGRESS_LINES] == "1")
     }
 
     /// Where rules count. None if the client does not load the user's settings.

@@ -7,7 +7,7 @@ use crate::{
     disk::Found,
     error::refused,
     file::{File, NEW, TEMPLATE, shown},
-    json::{Change, RULES},
+    json::{Change, PROGRESS, RULES},
     own::own_entries,
     recipe::{AGENT, Filled, Recipe},
     shells,
@@ -125,6 +125,10 @@ impl Plan {
         let places = settings.places.clone()?;
         self.judge_faults(request, &settings)?;
         let mut changes = Vec::new();
+        // The plugin compares what its agent reports.
+        if request.client.is_plugin() && settings.lets_agents_tell_progress() {
+            changes.push(Change::new(PROGRESS, Vec::new(), "1"));
+        }
         if walls != Walls::None {
             changes.extend(self.missing_rules(request, &settings, &places));
         }

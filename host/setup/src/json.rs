@@ -14,18 +14,23 @@ use jsonc_parser::{
 };
 use keyhole_claude::settings;
 use serde_json::{Value, json};
+use std::slice;
 
 /// Where the rules are.
 pub(crate) const RULES: &[&str] = &["permissions", "deny"];
+
+/// Where it stands that the client does not say what agents do.
+pub(crate) const PROGRESS: &[&str] = &["env", settings::NO_PROGRESS_LINES];
 
 /// A change at one place of the settings: of a list there, or of a value that is no list.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     /// The place: a name of the settings, then those in the tables below it.
     pub(crate) at: Vec<&'static str>,
-    /// What is taken out of the list, as far as it is there.
+    /// What is taken out of the list, as far as it is there; or the value that is taken away.
     pub(crate) goes: Vec<Value>,
-    /// What is added to the list, as far as it is not there; or the value, if none is there.
+    /// What is added to the list, as far as it is not there; or the value, if none is there. Null
+    /// takes the value away.
     pub(crate) comes: Value,
 }
 
@@ -41,7 +46,7 @@ impl Change {
     /// The lines that the user is shown of it.
     pub(crate) fn shown(&self) -> String {
         let Value::Array(comes) = &self.comes else {
-            return lines_of("", "", &self.by_hand());
+            return lines_of("", &self.lines_with(&self.goes), &self.by_hand());
         };
         let place = self.at.join(".");
         lines_of(&place, &lines(&self.goes), &lines(comes))
@@ -49,7 +54,16 @@ impl Change {
 
     /// What comes, for a user who writes it.
     pub(crate) fn by_hand(&self) -> String {
-        let lines = settings::lines_at(&self.at, &self.comes);
+        match &self.comes {
+            Value::Null => String::new(),
+            Value::Array(comes) => self.lines_with(comes),
+            value => self.lines_with(slice::from_ref(value)),
+        }
+    }
+
+    /// These values, each on a line with the place.
+    fn lines_with(&self, values: &[Value]) -> String {
+        let lines = settings::lines_at(&self.at, &json!(values));
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
@@ -57,8 +71,12 @@ impl Change {
     fn still_to_do(&self, there: Option<&Value>) -> Option<Self> {
         let mut rest = self.clone();
         let Value::Array(comes) = &mut rest.comes else {
-            // A value that is there stays, also another one.
-            return if there.is_none() { Some(rest) } else { None };
+            // A value that is there stays, also another one, unless it is the one that goes.
+            let is_to_do = match there {
+                Some(value) => self.goes.contains(value),
+                None => !self.comes.is_null(),
+            };
+            return if is_to_do { Some(rest) } else { None };
         };
         let old = list(there);
         comes.retain(|value| !old.contains(value));
@@ -135,7 +153,7 @@ impl Draft {
         apply(&whole, &change.at, change)?;
         let value = change.applied_to(self.value.pointer(&settings::pointer(&change.at)));
         match change.at[..] {
-            [group, name] if value == json!([]) => {
+            [group, name] if value == json!([]) || value.is_null() => {
                 prune(&whole, &mut self.value, group, name);
             }
             _ => {
@@ -175,6 +193,10 @@ fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(),
         let table = object.object_value(name).ok_or(EditError::Differs(name))?;
         return apply(&table, inner, change);
     }
+    // `prune` takes it away.
+    if change.comes.is_null() {
+        return Ok(());
+    }
     let list = object.array_value(name).ok_or(EditError::Differs(name))?;
     change_list(&list, change);
     Ok(())
@@ -192,7 +214,7 @@ fn change_list(list: &CstArray, change: &Change) {
     }
 }
 
-/// Takes the list `name` away, which is empty now, and the table `group` if it holds nothing else.
+/// Takes the list or value `name` away, and the table `group` if it holds nothing else.
 fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
     let is_last = match value[group].as_object_mut() {
         Some(table) => table.remove(name).is_some() && table.is_empty(),

@@ -6,7 +6,7 @@ use crate::{
     disk::Found,
     error::refused,
     file::shown,
-    json::{Change, RULES},
+    json::{Change, PROGRESS, RULES},
     map::{self, Named, NewEntry, all_of},
     own::{key, own_entries},
     recipe::Recipe,
@@ -73,6 +73,8 @@ struct Entries {
     files: Vec<PathBuf>,
     /// Those that others have.
     others: Vec<PathBuf>,
+    /// Whether reports of others are compared with their files.
+    withholds_others: bool,
 }
 
 impl Plan {
@@ -96,7 +98,7 @@ impl Plan {
                 plan.take_part(recipe, part)?;
             }
         }
-        match plan.take_from_settings(user, &entries, rules) {
+        match plan.take_from_settings(user, name, &entries, rules) {
             Err(SetupError::Unfit(why)) => plan
                 .todo
                 .push(format!("Claude Code's settings stay as they are: {why}")),
@@ -132,6 +134,7 @@ impl Plan {
             let file = user.map.location.expand(&entry.path);
             if name_of(named, entry) != Some(name) {
                 entries.others.extend(file);
+                entries.withholds_others |= entry.withhold;
             } else if let Some(taken) = without_entry(&left, named, entry) {
                 entries.files.extend(file);
                 entries.agent = first_agent(entry);
@@ -182,11 +185,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Finds the rules in Claude Code's settings that no other entry needs, and takes them out if
-    /// they are to go.
+    /// Takes out of Claude Code's settings what setup wrote there for the plugin, and finds the rules
+    /// that no other entry needs: these, too, if they are to go.
     fn take_from_settings(
         &mut self,
         user: &User<'_>,
+        name: &str,
         entries: &Entries,
         unneeded: Rules,
     ) -> Result<()> {
@@ -207,8 +211,12 @@ impl Plan {
             self.todo.push(todo);
             rules.retain(|rule| !of_transcripts.contains(rule));
         }
+        let mut changes = Vec::new();
+        if name == PLUGIN_NAME && !entries.withholds_others {
+            changes.push(Change::new(PROGRESS, vec!["1".into()], Value::Null));
+        }
         if rules.is_empty() {
-            return Ok(());
+            return self.change(found, &changes);
         }
         if entries.files.is_empty() {
             self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
@@ -216,10 +224,10 @@ impl Plan {
         let gone = rules.into_iter().map(Value::from).collect();
         let change = Change::new(RULES, gone, json!([]));
         self.rules = change.shown();
-        match unneeded {
-            Rules::Stay => Ok(()),
-            Rules::Go => self.change(found, &[change]),
+        if unneeded == Rules::Go {
+            changes.push(change);
         }
+        self.change(found, &changes)
     }
 }
 

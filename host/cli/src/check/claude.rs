@@ -218,6 +218,14 @@ impl<'a> Client<'a> {
                     .push(Finding::InSettings { fault, severity });
             }
         }
+        let withholds = map.is_some_and(|map| all_of(map).any(|(_, entry)| entry.withhold));
+        if let Ok(places) = &settings.places
+            && withholds
+            && settings.lets_agents_tell_progress()
+        {
+            let file = places.shown_settings();
+            report.findings.push(Finding::ProgressTold { file });
+        }
         let are_closed = rules.is_none();
         report.findings.extend(rules);
         let file = settings.rules_file().unwrap_or_default();
