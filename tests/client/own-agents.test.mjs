@@ -158,7 +158,7 @@ onEachClient('observers: an agent that another watches gets nothing, nor does on
   home.agent(home.home, { name: 'spy' }, 'Watch.');
   served(await home.session(ALONE), 'one');
   project(home, { env: { CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS: '1' } });
-  const isTold = ({ results }) => results.some(({ error, text }) => error && text.includes('agents are watched by other agents'));
+  const isTold = ({ results }) => results.some(({ error, text }) => error && text.includes('agents are watched in this session'));
   const watches = ({ tools }) => tools.includes('ObserverReport');
   /** A turn that waits for such a request, a minute at most: a session ends without waiting for watchers. */
   const onceAsked = (is) => async (_, model) => {
@@ -177,6 +177,13 @@ onEachClient('observers: an agent that another watches gets nothing, nor does on
   const watching = await home.session({ parent: [spawn('worker', 'worker'), onceAsked(refusedToo), ...DONE], worker: [turn, turn, ...DONE] });
   watching.assertOnlyIn(CANARY);
   assert.ok(watching.requests.some(refusedToo), watching.report());
+});
+
+// By two variables, also an untrusted project's, the client tells the main conversation what an agent looks for.
+onEachClient('check-ins: an agent of which the client tells the main conversation what it does gets nothing', SESSION, async ({ home }) => {
+  await setUp(home);
+  project(home, { env: { CLAUDE_AUTO_BACKGROUND_TASKS: '1', CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE: '1' } });
+  refused(await home.session(ALONE), 'with check-ins', 'one');
 });
 
 onEachClient('own-teammate: a teammate of that name or type gets nothing', SESSION, async ({ home }) => {

@@ -58,12 +58,16 @@ pub const NOT_UNDERSTOOD: &str = "this is not a question that this hook understa
 const NOT_OURS: &str =
     "the guard was asked about something other than its own tool; the call is denied";
 
-/// By this variable, also in a project's settings, the client lets agents watch others. It starts
-/// them without asking a hook, and sends them all that the watched agent reads.
-pub const OBSERVERS: &str = "CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS";
+/// By these variables, also in a project's settings, the client tells others what an agent reads or
+/// does, and asks no hook about it: observers, and the main conversation by check-ins.
+pub const TELL_OTHERS: [&str; 2] = [
+    "CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS",
+    "CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE",
+];
 
-/// Another agent watches the one that calls, or the one that calls watches another.
-pub const WATCHED: &str = "agents are watched by other agents in this session, which would read the file: unset CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS, in your shell and in the settings files, and start a new session";
+/// Another agent watches the one that calls, or the one that calls watches another, or the client
+/// says what an agent does.
+pub const WATCHED: &str = "agents are watched in this session: others would read the file, or what the agent does. Unset CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS and CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE, in your shell and in the settings files, and start a new session";
 
 /// What the client tells a hook on `stdin`: the fields of the one JSON object that it sends.
 ///

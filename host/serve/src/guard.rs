@@ -108,9 +108,12 @@ fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Resul
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
-/// Whether the client lets other agents watch the one that calls, also from later on.
+/// Whether the client tells others what the agent that calls reads or does, also from later on.
 pub(crate) fn may_be_watched() -> bool {
-    env::var_os(hook::OBSERVERS).is_some_and(|set| !set.is_empty())
+    hook::TELL_OTHERS
+        .iter()
+        .filter_map(env::var_os)
+        .any(|set| !set.is_empty())
 }
 
 /// Replaces the result of a call unless our server has answered it; also if anything goes wrong.

@@ -249,16 +249,22 @@ fn a_ticket_is_redeemed_by_a_server_of_the_client_whose_guard_left_it() {
     }
 }
 
-/// The client sends a watcher all that the watched agent reads, and asks no hook about it.
+/// The client sends a watcher all that the watched agent reads, or tells the main conversation what
+/// the agent looks for, and asks no hook about it.
 #[test]
 fn an_agent_that_watches_or_is_watched_gets_nothing() {
-    let watched = "agents are watched by other agents";
+    let watched = "agents are watched in this session";
     let mut asked = question("toolu_1", AGENT, BOUND);
-    let world = user(true).env("CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS", "1");
-    answers(&world, &asked, watched);
     let mut parent = asked.clone();
     parent["agent_id"].take();
-    answers(&world, &parent, "deny caller-not-verified");
+    for variable in [
+        "CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS",
+        "CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE",
+    ] {
+        let world = user(true).env(variable, "1");
+        answers(&world, &asked, watched);
+        answers(&world, &parent, "deny caller-not-verified");
+    }
 
     let session = temporary();
     let records = session.path().join("session/subagents");
