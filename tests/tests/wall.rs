@@ -104,6 +104,43 @@ fn with_require_wall_a_server_starts_behind_the_whole_wall_or_not_at_all() {
     }
 }
 
+/// What an agent reads by `keyhole inject` with these arguments, and what standard error says.
+fn injected(arguments: &[&str], map: &str) -> (String, String) {
+    let world = world().map(map);
+    let input = r#"{"hook_event_name":"SubagentStart","agent_id":"a3f29c07b1d4e8560","agent_type":"reader"}"#;
+    let ran = world.run_with([&["inject"], arguments].concat(), input.as_bytes());
+    let ran = ran.exits(0);
+    let text = ran.json()["hookSpecificOutput"]["additionalContext"].take();
+    (text.as_str().unwrap().to_owned(), ran.stderr)
+}
+
+/// Without the option, it does as `serve` does.
+#[test]
+fn with_require_wall_inject_hands_over_its_file_behind_the_whole_wall_or_not_at_all() {
+    let Some(_) = whole() else { return };
+    let entry = "[keys]\nk-1 = { path = '~/notes/a.md', agents = ['reader'] }\n";
+    let map = &format!("roots = ['~/notes']\n{entry}");
+    let required = &["--require-wall"];
+    assert_eq!(injected(required, map), ("first".into(), String::new()));
+    for lacks in [NO_LANDLOCK, NO_FILTER] {
+        let (read, said) = lacking(&[lacks], || injected(&[], map));
+        assert_eq!(read, "first");
+        assert!(said.starts_with("keyhole: the wall is not whole"), "{said}");
+        let (read, said) = lacking(&[lacks], || injected(required, map));
+        refuses_for_the_wall(&read);
+        assert!(said.starts_with("keyhole: the wall is not whole"), "{said}");
+    }
+    assert_eq!(injected(&[], entry).0, "first");
+    refuses_for_the_wall(&injected(required, entry).0);
+}
+
+#[track_caller]
+fn refuses_for_the_wall(read: &str) {
+    let begins = "keyhole: the document of this agent was not loaded. The hook has --require-wall";
+    assert!(read.starts_with(begins), "{read}");
+    assert!(!read.contains("first") && !read.contains("k-1"), "{read}");
+}
+
 #[test]
 fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
     let Some(_) = whole() else { return };

@@ -100,7 +100,13 @@ without a call. `keyhole setup claude-code --inject AGENT --file FILE` writes th
 map's entry and the rules, and prints the hook.
 
 Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
-    Inject(MapArg),
+    Inject {
+        #[command(flatten)]
+        map: MapArg,
+        /// Hand over no file unless the operating system confines this process to the map's roots
+        #[arg(long)]
+        require_wall: bool,
+    },
 
     /// Take out of an agent's report what quotes its file, for the Claude Code plugin
     #[command(hide = true)]

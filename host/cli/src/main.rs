@@ -74,7 +74,7 @@ fn run(wish: Wish) -> Result<u8, Failure> {
     match wish {
         Wish::Serve(wanted) => session::serve(wanted)?,
         Wish::Guard(call) => guard::run(call).map_err(|why| Failure(2, why.to_string()))?,
-        Wish::Inject(map) => inject::inject(map)?,
+        Wish::Inject(wanted) => inject::inject(wanted)?,
         Wish::Withhold { map, is_stop } => withhold::withhold(map, is_stop)?,
         Wish::Tickets(tickets) => tickets.make()?,
         Wish::Check(wanted) => return check::run(wanted),

@@ -5,6 +5,7 @@ use crate::arguments;
 use keyhole_core::{AgentName, BindingName, Key, LiveMap, Location, ticket::Tickets};
 use keyhole_serve::{
     guard::{Guard, OwnServer},
+    inject::Inject,
     session::{Callers, Session},
 };
 use keyhole_setup::clients::Client;
@@ -23,7 +24,7 @@ pub(crate) enum Wish {
     /// Decide about a call.
     Guard(Guard),
     /// Hand an agent its file.
-    Inject(Result<LiveMap, String>),
+    Inject(Inject),
     /// Take out of a report what quotes the agent's file.
     Withhold {
         map: Result<LiveMap, String>,
@@ -137,7 +138,10 @@ impl Wish {
         Ok(match command {
             Command::Serve(typed) => Self::Serve(session(typed)?),
             Command::Guard(typed) => Self::Guard(guard(typed)),
-            Command::Inject(typed) => Self::Inject(map_meant(&typed)),
+            Command::Inject { map, require_wall } => Self::Inject(Inject {
+                map: map_meant(&map),
+                require_wall,
+            }),
             Command::Withhold { map, stop } => Self::Withhold {
                 map: map_meant(&map),
                 is_stop: stop,

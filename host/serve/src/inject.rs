@@ -28,6 +28,14 @@ pub const MAX_DOCUMENT: usize = 10_000;
 
 const EVENT: &str = "SubagentStart";
 
+/// What one run of the hook is for.
+pub struct Inject {
+    /// The map, or why it is not known which one is meant.
+    pub map: Result<LiveMap, String>,
+    /// Whether it hands a file over only behind a whole wall.
+    pub require_wall: bool,
+}
+
 /// What a client says when an agent starts. There are other fields, and new client versions add
 /// more. The client itself writes each field.
 #[derive(Deserialize)]
@@ -95,6 +103,8 @@ pub(crate) struct Loading {
     pub(crate) map: Arc<LiveMap>,
     loader: Loader<LiveMap, Sandbox>,
     runtime: Runtime,
+    /// Whether the whole wall stands around this process.
+    is_walled: bool,
 }
 
 impl Loading {
@@ -133,6 +143,7 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
         say(&warning);
     }
     Ok(Loading {
+        is_walled: started.is_walled(),
         loader: Loader::new(Arc::clone(&live), started.sandbox, Limits::default()),
         map: live,
         runtime: started.runtime,
@@ -145,20 +156,17 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
 /// # Errors
 /// If the input cannot be read or understood, or the answer cannot be written. Then the agent gets
 /// nothing.
-pub fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
-    let loading = begin(map);
+pub fn inject(wanted: Inject) -> Result<(), HookError> {
+    let loading = begin(wanted.map);
     let input: Input = read_input(Waiting(io::stdin()))?;
     let Some(client) = input.client()? else {
         return Ok(());
     };
     let is_watched = matches!(client, Client::ClaudeCode) && may_be_watched();
-    let text = match document(loading, &input, client) {
+    let text = match loading {
+        Ok(loading) if wanted.require_wall && !loading.is_walled => refusal(NO_WALL),
         Ok(_) if is_watched => refusal(WATCHED),
-        Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
-        Ok(text) => text,
-        Err(code @ Refusal::UnknownKey) => refusal(&format!("{}{NOT_ONE}", code.says())),
-        Err(code @ Refusal::TooLarge) => refusal(&format!("{}{TOO_LONG}", code.says())),
-        Err(code) => refusal(code.says()),
+        loading => text_for(loading, &input, client),
     };
     write_answer(&match client {
         Client::Copilot => json!({ "additionalContext": text }),
@@ -166,6 +174,17 @@ pub fn inject(map: Result<LiveMap, String>) -> Result<(), HookError> {
             json!({ "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text } })
         }
     })
+}
+
+/// What the agent that starts reads: its document, or why it gets none.
+fn text_for(loading: Result<Loading, Refusal>, input: &Input, client: Client) -> String {
+    match document(loading, input, client) {
+        Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
+        Ok(text) => text,
+        Err(code @ Refusal::UnknownKey) => refusal(&format!("{}{NOT_ONE}", code.says())),
+        Err(code @ Refusal::TooLarge) => refusal(&format!("{}{TOO_LONG}", code.says())),
+        Err(code) => refusal(code.says()),
+    }
 }
 
 /// The document of the agent that starts, if it is a subagent and the client hands over so much.
@@ -186,6 +205,7 @@ fn document(
     Ok(text)
 }
 
+const NO_WALL: &str = "The hook has --require-wall, and the operating system does not confine it to the map's roots. Ask the user to run `keyhole check -v` in a terminal.";
 const NOT_ONE: &str =
     " Exactly one entry of the map must name this agent in its agents, without a marketplace.";
 const TOO_LONG: &str = " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).";

@@ -116,10 +116,10 @@ pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
     let runtime = &started.runtime;
     let _entered = runtime.enter();
     let warning = started.warning(&live);
+    let is_walled = started.is_walled();
     let Streams { from, to, copied } = started.streams;
     let written = copied.map(|pipes| pipes.copy(runtime));
-    // What the kernel holds beside the map's roots is whole or not; the roots depend on the map.
-    if session.require_wall && !(started.wall.is_whole() && started.wall.roots) {
+    if session.require_wall && !is_walled {
         let lacks = warning.as_deref().unwrap_or("this system has none");
         let why = "cannot start: --require-wall asks for the whole wall, and";
         return Err(format!("{why} {lacks}").into());

@@ -221,6 +221,12 @@ fn directories(
 }
 
 impl<S> Started<S> {
+    /// Whether all stands that `--require-wall` asks for. What the kernel holds beside the map's
+    /// roots is whole or not; the roots depend on the map.
+    pub(crate) fn is_walled(&self) -> bool {
+        self.wall.is_whole() && self.wall.roots
+    }
+
     /// What of the wall does not stand, or why the map cannot be used, and what to do; None if all
     /// is well. `live` is the map that was started with. Clients keep what a server prints, so the
     /// text contains neither a binding's name nor the map's path.
