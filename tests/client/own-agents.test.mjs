@@ -4,12 +4,13 @@
 // the same is listed here by the client's version, so that a change shows.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { example, recorded } from '../harness/pages.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, PACKAGED, POISON, SKIPPED, assertCopyGetsNothing, assertServed, bash, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, PACKAGED, POISON, SCANNER, SKIPPED, assertCopyGetsNothing, assertServed, bash, call, foreignServer, once, programIn, resume, say, search, spawn } from './harness/plugin.mjs';
 
 const AGENT = 'catalog-scanner';
 const TOOL = `mcp__${AGENT}__load_context`;
@@ -184,6 +185,48 @@ onEachClient('check-ins: an agent of which the client tells the main conversatio
   await setUp(home);
   project(home, { env: { CLAUDE_AUTO_BACKGROUND_TASKS: '1', CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE: '1' } });
   refused(await home.session(ALONE), 'with check-ins', 'one');
+});
+
+/** The names of servers that an administrator allows, and whom they let in where mods load. */
+const ALLOWED = [
+  [[], []],
+  [['keyhole', 'context', 'plugin_keyhole_context', 'privacy-scanner', 'plugin:keyhole:context'], []],
+  [[AGENT], ['one']],
+  [['keyhole_privacy_scanner'], ['scanner']],
+  [[AGENT, 'keyhole_privacy_scanner'], ['one', 'scanner']],
+];
+
+onEachClient('allowed-servers: a list of allowed servers lets in whom `check` says', { terminal: true }, async ({ t, home, loads, way }) => {
+  const file = await setUp(home);
+  if (!home.manage({})) return t.skip("skipped: allowed-servers (an administrator's settings cannot be played here)");
+  const script = {
+    parent: [agent('one'), spawn('scanner', SCANNER), say('Done.')],
+    one: [read, say('Done.')],
+    scanner: [way.load, say('Done.')],
+  };
+  /** Who gets the file with this list, and whom `check` says that it stops. */
+  const play = async (list) => {
+    home.write(home.root, 'managed-settings.json', JSON.stringify({ allowedMcpServers: list }));
+    const session = await home.play(script);
+    const gets = (actor, tool) => session.answers(actor, tool).some(({ text }) => text.includes(CANARY));
+    const served = [['one', TOOL], ['scanner', way.tool]].filter((who) => gets(...who)).map(([actor]) => actor);
+    const [program, args] = home.command(PROGRAM, 'check', '--json');
+    const { stdout } = spawnSync(program, args, { env: home.env(), cwd: home.project, encoding: 'utf8' });
+    const ids = JSON.parse(stdout).warnings.map(({ id }) => id).filter((id) => id.includes('servers'));
+    return { served, ids };
+  };
+  for (const [names, whom] of ALLOWED) {
+    const { served, ids } = await play(names.map((serverName) => ({ serverName })));
+    // Where mods do not load, no name lets the plugin's server in: a colon is in it.
+    assert.deepEqual(served, whom.filter((actor) => loads || actor === 'one'), names);
+    const stopped = [['scanner', 'servers-not-allowed'], ['one', 'own-servers-not-allowed']];
+    assert.deepEqual(ids, stopped.filter(([actor]) => !whom.includes(actor)).map(([, id]) => id), names);
+  }
+  const { command, args } = Object.values(JSON.parse(fs.readFileSync(file, 'utf8').match(/^mcpServers: (.*)$/m)[1])[0])[0];
+  const names = [AGENT, 'keyhole_privacy_scanner'].map((serverName) => ({ serverName }));
+  for (const [serverCommand, whom] of [[[command, ...args], ['one']], [[command], []]]) {
+    assert.deepEqual(await play([...names, { serverCommand }]), { served: whom, ids: ['servers-by-command'] });
+  }
 });
 
 onEachClient('own-teammate: a teammate of that name or type gets nothing', SESSION, async ({ home }) => {

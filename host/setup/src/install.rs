@@ -146,7 +146,11 @@ impl Plan {
     /// Refuses a way that is switched off, and rules that nobody reads. Notes other faults.
     fn judge_faults(&mut self, request: &Request<'_>, settings: &Settings) -> Result<()> {
         let way = request.way();
-        for fault in settings.faults(&[&*request.name]) {
+        let mut servers = Vec::new();
+        if way == Some(Way::Agent) {
+            servers.push(&*request.name);
+        }
+        for fault in settings.faults(&servers) {
             // Rules in settings that the client does not load keep nothing back.
             let is_unread =
                 fault.ways().contains(&Way::Plugin) && fault.ways().contains(&Way::Rules);

@@ -1,6 +1,7 @@
 //! What an administrator's settings decide.
 
 use super::{fault::Fault, file::parsed, hooks_off, items};
+use crate::hook::PLUGIN_SERVERS;
 use serde_json::Value;
 use std::{
     fs,
@@ -21,28 +22,46 @@ struct Decision {
 enum Decides {
     /// It is true in one of the files.
     True,
-    /// It is there, and nothing of ours is listed.
-    WithoutOurs,
+    /// It lists servers, and not that of the plugin's agent.
+    WithoutPlugins,
+    /// It lists servers, and not that of each own agent.
+    WithoutOwn,
+    /// It lists commands: then a server that is a command counts by that, and not by its name.
+    ListingCommands,
+    /// It is there, and no marketplace of ours is listed.
+    WithoutMarketplace,
     /// It lists this.
     Listing(&'static str),
     /// It lists this, or is true in the first file that has it, which stands for a list of all.
     ListingOrTrue(&'static str),
 }
 
-const DECISIONS: [Decision; 8] = [
+const ALLOWED_SERVERS: &str = "/allowedMcpServers";
+
+const DECISIONS: [Decision; 10] = [
     Decision {
         pointer: "/allowManagedHooksOnly",
         by: Decides::True,
         fault: Fault::ManagedHooksOnly,
     },
     Decision {
-        pointer: "/allowedMcpServers",
-        by: Decides::WithoutOurs,
+        pointer: ALLOWED_SERVERS,
+        by: Decides::WithoutPlugins,
         fault: Fault::ServersNotAllowed,
     },
     Decision {
+        pointer: ALLOWED_SERVERS,
+        by: Decides::WithoutOwn,
+        fault: Fault::OwnServersNotAllowed,
+    },
+    Decision {
+        pointer: ALLOWED_SERVERS,
+        by: Decides::ListingCommands,
+        fault: Fault::ServersByCommand,
+    },
+    Decision {
         pointer: "/strictKnownMarketplaces",
-        by: Decides::WithoutOurs,
+        by: Decides::WithoutMarketplace,
         fault: Fault::MarketplaceNotAllowed,
     },
     Decision {
@@ -92,23 +111,44 @@ pub(super) fn decided(managed: &[Value], servers: &[&str]) -> Vec<Fault> {
 impl Decides {
     /// Whether it holds for a key that is `set` to these values, each by one file.
     fn holds(&self, set: &[&Value], servers: &[&str]) -> bool {
-        let mut listed = set.iter().flat_map(|value| items(value));
+        if set.is_empty() {
+            return false;
+        }
+        let listed: Vec<_> = set.iter().flat_map(|value| items(value)).collect();
         match self {
             Self::True => set.iter().any(|value| **value == true),
-            Self::WithoutOurs => !set.is_empty() && !listed.any(|entry| is_ours(entry, servers)),
-            Self::Listing(name) => listed.any(|entry| entry == name),
+            Self::WithoutPlugins => lacks_one(&listed, &[PLUGIN_SERVERS[1].name]),
+            Self::WithoutOwn => lacks_one(&listed, servers),
+            Self::ListingCommands => listed.iter().any(|entry| is_command(entry)),
+            Self::WithoutMarketplace => !listed.iter().any(|entry| is_our_marketplace(entry)),
+            Self::Listing(name) => listed.iter().any(|entry| *entry == name),
             Self::ListingOrTrue(name) => {
-                let is_all = set.first().is_some_and(|value| **value == true);
-                is_all || listed.any(|entry| entry == name)
+                *set[0] == true || listed.iter().any(|entry| *entry == name)
             }
         }
     }
 }
 
-/// Whether an entry in a list of servers or marketplaces lets ours in.
-fn is_ours(entry: &Value, servers: &[&str]) -> bool {
-    let name = entry["serverName"].as_str().unwrap_or_default();
-    servers.contains(&name) || entry.to_string().contains("keyhole")
+/// Whether these entries allow servers by their names, and one of these names is not there.
+fn lacks_one(listed: &[&Value], names: &[&str]) -> bool {
+    if listed.iter().any(|entry| is_command(entry)) {
+        return false;
+    }
+    let mut allowed = Vec::new();
+    for entry in listed {
+        allowed.extend(entry["serverName"].as_str());
+    }
+    !names.iter().all(|name| allowed.contains(name))
+}
+
+/// Whether an entry allows what is started by a command.
+fn is_command(entry: &Value) -> bool {
+    !entry["serverCommand"].is_null()
+}
+
+/// Whether an entry in a list of marketplaces lets ours in.
+fn is_our_marketplace(entry: &Value) -> bool {
+    entry.to_string().contains("keyhole")
 }
 
 /// What an administrator's files in this folder say, each that can be read. What is wrong with them

@@ -39,13 +39,11 @@ fn what_is_switched_off_is_told_with_whom_it_hits() {
         fs::write(home.path().join(file), cells[1]).unwrap();
         let settings = read(&home);
         let faults = settings.faults(&["a"]);
-        let stopped: Vec<_> = faults
-            .iter()
-            .filter(|fault| !fault.ways().is_empty())
+        let stopped = faults.iter().flat_map(Fault::ways);
+        let ways: Vec<_> = stopped
+            .map(|way| format!("{way:?}").to_lowercase())
             .collect();
-        let ways = stopped.iter().map(|fault| format!("{:?}", fault.ways()));
-        let ways: String = ways.map(|ways| ways.to_lowercase()).collect();
-        let ways = ways.trim_matches(['[', ']']).replace(',', "");
+        let ways = ways.join(" ");
         assert_eq!(
             ways,
             cells[2].trim_end_matches(" |").replace('-', ""),

@@ -1,7 +1,7 @@
 //! What `keyhole check` finds beside the result of each entry: one table, from which the report,
 //! its JSON and docs/check.md are made.
 
-use keyhole_claude::settings::Fault;
+use keyhole_claude::settings::{Fault, Way};
 use keyhole_core::{Key, limits::MAX_CLAUDE_CHARS};
 use std::fmt;
 
@@ -78,6 +78,19 @@ macro_rules! findings {
             }
         }
     };
+}
+
+impl Finding {
+    /// Whether the plugin's agent gets no file by this.
+    pub(crate) fn stops_plugin(&self) -> bool {
+        match self {
+            Self::PluginsTicketsRefused { .. } => true,
+            Self::InSettings { fault, severity } => {
+                *severity == Severity::Error && fault.ways().contains(&Way::Plugin)
+            }
+            _ => false,
+        }
+    }
 }
 
 const _: () = assert!(Key::STRONG_LEN == 16 && Key::STRONG_CHARS == 6);

@@ -146,14 +146,8 @@ pub(crate) fn report(
     if let Some(client) = client {
         client.judge(&mut report, map, plugin, is_private);
     }
-    if let (Some(plugin), Some(agent)) = (plugin, &report.agent) {
-        if !is_private {
-            let command = step::plugins_command(&plugin.command, "check");
-            report.closing.push(format!(
-                "No path is shown to a session. In a terminal of your own: {command}"
-            ));
-        }
-        report.closing.push(format!("{}: {}", PLUGIN.0, agent.text));
+    if let Some(plugin) = plugin {
+        report.end_for(plugin, is_private);
     }
     Ok(report)
 }
@@ -239,6 +233,25 @@ impl Report {
             || findings.any(|finding| finding.severity() == Severity::Error)
             || self.agent.as_ref().is_some_and(|agent| !agent.is_served);
         u8::from(is_wrong)
+    }
+
+    /// Says at the end whether the plugin's agent gets its file: none if a finding stops it.
+    fn end_for(&mut self, plugin: &Plugin, is_private: bool) {
+        let is_stopped = self.findings.iter().any(Finding::stops_plugin);
+        let Some(agent) = &mut self.agent else {
+            return;
+        };
+        if agent.is_served && is_stopped {
+            *agent = Verdict::refused("would get no file: see the error above");
+        }
+        let last = format!("{}: {}", PLUGIN.0, agent.text);
+        if !is_private {
+            let command = step::plugins_command(&plugin.command, "check");
+            self.closing.push(format!(
+                "No path is shown to a session. In a terminal of your own: {command}"
+            ));
+        }
+        self.closing.push(last);
     }
 
     /// Those of the findings that count so much. None is of one entry.
