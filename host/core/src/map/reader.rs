@@ -64,7 +64,8 @@ impl Map {
         };
         let text = decoded.map_err(|error| {
             let at = error.valid_up_to();
-            reader.mistake(at..at, "the map is not UTF-8 from here on", None)
+            let help = Some("save the map as UTF-8");
+            reader.mistake(at..at, "the map is not UTF-8 from here on", help)
         })?;
         let document = DeTable::parse(text).map_err(|error| reader.not_toml(&error))?;
         reader.map(document.get_ref())
