@@ -121,10 +121,12 @@ impl<'a> Compared<'a> {
             Some(from_root) => (from_root, place.strip_prefix("/")),
             None => (inside.strip_prefix("~/")?, place.strip_prefix(home)),
         };
-        let mut pattern = text.to_lowercase();
+        // Several slashes count as one.
+        let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+        let mut pattern = parts.join("/").to_lowercase();
         // A slash at the end means a folder, and so all that is in it.
-        if pattern.ends_with('/') {
-            pattern.push_str("**");
+        if text.ends_with('/') && !parts.is_empty() {
+            pattern.push_str("/**");
         }
         let names = path.ok()?.iter().map(OsStr::to_str);
         Some(Self {
