@@ -28,7 +28,12 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     let is_changing = !whole.is_empty();
     let plan = agree(&mut dialog, &draft, whole)?;
     if dialog.is_dry {
-        return Ok(dialog.screen.shown);
+        let mut shown = dialog.screen.shown;
+        // The rules of Claude Code are among the changes. Other clients' are in these texts.
+        if !request.client.is_claude_code() {
+            shown += &to_paste(&plan);
+        }
+        return Ok(shown);
     }
     let made = make_folder(tickets);
     let text = dialog.screen.shown + &checked(&request)? + &to_paste(&plan);
