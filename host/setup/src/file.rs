@@ -8,10 +8,12 @@ use keyhole_walk::{
 };
 use rustix::{fs::getxattr, process::geteuid};
 use std::{
+    ffi::OsStr,
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Component, Path, PathBuf},
 };
+use unicode_normalization::UnicodeNormalization as _;
 
 /// The file that setup makes if the user has none.
 pub const NEW: &str = "~/private/identifiers.md";
@@ -70,6 +72,7 @@ impl File {
             Ok(found) if found.is_file() => false,
             Ok(_) => return Err("this is no regular file".into()),
             Err(_) if written == NEW => true,
+            Err(_) if has_twin(&path) => return Err(TWIN.into()),
             Err(_) => return Err("no file is there; make it first".into()),
         };
         Ok(Self {
@@ -165,6 +168,31 @@ pub(crate) fn repository_above(path: &Path) -> Option<PathBuf> {
 /// Rights, as a mode has them for others.
 const PASS: u16 = 1;
 const READ: u16 = 4;
+
+/// What is said of a path that leads nowhere and has such a twin.
+pub const TWIN: &str = "a name on the disk looks like one in this path, and has other characters (another Unicode form, or another blank): rename what has it, or copy that name";
+
+/// Whether nothing is at the path, and a name that looks the same is where its first missing name
+/// would be.
+pub fn has_twin(path: &Path) -> bool {
+    let missing = path.ancestors().take_while(|at| !at.exists()).last();
+    let Some((folder, name)) = missing.and_then(|at| at.parent().zip(at.file_name())) else {
+        return false;
+    };
+    let look = look_of(name);
+    for other in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let other_name = other.file_name();
+        if other_name != name && look_of(&other_name) == look {
+            return true;
+        }
+    }
+    false
+}
+
+/// A name as it looks: letters with their marks, and one kind of blank.
+fn look_of(name: &OsStr) -> String {
+    name.to_string_lossy().nfkc().collect()
+}
 
 /// Whether somebody else than the user and root may read the file: its mode says so, and that of
 /// each folder on the way.

@@ -8,7 +8,7 @@ use keyhole_core::{
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
 };
 use keyhole_setup::{
-    file::is_open,
+    file::{TWIN, has_twin, is_open},
     is_under_sudo,
     paste::{self, quoted, word},
     program::is_command,
@@ -108,6 +108,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         Refusal::NotMarkdown if !entry.path.ends_with(".md") || real == file => return None,
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
+        Refusal::NotFound if has_twin(file) => TWIN.to_owned(),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
         Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
         Refusal::OutsideRoot if holds_home(folder?, at) => {
