@@ -129,7 +129,7 @@ impl Found {
             None => self.remove(),
         };
         // It stands already; when the folder is written to the disk is the system's choice.
-        if let Some(Ok(folder)) = self.real.parent().map(File::open) {
+        if let Some(folder) = self.real.parent().map(File::open) {
             let _ = folder.sync_all();
         }
         done.map_err(|why| {
@@ -182,11 +182,15 @@ impl Found {
     }
 }
 
+const NOT_MADE: &str = "its folder is not there, and you may not make it: have it made, or correct the variable that names it";
+
 /// Why a file cannot be put there, because of the folders above it. None if it can.
 fn why_no_folder(file: &Path) -> Option<&'static str> {
     for folder in file.ancestors().skip(1) {
         if let Ok(found) = fs::metadata(folder) {
-            return why_none_in(folder, &found);
+            let why = why_none_in(folder, &found)?;
+            let is_missing = file.parent() != Some(folder) && found.is_dir();
+            return Some(if is_missing { NOT_MADE } else { why });
         }
     }
     Some("it has no folder")
