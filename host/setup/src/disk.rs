@@ -129,7 +129,7 @@ impl Found {
             None => self.remove(),
         };
         // It stands already; when the folder is written to the disk is the system's choice.
-        if let Some(folder) = self.real.parent().map(File::open) {
+        if let Some(Ok(folder)) = self.real.parent().map(File::open) {
             let _ = folder.sync_all();
         }
         done.map_err(|why| {
@@ -243,10 +243,10 @@ fn may_give_to(group: Gid) -> bool {
 /// Whether the file is on another mount than its folder.
 #[cfg(target_os = "linux")]
 fn is_mount(file: &Path) -> bool {
-    let Some(folder) = file.parent() else {
+    let Some(Ok(folder)) = file.parent().map(fs::canonicalize) else {
         return false;
     };
-    mount_of(folder) != mount_of(file)
+    mount_of(&folder) != mount_of(file)
 }
 
 /// The number of the mount that it is on. None if the kernel does not say.
