@@ -7,7 +7,7 @@ use rustix::{
         flistxattr, flistxattr_query, flock, fremovexattr, fsetxattr,
     },
     io::Errno,
-    process::{getegid, geteuid, getgroups},
+    process::{Pid, getegid, geteuid, getgroups, getpid, test_kill_process},
 };
 use std::{
     error::Error,
@@ -122,8 +122,13 @@ impl Found {
     /// the folders that it needs, for the user alone.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
-        let beside = format!(".{name}.keyhole-{}", std::process::id());
-        let new_file = self.real.with_file_name(beside);
+        let beside = format!(".{name}.keyhole-");
+        let new_file = self
+            .real
+            .with_file_name(format!("{beside}{}", std::process::id()));
+        if let Some(folder) = self.real.parent() {
+            sweep(folder, &beside);
+        }
         let done = match new {
             Some(text) => self.put(&new_file, text.as_bytes()),
             None => self.remove(),
@@ -180,6 +185,31 @@ impl Found {
         file.set_permissions(Permissions::from_mode(self.mode))?;
         Ok(file.sync_all()?)
     }
+}
+
+/// Removes what setups that were killed have left in the folder: files with such a name, and the
+/// number of a process that is gone. Nobody else has this process's own number.
+fn sweep(folder: &Path, beside: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|found| found.is_file())
+            && let Some(name) = entry.file_name().to_str()
+            && let Some(number) = name.strip_prefix(beside)
+            && is_gone(number)
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether this is a process's number, and no other process has it.
+fn is_gone(number: &str) -> bool {
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let Some(pid) = number.parse().ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    pid == getpid() || test_kill_process(pid) == Err(Errno::SRCH)
 }
 
 const NOT_MADE: &str = "its folder is not there, and you may not make it: have it made, or correct the variable that names it";

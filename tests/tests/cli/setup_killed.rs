@@ -1,5 +1,5 @@
 //! `keyhole setup` and its `remove` in a terminal, killed before each system call by which they
-//! change files. A file beside the one that a killed run wrote may stay.
+//! change files. What a killed run wrote beside a file goes with the next run that writes it.
 
 use super::homes::{self, Files};
 use keyhole_tests::{World, skipped};
@@ -84,7 +84,7 @@ impl States {
         let world = world.through::<&str>([]);
         if !removes {
             agreed(&world, INSTALL);
-            assert_eq!(left(&world), *new, "{number}");
+            assert_eq!(files(&world), *new, "{number}");
         }
         let (shown, exit) = world.agreed(REMOVE.split(' '));
         let is_gone = removes && shown.contains("nothing of this name");
