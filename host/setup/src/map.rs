@@ -62,6 +62,11 @@ pub(crate) struct NewEntry<'a> {
 }
 
 impl NewEntry<'_> {
+    /// Whether a new entry has reports compared: only the plugin takes quotations out of them.
+    fn is_withheld(named: Named<'_>) -> bool {
+        named == Named::key(PLUGIN.1)
+    }
+
     /// Its lines in the map.
     pub(crate) fn text(&self) -> String {
         let Named { table, name } = self.named;
@@ -116,7 +121,7 @@ pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
         path: &file.written,
         agents: asked.agent.as_slice(),
         max_bytes: asked.max_bytes,
-        withhold: false,
+        withhold: NewEntry::is_withheld(named),
     };
     // None if the file is directly in the home or above it, neither of which must become a root.
     let root = root_of(&file.real, home);
@@ -254,7 +259,7 @@ impl Plan {
             path: &request.file.written,
             agents: agent.as_slice(),
             max_bytes,
-            withhold: request.client.is_plugin(),
+            withhold: NewEntry::is_withheld(named),
         };
         Ok(Some(entry.text()))
     }
