@@ -182,8 +182,9 @@ impl Input {
 pub struct Call {
     /// The client's id of the call, which the server gets as well.
     pub id: String,
-    /// The subagent that makes the call. None: anyone else, see [`subagent`].
-    pub agent: Option<AgentName>,
+    /// The subagent that makes the call. Anyone else, see [`subagent`]: why it counts as none, and
+    /// what to do.
+    pub agent: Result<AgentName, &'static str>,
     /// The key that a model asks for; it may not be well formed. None: the server has its own.
     pub key: Option<String>,
 }
@@ -216,6 +217,7 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
     if record.is_some_and(|record| is_watched(&record)) {
         return Err(WATCHED.into());
     }
+    let agent = agent.ok_or_else(|| why_no_subagent(agent_id, agent_type));
     let key = input.key_for(server)?;
     Ok(Call {
         id: input.tool_use_id,
@@ -251,6 +253,22 @@ pub fn subagent(
             Ok(Some(AgentName::try_from(name)?))
         }
         _ => Ok(None),
+    }
+}
+
+const OF_SESSION: &str = "the main conversation calls, or a session that runs as an agent. Leave the task to the subagent";
+const OF_FORK: &str = "a fork of the main conversation calls. Leave the task to the subagent";
+const OF_TEAMMATE: &str =
+    "the caller has no subagent's id, as a teammate has none. Leave the task to the subagent";
+const UNRECORDED: &str = "the client has not written its record of this subagent yet, or a copy of a session calls. A subagent may call again in a moment";
+
+/// Why a caller of this id and type counts as no subagent.
+fn why_no_subagent(id: Option<&str>, agent_type: Option<&str>) -> &'static str {
+    match id {
+        None => OF_SESSION,
+        Some(_) if agent_type == Some(FORK) => OF_FORK,
+        Some(id) if is_subagent_id(id) => UNRECORDED,
+        Some(_) => OF_TEAMMATE,
     }
 }
 

@@ -10,7 +10,7 @@
 //! A client lets a call pass if the hook crashes (before 2.1.295) or hooks are switched off. But
 //! then there is no ticket, and without a ticket the server returns no file.
 
-use crate::streams::{Waiting, put};
+use crate::streams::{Waiting, put, tell};
 use keyhole_claude::hook::{self, HookError, PLUGIN_SERVERS, Server};
 use keyhole_core::{
     AgentName, BindingName, Key, LiveMap, Map, MapError, Refusal,
@@ -87,7 +87,7 @@ fn answer(guard: Guard) -> Result<(), HookError> {
 /// Allows or denies a call that is about to be made. Only an allowed one gets a ticket.
 fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
     let call = hook::read_before(Waiting(io::stdin()), ours)?;
-    if call.agent.is_some() && may_be_watched() {
+    if call.agent.is_ok() && may_be_watched() {
         return Err(hook::WATCHED.into());
     }
     let mut output = json!({ "hookEventName": "PreToolUse" });
@@ -100,9 +100,9 @@ fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Resul
             output["permissionDecision"] = "allow".into();
             output["permissionDecisionReason"] = "keyhole: a subagent's call".into();
         }
-        Err(code) => {
+        Err(why) => {
             output["permissionDecision"] = "deny".into();
-            output["permissionDecisionReason"] = code.to_string().into();
+            output["permissionDecisionReason"] = why.into();
         }
     }
     write_answer(&json!({ "hookSpecificOutput": output }))
@@ -137,16 +137,21 @@ pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
 
-/// The ticket for the call, or the refusal: the same for a key of other agents and for a missing
-/// one. `caller` is the subagent that calls, and `asked` the key that it asks for. If the map cannot
-/// be used, or the server has its own key, the server decides.
+/// The ticket for the call, or why it is refused: the same for a key of other agents and for a
+/// missing one. `caller` is the subagent that calls, and `asked` the key that it asks for. If the
+/// map cannot be used, or the server has its own key, the server decides. Standard error says why
+/// a caller is not verified, too.
 fn decide(
-    caller: Option<AgentName>,
+    caller: Result<AgentName, &'static str>,
     asked: Option<&str>,
     live: &LiveMap,
-) -> Result<Ticket, Refusal> {
+) -> Result<Ticket, String> {
     // First: a caller that is no subagent learns nothing about the map.
-    let agent = caller.ok_or(Refusal::CallerNotVerified)?;
+    let agent = caller.map_err(|why| {
+        let said = format!("{}: {why}", Refusal::CallerNotVerified.as_str());
+        tell(&said);
+        said
+    })?;
     let Some(text) = asked else {
         return Ok(Ticket { agent, key: None });
     };
@@ -154,7 +159,7 @@ fn decide(
     if let Ok(map) = live.current() {
         let entry = key.as_ref().and_then(|key| map.find(key));
         if !entry.is_some_and(|entry| entry.is_for(Some(&agent))) {
-            return Err(Refusal::UnknownKey);
+            return Err(Refusal::UnknownKey.to_string());
         }
     }
     Ok(Ticket { agent, key })

@@ -77,7 +77,12 @@ fn answer(world: &World, guard: &[&str], question: &Value, says: &str) {
         assert_eq!(output["updatedInput"], sent, "{question}");
         let [decision, reason] = ["permissionDecision", "permissionDecisionReason"]
             .map(|field| output[field].as_str().unwrap());
-        let _ = ran.says_nothing_on_stderr();
+        let told = if reason.starts_with("caller-not-verified") {
+            format!("keyhole: {reason}\n")
+        } else {
+            String::new()
+        };
+        assert_eq!(ran.stderr, told, "{question}");
         format!("{decision} {reason}")
     } else {
         let ran = ran.exits(2).says("");
@@ -135,12 +140,13 @@ fn the_shared_servers_tool_is_for_a_subagent_that_may_use_the_key_and_only_its_t
     all_answer(UNBOUND_KEY, |id| question(id, AGENT, UNBOUND));
     let world = user(true);
     // Of a wrong key, too, the parent learns nothing.
+    let of_session = "deny caller-not-verified: the main conversation calls, or a session";
     for key in [UNBOUND, WRONG] {
         let mut parent = question("toolu_1", AGENT, key);
         for field in ["agent_id", "agent_type"] {
             parent[field].take();
         }
-        answers(&world, &parent, "deny caller-not-verified");
+        answers(&world, &parent, of_session);
     }
 }
 
