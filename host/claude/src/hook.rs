@@ -202,8 +202,11 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
         return Err(NOT_OURS.into());
     }
     // It is the server of one agent, and another one asks.
-    if server.agent.is_some() && server.agent != agent_type {
-        return Err(NOT_OURS.into());
+    if let Some(own) = server.agent
+        && agent_type != Some(own)
+    {
+        let whose = format!("this server is only for the agent {own}, which does not call");
+        return Err(format!("{whose}. If another agent's file has a copy of its server and hooks, run `keyhole setup` for that agent").into());
     }
     let agent_id = input.agent_id.as_deref();
     if agent_id == Some("") || agent_type == Some("") {
