@@ -248,6 +248,9 @@ fn of_text(text: &str, entry: &Entry) -> Vec<Finding> {
     if is_blank(text) {
         findings.push(Finding::EmptyFile {});
     }
+    if is_stand_in(text) {
+        findings.push(Finding::StandIn {});
+    }
     if text.contains('\0') {
         findings.push(Finding::NulCharacters {});
     }
@@ -255,6 +258,24 @@ fn of_text(text: &str, entry: &Entry) -> Vec<Finding> {
         findings.push(Finding::FewValues {});
     }
     findings
+}
+
+/// How a text begins that stands for another one: pointers of Git LFS and git-annex, and what age,
+/// PGP and Ansible Vault encrypt.
+const STAND_INS: [&str; 6] = [
+    "version https://git-lfs.github.com/spec/",
+    "/annex/objects/",
+    "-----BEGIN AGE ENCRYPTED FILE-----",
+    "age-encryption.org/v1",
+    "-----BEGIN PGP MESSAGE-----",
+    "$ANSIBLE_VAULT;",
+];
+
+/// Whether a text only stands for another one. What sops encrypts is JSON.
+fn is_stand_in(text: &str) -> bool {
+    let begun = text.trim_start();
+    STAND_INS.iter().any(|head| begun.starts_with(head))
+        || begun.starts_with('{') && text.contains("ENC[AES256_GCM,")
 }
 
 /// The keys of a map, short ones too. No text that is printed may hold one.
