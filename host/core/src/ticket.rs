@@ -12,12 +12,15 @@ mod folder;
 
 use crate::{agent::AgentName, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
-use rustix::fs::{Access, access};
+use rustix::{
+    fs::{Access, access},
+    process::geteuid,
+};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, DirBuilder, File, Metadata},
     io::{self, Read, Write},
-    os::unix::fs::DirBuilderExt as _,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -69,6 +72,11 @@ pub enum TicketError {
         "others can write to the folder that Keyhole keeps tickets in, or to a directory above it, or it is theirs; run: chmod go-w on it, or use another"
     )]
     NotTrusted,
+    /// Another user, with this number, has the folder or one above it, and keeps this one out.
+    #[error(
+        "the folder that Keyhole keeps tickets in, or one above it, belongs to another user (number {0}; 0 is root, as after a command under sudo): make it yours again, or remove it"
+    )]
+    Foreign(u32),
     /// There is a ticket for this call already.
     #[error("this call was asked about before")]
     Again,
@@ -136,8 +144,18 @@ impl Tickets {
 
     /// Whether tickets could be left and redeemed here: where the data folder is, or would be made,
     /// the user may write, and nobody else may. The error says why not.
-    #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
     pub fn could_be_made(&self) -> Result<(), TicketError> {
+        match self.try_making() {
+            Err(why @ TicketError::System(SystemError::Denied)) => {
+                Err(foreign(&self.data).unwrap_or(why))
+            }
+            tried => tried,
+        }
+    }
+
+    /// Does the work of [`Self::could_be_made`], which says more of a denial.
+    #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
+    fn try_making(&self) -> Result<(), TicketError> {
         match self.folder() {
             Err(TicketError::System(SystemError::Missing)) => {}
             opened => return opened.map(drop),
@@ -294,6 +312,16 @@ impl Tickets {
             WalkError::System(error) => error.into(),
         })
     }
+}
+
+/// That the lowest folder on the way which can be looked at belongs to another user, if it does.
+#[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
+fn foreign(data: &Path) -> Option<TicketError> {
+    let found = data.ancestors().find_map(|place| place.metadata().ok())?;
+    if found.uid() == geteuid().as_raw() {
+        return None;
+    }
+    Some(TicketError::Foreign(found.uid()))
 }
 
 /// Writes a new file with this text in the folder, or leaves none there.
