@@ -106,9 +106,15 @@ where
             let Some((answer, _place)) = pending.finish(number) else {
                 return Ok(());
             };
-            let mut line = serde_json::to_vec(&answer)?;
-            line.push(b'\n');
-            out.write_all(&line).await?;
+            let mut line = serde_json::to_string(&answer)?;
+            // Newer versions of Node's readline end a line here.
+            for (end, escaped) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+                if line.contains(end) {
+                    line = line.replace(end, escaped);
+                }
+            }
+            line.push('\n');
+            out.write_all(line.as_bytes()).await?;
             out.flush().await
         }
     }

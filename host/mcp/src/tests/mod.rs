@@ -19,7 +19,7 @@ use tokio::{
 /// session waits for answers at its end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
+const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\u{2028}\u{2029}\t  \n";
 
 /// More than any test holds.
 const PERMITS: usize = 10_000;
@@ -149,6 +149,8 @@ impl Client {
         let read = timeout(PATIENCE, self.from.read_line(&mut line)).await;
         read.unwrap().unwrap();
         assert!(line.ends_with('\n'), "half a line");
+        let other_ends = ['\u{2028}', '\u{2029}'];
+        assert!(!line.contains(other_ends), "some clients end the line here");
         serde_json::from_str(&line).unwrap()
     }
 
