@@ -174,18 +174,18 @@ fn first_word(call: &str) -> &str {
 pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
     let mut stems = Vec::new();
     for (file, text) in files(&folder.join("agents")) {
-        if names(&text).any(|found| found == name) {
+        // Of the text, too, a line may begin so.
+        if head(&text).iter().any(|entry| is_name(entry, name)) {
             stems.extend(file.file_stem().map(OsStr::to_owned));
         }
     }
     stems
 }
 
-/// The names that an agent's file gives itself.
-fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .filter_map(|line| line.strip_prefix("name:"))
-        .map(|name| name.trim().trim_matches(['"', '\'']))
+/// Whether this entry gives an agent's file this name.
+fn is_name(entry: &str, name: &str) -> bool {
+    let given = entry.strip_prefix("name:").map(str::trim);
+    given.is_some_and(|given| given.trim_matches(['"', '\'']) == name)
 }
 
 /// The agents' files in this folder and in the folders in it, with their texts.
