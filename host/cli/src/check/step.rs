@@ -85,6 +85,7 @@ fn distrust(file: &Path) -> Option<Distrust> {
 const FOLDER: &str = "this is a directory: add the file's name";
 const BACKSLASH: &str = "the file's own name has a backslash: rename it, and write that in the map";
 const UNSEEN: &str = "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again";
+const DEEP: &str = "more than 128 folders lead to the file, and no server walks so far: move it";
 const HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
 const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
@@ -108,6 +109,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         Refusal::NotMarkdown if !entry.path.ends_with(".md") || real == file => return None,
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
+        Refusal::NotFound if file.is_file() => DEEP.to_owned(),
         Refusal::NotFound if has_twin(file) => TWIN.to_owned(),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
         Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
