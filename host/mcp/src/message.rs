@@ -1,5 +1,6 @@
 //! Parses one line from the client. Of a request, only what the server uses is kept, and nothing
-//! else is built: a line takes its own length of memory, whatever it is full of.
+//! else is built: a line takes its own length of memory, whatever it is full of, or three times as
+//! much if its bytes are not UTF-8.
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientRequest, CustomRequest,

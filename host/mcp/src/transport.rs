@@ -2,7 +2,8 @@
 //! because of the following points. It can go when upstream has fixed them:
 //!
 //! - A request becomes a tree, and stays one: a line of 1 MiB takes some 400 MB. (Here, `message`
-//!   keeps what the server uses: a line in flight takes its own length.)
+//!   keeps what the server uses: a line in flight takes its own length, or three times as much if
+//!   its bytes are not UTF-8.)
 //! - The number of requests in flight has no limit, and neither has that of answers which the
 //!   client does not read.
 //! - An id that is used again after a cancellation can get the answer to the cancelled request.

@@ -10,7 +10,7 @@
 //! - ask for any path whether something is there, its size, owner, times and number of names,
 //!   and where a link leads, which Landlock does not restrict;
 //! - use its standard streams, memory and processor time, and start threads;
-//! - with [`Rights::Tickets`], delete files in the folder of tickets.
+//! - with [`Rights::Tickets`], delete files in the data folder, where tickets are.
 //!
 //! docs/promises.md has what it cannot do.
 //!

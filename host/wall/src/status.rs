@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Rights {
     /// Nothing.
     Read,
-    /// It can delete files in the folder of tickets.
+    /// It can delete files in the data folder, where tickets are.
     Tickets,
 }
 
