@@ -37,6 +37,17 @@ pub fn with_failing_disk<T: Send>(then: impl FnOnce() -> T + Send) -> T {
     })
 }
 
+/// Runs `then`, and what it starts, as on a system that has no piece of memory of 1 MiB or more.
+pub fn without_large_memory<T: Send>(then: impl FnOnce() -> T + Send) -> T {
+    in_a_thread(|| {
+        let (second, length) = (1, SeccompCmpArgLen::Qword);
+        let is = SeccompCondition::new(second, length, SeccompCmpOp::Ge, 1 << 20).unwrap();
+        let rule = SeccompRule::new(vec![is]).unwrap();
+        fail(libc::SYS_mmap, vec![rule], Errno::NOMEM);
+        then()
+    })
+}
+
 /// A filter covers the thread that installs it, and what that starts.
 fn in_a_thread<T: Send>(does: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(does).join().unwrap())

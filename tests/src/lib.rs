@@ -49,7 +49,7 @@ pub use answer::Answer;
 pub use binary::{binary, cargo, copy_program, demo, workspace, write_program};
 pub use keyhole_tree::skipped;
 #[cfg(target_os = "linux")]
-pub use lacking::{lacking, with_failing_disk};
+pub use lacking::{lacking, with_failing_disk, without_large_memory};
 pub use protocol::Protocol;
 pub use ran::Ran;
 pub use session::{Ended, Session, without_start};

@@ -1,5 +1,7 @@
 //! A server with almost no resources says so: at its start, or in an answer.
 
+#[cfg(target_os = "linux")]
+use keyhole_core::{Refusal, limits::Limits, sandbox::Sandbox};
 use keyhole_tests::{MARKER, Session, World, skipped};
 use rustix::process::geteuid;
 use serde_json::json;
@@ -160,6 +162,16 @@ fn with_little_address_space_a_server_ends_in_order_or_answers_each_of_many_call
     for expected in [Outcome::DidNotStart, Outcome::Served] {
         assert!(outcomes.contains(&expected), "{outcomes:?}");
     }
+}
+
+/// The engine's errors are texts, and this is the end of the one by which a lack is known.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_engine_that_gets_no_memory_says_so_by_the_systems_number() {
+    let sandbox = || Sandbox::embedded(Limits::default()).err();
+    let error = keyhole_tests::without_large_memory(sandbox).unwrap();
+    assert_eq!(error.code(), Refusal::OutOfResources, "{error}");
+    assert!(error.to_string().ends_with("(os error 12)"), "{error}");
 }
 
 /// A new thread for calls needs a stack for its signals. wasmtime panics without one.
