@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { lacking, transcript } from './harness/kept.mjs';
-import { CANARY, CATALOG, DONE, KEY, SANDBOX, SCANNER, SKIPPED, assertServed, bash, call, catalog, plain, say, spawn, way } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, SANDBOX, SCANNER, SKIPPED, assertServed, bash, call, catalog, plain, read, say, spawn, way } from './harness/plugin.mjs';
 import { AGENT, BASH, FILE, FOLDER, PROGRAM, READS, bare, leaked, onEachShell, setUp, walled } from './harness/shells.mjs';
 
 const TOOL = `mcp__${AGENT}__load_context`;
@@ -272,6 +272,22 @@ onEachShell('shells-documents: a link and a file that is saved by renaming are h
   assert.deepEqual({ always: found(looked), since: found(shell.seen()).sort() }, READ);
   // No rule is for the map, which has paths, and keys that are bound to their agents.
   assert.ok(map.includes(KEY), map);
+});
+
+onEachShell('shells-odd-path: a path with characters that mean something else in a rule is kept from tools and shells', async ({ home }) => {
+  const names = ['a (b)', 'c*d', 'e[f]{g},!', 'h?i', 'j\\k', 'l '];
+  const files = names.map((name) => path.join(home.home, name, 'catalog.md'));
+  for (const [at, name] of names.entries()) await setUp(home, { file: `~/${name}/catalog.md`, agent: `scanner-${at}` });
+  home.write(home.project, 'reads', files.map((file) => `cat '${file}'\n`).join(''));
+  const parent = [[...files.map(read), bash('sh ./reads')], say('Done.')];
+  const held = await home.play({ parent }, BASH);
+  held.assertOnlyIn(CANARY);
+  home.set({ permissions: {}, sandbox: undefined });
+  const open = await home.play({ parent }, [...BASH, ...SKIPPED[0]], SKIPPED[1]);
+  const found = open.answers('parent').map(({ text }) => text.split(CANARY).length - 1);
+  // The client's own tool may read no path with a backslash.
+  const closed = names.filter((name, at) => found[at] !== 1 && !name.includes('\\'));
+  assert.deepEqual([closed, found.at(-1)], [[], files.length], open.report());
 });
 
 onEachShell('shells-missing: without bubblewrap and socat, the client does not start, or runs its shells without a sandbox if it may', async ({ home }) => {

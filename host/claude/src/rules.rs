@@ -201,7 +201,7 @@ impl Places {
     /// The file's folder, if it is to be kept as a whole: a rule can name the file, and nothing
     /// else is in the folder.
     fn folder_alone(&self, file: &Path) -> Option<Kept> {
-        self.pattern(file, Part::File)?;
+        self.named(file)?;
         if !is_alone(file, &self.home) {
             return None;
         }
@@ -225,10 +225,17 @@ impl Places {
 
     /// The pattern of the rule for this part of a path. None if no rule can name the path.
     fn pattern(&self, path: &Path, part: Part) -> Option<String> {
-        let tail = part.tail();
+        let path = self.named(path)?;
+        // In a rule, one slash would mean the folder of the settings.
+        let root = if path.starts_with('/') { "/" } else { "" };
+        Some(format!("{root}{path}{}", part.tail()))
+    }
+
+    /// The path as a pattern that means it, from the home or from the root. None if none can.
+    fn named(&self, path: &Path) -> Option<String> {
         match path.strip_prefix(&self.home) {
-            Ok(below_home) => Some(format!("~/{}{tail}", literal(below_home)?)),
-            Err(_) => Some(format!("/{}{tail}", literal(path)?)),
+            Ok(below_home) => Some(format!("~/{}", as_pattern(visible(below_home)?))),
+            Err(_) => Some(as_pattern(visible(path)?)),
         }
     }
 }
@@ -267,7 +274,9 @@ fn folder_in(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, Odd
         return Ok(None);
     };
     let folder = normal(Path::new(&set));
-    if folder.is_relative() || literal(&folder).is_none() {
+    let is_literal =
+        visible(&folder).is_some_and(|text| text == as_pattern(text) && !text.contains('?'));
+    if folder.is_relative() || !is_literal {
         return Err(OddPlace(name.to_owned()));
     }
     Ok(Some(folder))
@@ -280,15 +289,15 @@ fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// The path, if a rule reads it as it stands: it has no character that means something else in a
-/// pattern, and none of its names ends in a blank.
-fn literal(path: &Path) -> Option<&str> {
-    let special = ['*', '?', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
-    let mut names = path.iter().map(OsStr::as_encoded_bytes);
-    if names.any(|name| name.ends_with(b" ")) {
-        return None;
+/// The path as a rule's pattern that means it. `?` stands in the place of each character that means
+/// something else there, and of a blank at the end of a name, which the client would take away.
+fn as_pattern(path: &str) -> String {
+    let special = ['*', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
+    let pattern = path.replace(special, "?").replace(" /", "?/");
+    match pattern.strip_suffix(' ') {
+        Some(rest) => format!("{rest}?"),
+        None => pattern,
     }
-    visible(path).filter(|text| !text.contains(special))
 }
 
 /// Whether a file's folder holds nothing else; or, if it is `~/private`, no other kind of file.

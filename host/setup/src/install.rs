@@ -22,7 +22,7 @@ use keyhole_walk::printable::printable;
 use std::slice;
 
 const NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
-const UNNAMED: &str = "No rule can keep the main conversation from this file: a character in its path means something else there. Move it to ~/private.";
+const UNNAMED: &str = "No rule can keep the main conversation from this file: its path has a character that nobody sees. Move it to ~/private.";
 
 /// What the user wants: a file for somebody.
 pub struct Request<'a> {
@@ -132,7 +132,7 @@ impl Plan {
         if walls != Walls::None {
             changes.extend(self.missing_rules(request, &settings, &places));
         }
-        if walls == Walls::Shells {
+        if walls == Walls::Shells && !self.is_unnamed {
             changes.extend(self.sandbox(request, &settings));
         }
         self.judge_agents(request, &places)?;
@@ -177,6 +177,7 @@ impl Plan {
         let files = slice::from_ref(&request.file.path);
         let has_server = request.way() == Some(Way::Agent);
         let Missing { rules, is_unnamed } = places.missing(&settings.denied(), files, has_server);
+        self.is_unnamed = is_unnamed;
         if is_unnamed {
             self.notes.push(UNNAMED.to_owned());
         }

@@ -34,10 +34,10 @@ export function onEachShell(name, ...more) {
  * The document, an agent of one's own, and the sandbox, as setup writes them. Returns the settings
  * of docs/examples for an administrator, with this document and the user's PATH.
  */
-export async function setUp(home) {
-  home.write(home.home, 'private/catalog.md', CATALOG);
+export async function setUp(home, { file = '~/private/catalog.md', agent = AGENT } = {}) {
+  home.write(home.home, file.slice(2), CATALOG);
   home.sandboxed = true;
-  await home.agreed(PROGRAM, ...recorded('claude-code', AGENT, '~/private/catalog.md'));
+  await home.agreed(PROGRAM, ...recorded('claude-code', agent, file));
   const { sandbox, permissions } = home.settings();
   assert.deepEqual(sandbox, SANDBOX.sandbox);
   for (const rule of SANDBOX.permissions.deny) assert.ok(permissions.deny.includes(rule), rule);

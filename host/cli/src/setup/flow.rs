@@ -42,7 +42,9 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     if let Err(why) = made.and_then(|()| is_served(&map, &plan, &request)) {
         return said(format!("{text}{ending}\nThe file is not served yet: {why}"));
     }
-    let done = if is_changing {
+    let done = if plan.is_unnamed {
+        "The main conversation can still read the file: move it to ~/private, and run setup again."
+    } else if is_changing {
         "Done."
     } else {
         "Nothing more is to be changed."
