@@ -205,7 +205,7 @@ async function searched(home, play) {
   return { session, watched: shell.seen().includes(CANARY), after: session.answers('parent', 'Bash').at(-1).text.includes(CANARY) };
 }
 
-onEachShell("shells-kept: no shell reads an agent's conversation, not even one that runs since before it began, and the main conversation keeps its own", async ({ home }) => {
+onEachShell("shells-kept: no shell reads an agent's conversation, not even one that runs since before it began, and the main conversation keeps its own, but for long outputs in a shell", async ({ home }) => {
   await setUp(home);
   const play = (...more) => (script) => home.session(script, BASH, ...more);
   const { session, ...kept } = await searched(home, play());
@@ -216,7 +216,7 @@ onEachShell("shells-kept: no shell reads an agent's conversation, not even one t
   assert.equal(spawnSync('git', ['init', '--quiet', home.project]).status, 0);
   for (const mode of ['default', 'auto']) {
     const own = (script, ...more) => home.session(script, [...more, '--permission-mode', mode]);
-    assert.deepEqual(await lacking(home, 2, own), [], mode);
+    assert.deepEqual(await lacking(home, 2, own), ['long, by the shell'], mode);
   }
 
   // With the rules alone, what a shell may read is decided when it begins.
@@ -272,6 +272,33 @@ onEachShell('shells-documents: a link and a file that is saved by renaming are h
   assert.deepEqual({ always: found(looked), since: found(shell.seen()).sort() }, READ);
   // No rule is for the map, which has paths, and keys that are bound to their agents.
   assert.ok(map.includes(KEY), map);
+});
+
+// bubblewrap takes no more than some 9,000 words; the client then reads them from a file.
+onEachShell('shells-constant: in a home where the client has kept much for a year, a shell starts with as many words as in a fresh one', async ({ home }) => {
+  await setUp(home);
+  const bin = path.join(home.root, 'bin');
+  const counts = path.join(home.root, 'counts');
+  home.write(bin, 'bwrap', `#!/bin/sh\necho $# >>${counts}\nPATH=\${PATH#*:} exec bwrap "$@"\n`);
+  fs.chmodSync(path.join(bin, 'bwrap'), 0o755);
+  /** With how many words bubblewrap is started for a command: at the most, since the client also asks for its version. */
+  const words = async () => {
+    fs.rmSync(counts, { force: true });
+    const session = await home.play({ parent: [bash('echo ZQ-WORKS'), say('Done.')] }, [...BASH], { PATH: `${bin}:${home.env().PATH}` });
+    assert.match(session.answer('parent', 'Bash').text, /ZQ-WORKS/);
+    return Math.max(...fs.readFileSync(counts, 'utf8').split('\n').map(Number));
+  };
+  const fresh = await words();
+  const own = fs.readdirSync(path.join(home.root, 'tmp')).find((name) => /^claude-\d+$/.test(name));
+  for (let at = 0; at < 10_000; at += 1) {
+    const kept = path.join(home.home, `.claude/projects/p${at % 40}/s${at % 4_000}`);
+    const tasks = path.join(home.root, 'tmp', own, `p${at % 40}/s${at % 4_000}/tasks`);
+    for (const folder of [`${kept}/tool-results`, `${kept}/subagents`, tasks]) fs.mkdirSync(folder, { recursive: true });
+    fs.writeFileSync(`${kept}/tool-results/${at}.txt`, '');
+    fs.writeFileSync(`${kept}/subagents/agent-a${at}.jsonl`, '');
+    if (at < 1_000) fs.symlinkSync(`${kept}/subagents/agent-a${at}.jsonl`, `${tasks}/a${at}.output`);
+  }
+  assert.equal(await words(), fresh);
 });
 
 onEachShell('shells-odd-path: a path with characters that mean something else in a rule is kept from tools and shells', async ({ home }) => {

@@ -35,6 +35,11 @@ const CHOOSE_WHAT_STARTS: [&str; 9] = [
     "LD_LIBRARY_PATH",
 ];
 
+const DENY_READ: [&str; 3] = ["sandbox", "filesystem", "denyRead"];
+
+/// The lists of paths in `sandbox.filesystem`.
+const LISTS: [&str; 4] = ["allowRead", "allowWrite", "denyRead", "denyWrite"];
+
 const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. `keyhole setup` says how to switch it on";
 const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or newer)";
 const BY_MANAGED: &str = "the administrator's settings keep shell commands from your files";
@@ -77,19 +82,15 @@ impl Needed {
     }
 }
 
-/// All settings that hold shells in the sandbox: the switches; the lists that keep agents'
-/// conversations also from a shell that runs already, less what the client keeps of long outputs;
-/// and rules that keep Claude from these settings.
+/// All settings that hold shells in the sandbox: the switches; the list that keeps agents'
+/// conversations also from a shell that runs already; and rules that keep Claude from these settings.
 fn needed(places: &Places) -> Vec<Needed> {
     let mut all = Vec::new();
     for (switch, wanted) in SWITCHES {
         all.push(Needed::new(&["sandbox", switch], wanted));
     }
-    let folder = format!("{}/projects", places.shown);
-    let outputs = format!("{folder}/**/tool-results/**");
-    for (list, path) in [("denyRead", folder), ("allowRead", outputs)] {
-        all.push(Needed::new(&["sandbox", "filesystem", list], json!([path])));
-    }
+    let conversations = json!([format!("{}/projects", places.shown)]);
+    all.push(Needed::new(&DENY_READ, conversations));
     all.push(Needed::new(&["permissions", "deny"], places.guards()));
     all
 }
@@ -103,6 +104,9 @@ pub struct Shells {
     pub lacks: Vec<Needed>,
     /// What lets a shell past, with its file. Empty if nothing does.
     pub weak: String,
+    /// The lists, with their files, by which a command costs more the more files there are. Empty if
+    /// none does.
+    pub growing: String,
 }
 
 impl Shells {
@@ -112,10 +116,13 @@ impl Shells {
         let user_file = settings.rules_file()?;
         let home = &*places.home;
         let are_managed = are_managed(&settings.managed, places, files);
+        let user = Source::new(&user_file, home, &settings.value);
+        let mut growing = user.growing();
         let mut weak = Vec::new();
         for managed in &settings.managed {
             let source = Source::new("the administrator's settings", home, managed);
             weak.extend(source.weakening(home, files));
+            growing.extend(source.growing());
         }
         // What an administrator has set, no other settings take down.
         if !are_managed {
@@ -129,7 +136,6 @@ impl Shells {
                     Err(why) => unread.push(format!("perhaps {shown}, which {why}")),
                 }
             }
-            let user = Source::new(&user_file, home, &settings.value);
             weak.extend(user.weakening(home, files));
             weak.extend(unread);
         }
@@ -142,6 +148,7 @@ impl Shells {
             are_managed,
             lacks,
             weak: weak.join("; "),
+            growing: growing.join(", "),
         })
     }
 
@@ -257,6 +264,20 @@ impl<'a> Source<'a> {
             return None;
         }
         Some(format!("{} in {}", keys.join(", "), self.shown))
+    }
+
+    /// The lists with a pattern for which the client looks through folders at each command, with the
+    /// name of this file.
+    fn growing(&self) -> Vec<String> {
+        let filesystem = &self.settings["sandbox"]["filesystem"];
+        let mut keys = Vec::new();
+        for list in LISTS {
+            let mut paths = items(&filesystem[list]).iter().filter_map(Value::as_str);
+            if paths.any(|path| path.contains("**")) {
+                keys.push(format!("sandbox.filesystem.{list} in {}", self.shown));
+            }
+        }
+        keys
     }
 
     /// Whether a path of `allowRead`, which may be a pattern, names one of these files itself, and

@@ -133,7 +133,7 @@ impl Plan {
             changes.extend(self.missing_rules(request, &settings, &places));
         }
         if walls == Walls::Shells && !self.is_unnamed {
-            changes.extend(self.sandbox(request, &settings));
+            changes.extend(self.sandbox(request, &settings, &places));
         }
         self.judge_agents(request, &places)?;
         // Of settings that stay as they are, it does not matter whether they may be written.
@@ -190,20 +190,27 @@ impl Plan {
     }
 
     /// What switches the sandbox for shells on. If it would not hold, the user is told why instead.
-    fn sandbox(&mut self, request: &Request<'_>, settings: &Settings) -> Vec<Change> {
+    fn sandbox(
+        &mut self,
+        request: &Request<'_>,
+        settings: &Settings,
+        places: &Places,
+    ) -> Vec<Change> {
         let files = slice::from_ref(&request.file.path);
+        let mut changes = Vec::from_iter(shells::of_older(places, &settings.value));
         let Some(state) = Shells::of(settings, files) else {
-            return Vec::new();
+            return changes;
         };
         if state.are_managed || state.lacks.is_empty() {
-            return Vec::new();
+            return changes;
         }
         if let Some(why) = why_no_sandbox(&state, request.user) {
             self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
-            return Vec::new();
+            return changes;
         }
         self.has_sandbox = true;
-        shells::changes(state.lacks)
+        changes.extend(shells::changes(state.lacks));
+        changes
     }
 
     /// Refuses a name that another agent's file has, and says where tickets go; or notes that no

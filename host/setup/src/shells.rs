@@ -2,7 +2,8 @@
 //! this machine, and what setup adds to the settings for it. `keyhole_claude` judges settings.
 
 use crate::json::Change;
-use keyhole_claude::shells::Needed;
+use keyhole_claude::{rules::Places, shells::Needed};
+use serde_json::{Value, json};
 use std::{
     env::split_paths,
     ffi::OsStr,
@@ -93,4 +94,16 @@ pub(crate) fn changes(lacks: Vec<Needed>) -> Vec<Change> {
         .into_iter()
         .map(|needed| Change::new(&needed.place, Vec::new(), needed.value))
         .collect()
+}
+
+/// What takes a pattern out of these settings that setup wrote before 0.6.0: it costs a mount for each
+/// long output that the client keeps. None if it is not there.
+pub(crate) fn of_older(places: &Places, settings: &Value) -> Option<Change> {
+    let outputs = Value::from(format!("{}/projects/**/tool-results/**", places.shown));
+    let listed = settings["sandbox"]["filesystem"]["allowRead"].as_array()?;
+    if !listed.contains(&outputs) {
+        return None;
+    }
+    let list = &["sandbox", "filesystem", "allowRead"];
+    Some(Change::new(list, vec![outputs], json!([])))
 }

@@ -232,7 +232,7 @@ export const SANDBOX = {
     enabled: true,
     allowUnsandboxedCommands: false,
     failIfUnavailable: true,
-    filesystem: { denyRead: ['~/.claude/projects'], allowRead: ['~/.claude/projects/**/tool-results/**'] },
+    filesystem: { denyRead: ['~/.claude/projects'] },
   },
   permissions: {
     deny: ['Edit(//**/.claude/settings.json)', 'Edit(//**/.claude/settings.local.json)'],

@@ -228,12 +228,8 @@ impl<'a> Client<'a> {
         }
         let are_closed = rules.is_none();
         report.findings.extend(rules);
-        let file = settings.rules_file().unwrap_or_default();
-        let shells = ruled.and_then(|_| Shells::of(settings, &files.paths));
-        match shells.map(|shells| shells.told(&file)) {
-            Some(Ok(held)) if are_closed => report.closing.push(held),
-            Some(Err(why)) => report.findings.push(Finding::ShellsOpen { why }),
-            Some(Ok(_)) | None => {}
+        if ruled.is_some() {
+            self.judge_shells(report, &files.paths, are_closed);
         }
         // The user's settings list each plugin that is on. Without a list, ours may be on as well.
         let has_list = settings.value["enabledPlugins"].is_object();
@@ -244,6 +240,24 @@ impl<'a> Client<'a> {
         {
             let file = places.shown_settings();
             report.findings.push(Finding::PluginNotOn { file });
+        }
+    }
+
+    /// Adds to the report whether the client's sandbox keeps shells from these files, and what makes
+    /// it slower. That they are kept is said only if rules keep the client's tools from them, too.
+    fn judge_shells(&self, report: &mut Report, files: &[PathBuf], are_closed: bool) {
+        let Some(shells) = Shells::of(&self.settings, files) else {
+            return;
+        };
+        let file = self.settings.rules_file().unwrap_or_default();
+        match shells.told(&file) {
+            Ok(held) if are_closed => report.closing.push(held),
+            Ok(_) => {}
+            Err(why) => report.findings.push(Finding::ShellsOpen { why }),
+        }
+        if !shells.growing.is_empty() {
+            let lists = shells.growing;
+            report.findings.push(Finding::ShellsSlower { lists });
         }
     }
 

@@ -172,6 +172,9 @@ findings! {
     ShellsOpen { why: String } "shells-open" Warning
         "A shell command of the main conversation can read the private files."
         ("{why}");
+    ShellsSlower { lists: String } "shells-slower" Warning
+        "A pattern in the sandbox's lists makes each shell command slower, the more files it names."
+        ("a pattern with ** makes each shell command in Claude Code's sandbox slower, the more files it names, and in the end none starts. Name folders instead in {lists}. If an entry there ends in /tool-results/**, delete it: an older keyhole wrote it");
     ProgressTold { file: String } "progress-told" Warning
         "The client has an agent's model say every half minute what the agent does. The main conversation may read that line, and nobody compares it with the agent's file."
         ("Claude Code has an agent say every half minute what it does, and the main conversation may read that line: nobody compares it with the agent's file. Add to env in {file}: \"CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES\": \"1\"");
