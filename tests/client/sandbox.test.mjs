@@ -9,7 +9,7 @@ import { merged } from '../harness/world.mjs';
 import { Home } from './harness/home.mjs';
 import { unprivileged } from './harness/ordinary.mjs';
 import { CANARY, DONE, POISON, SKIPPED, bash, call, read, say, search } from './harness/plugin.mjs';
-import { BASH, FILE, FOLDER, READS, bare, leaked, onEachShell, setUp, walled } from './harness/shells.mjs';
+import { BASH, FILE, FOLDER, PROGRAM, READS, bare, leaked, onEachShell, setUp, walled } from './harness/shells.mjs';
 
 /** Settings of a project that might take the wall down. */
 function takedowns(home) {
@@ -124,6 +124,87 @@ onEachShell("shells-project: what a project's settings take down of the user's, 
   assert.deepEqual(await reads(), { added: true, inside: true });
 });
 
+/** The lines of a shell that puts another file in the place of each of these, and of the folders above it. */
+const replacing = (files) => files.flatMap((file) => {
+  const [folder, above] = [path.dirname(file), path.dirname(path.dirname(file))];
+  return [
+    `echo ${POISON} >${file}`,
+    `rm -f ${file} && echo ${POISON} >${file}`,
+    `mv ${file} ${file}.old && echo ${POISON} >${file}`,
+    ...[folder, above].map((moved) => `mv ${moved} ${moved}.old && mkdir -p ${folder} && echo ${POISON} >${file}`),
+  ];
+}).join('\n');
+
+/** By what a shell may write to a part of the home: where the session is, and what a project's or the user's settings say. */
+function writable(home) {
+  const filesystem = { allowWrite: ['~/.cargo', '~/.config', '~/.claude'] };
+  return {
+    allowWrite: { user: { filesystem } },
+    'additional folders': { permissions: { additionalDirectories: ['~'] } },
+    home: { project: home.home },
+    "program's folder": { project: path.join(home.home, '.cargo') },
+    "program's own folder": { project: path.join(home.home, '.cargo/bin') },
+    "map's folder": { project: path.join(home.home, '.config') },
+    "map's own folder": { project: path.join(home.home, '.config/keyhole') },
+    dotfiles: { project: path.join(home.home, 'dotfiles'), linked: '.config/keyhole' },
+    'dotfiles, the map alone': { project: path.join(home.home, 'dotfiles'), linked: '.config/keyhole/context-map.toml' },
+    "a project's allowWrite": { projects: { sandbox: { filesystem: { allowWrite: ['~'] } } } },
+    "a project's allowWrite of each": { projects: { sandbox: { filesystem: { allowWrite: ['~/.cargo/bin', '~/.cargo/bin/keyhole', '~/.config/keyhole/context-map.toml'] } } } },
+    "a project's rule": { projects: { permissions: { allow: [`Edit(/${home.home}/**)`], additionalDirectories: [home.home] } } },
+  };
+}
+
+/** The clients in which a project's settings let a shell write the map, by its own name, unless an administrator's deny it. */
+const LETS_MAP = ['2.1.290'];
+
+onEachShell("shells-outside: no shell writes our program, the client's plugins or the map, whatever the session's folder and settings let it write", async ({ t, home: first, client }) => {
+  const play = async (form, managed) => {
+    const home = new Home(t, client);
+    unprivileged(t, home);
+    const { user = {}, permissions, project, projects, linked } = writable(home)[form];
+    const program = path.join(home.home, '.cargo/bin/keyhole');
+    fs.mkdirSync(path.dirname(program), { recursive: true });
+    fs.copyFileSync(PROGRAM, program);
+    fs.chmodSync(program, 0o755);
+    const files = [program, home.mapFile, home.write(home.home, '.claude/plugins/some/start.sh', 'true\n')];
+    if (linked) {
+      const target = path.join(home.home, 'dotfiles', path.basename(linked));
+      fs.mkdirSync(path.dirname(target), { recursive: true });
+      home.write(home.home, path.extname(linked) ? linked : `${linked}/context-map.toml`, '');
+      fs.renameSync(path.join(home.home, linked), target);
+      fs.symlinkSync(target, path.join(home.home, linked));
+      files.push(fs.realpathSync(home.mapFile));
+    }
+    const machine = await setUp(home, { program });
+    const before = files.map((file) => fs.readFileSync(file, 'latin1'));
+    const { sandbox, permissions: { deny } } = home.settings();
+    const set = (filesystem, rules) =>
+      home.set({ sandbox: { ...sandbox, filesystem: { ...filesystem, ...user.filesystem } }, permissions: { deny: rules, ...permissions } });
+    set(sandbox.filesystem, deny);
+    if (managed) {
+      home.set({ sandbox: user, permissions: permissions ?? {} });
+      if (!home.manage(machine)) return t.diagnostic(`skipped: ${form} (an administrator's settings cannot be played here)`);
+    }
+    const script = home.write(home.root, 'replace', replacing(files));
+    home.trust();
+    if (project) home.project = project;
+    if (projects) home.write(home.project, '.claude/settings.json', JSON.stringify(projects));
+    const replaced = async () => {
+      const session = await home.session({ parent: [bash(`sh ${script}`), say('Done.')] }, BASH);
+      assert.deepEqual(session.unscripted, [], session.report());
+      return files.filter((file, at) => !fs.existsSync(file) || fs.readFileSync(file, 'latin1') !== before[at]);
+    };
+    const isLet = form === "a project's allowWrite of each" && !managed && LETS_MAP.includes(client.version);
+    assert.deepEqual(await replaced(), isLet ? [home.mapFile] : [], `${form}${managed ? ', managed' : ''}`);
+    if (managed || isLet) return;
+    // Without that list and the rules for the map, which bind shells, too, it does replace some.
+    set({ ...sandbox.filesystem, denyWrite: undefined }, deny.filter((rule) => !rule.startsWith('Edit(~')));
+    assert.notEqual((await replaced()).length, 0, form);
+  };
+  for (const form of Object.keys(writable(first))) await play(form);
+  for (const form of ['allowWrite', 'home', "a project's allowWrite", "a project's allowWrite of each"]) await play(form, true);
+});
+
 /** The clients in which rules for a path from the session's folder follow the shell's. */
 const FOLLOWS = ['2.1.290'];
 
@@ -198,6 +279,30 @@ onEachShell('shells-itself: a session without permissions does not switch it off
   const renamed = await home.session({ parent: [bash('sh ./rename'), bash('./read'), ...DONE] }, ...SKIPPED);
   renamed.assertOnlyIn(CANARY);
   assert.deepEqual(off(), []);
+});
+
+onEachShell('shells-map: a session without permissions changes neither the map nor the settings, also where links lead to them', async ({ home }) => {
+  const linked = ['.claude/settings.json', '.config/keyhole'].map((name) => {
+    const target = path.join(home.home, 'dotfiles', path.basename(name));
+    fs.mkdirSync(path.dirname(path.join(home.home, name)), { recursive: true });
+    fs.mkdirSync(path.extname(name) ? path.dirname(target) : target, { recursive: true });
+    fs.symlinkSync(target, path.join(home.home, name));
+    return target;
+  });
+  home.write(home.home, '.claude/settings.json', '{}');
+  await setUp(home);
+  const files = [path.join(home.home, '.claude/settings.json'), home.mapFile, linked[0], path.join(linked[1], 'context-map.toml')];
+  /** Those that the session changes. */
+  const changed = async () => {
+    const before = files.map((file) => fs.readFileSync(file, 'utf8'));
+    const edits = files.flatMap((file) => [read(file), call('Write', { file_path: file, content: `${POISON}\n` })]);
+    const session = await home.session({ parent: [...edits, ...DONE] }, ...SKIPPED);
+    assert.deepEqual(session.unscripted, [], session.report());
+    return files.filter((file, at) => fs.readFileSync(file, 'utf8') !== before[at]);
+  };
+  assert.deepEqual(await changed(), []);
+  home.set({ permissions: {} });
+  assert.deepEqual(await changed(), files);
 });
 
 /** What a session without permissions reads it by, other than its shell and those settings, and the clients in which it does. */

@@ -27,5 +27,12 @@ pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) ->
     state.join("keyhole")
 }
 
+/// The map of a server that is told of no other.
+pub fn usual_map(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    let folder = absolute(variable, "XDG_CONFIG_HOME");
+    let folder = folder.unwrap_or_else(|| home.join(".config"));
+    folder.join("keyhole/context-map.toml")
+}
+
 /// The plugin's agent, and the key that it has in its text.
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");

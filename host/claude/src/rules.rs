@@ -5,8 +5,8 @@ mod denied;
 
 use crate::{
     Variables,
-    paths::{both, normal},
-    state_folder,
+    paths::{both, normal, without_links},
+    state_folder, usual_map,
 };
 pub use denied::Denied;
 use keyhole_walk::printable::visible;
@@ -58,6 +58,8 @@ pub struct Places {
     pub claude: PathBuf,
     /// The same folder, for people.
     pub shown: String,
+    /// The map.
+    map: PathBuf,
     /// Where the servers of the user's own agents keep their tickets.
     tickets: PathBuf,
     /// Where the client keeps transcripts of agents, and what tasks print.
@@ -148,6 +150,7 @@ impl Places {
             home: home.to_owned(),
             claude,
             shown,
+            map: normal(&usual_map(home, variable)),
             tickets: normal(&state_folder(home, variable)),
             kept: without_doubles(kept),
         })
@@ -210,17 +213,54 @@ impl Places {
     }
 
     /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
-    /// folder: a rule for a path from the session's folder does not bind in others.
+    /// folder, and from the map: a rule for a path from the session's folder does not bind in others.
     pub fn guards(&self) -> Vec<String> {
         let mut patterns = vec![
             "//**/.claude/settings.json".to_owned(),
             "//**/.claude/settings.local.json".to_owned(),
         ];
-        if !self.claude.ends_with(".claude") {
-            patterns.extend(self.pattern(&self.settings(), Part::File));
+        for file in both(&self.settings()) {
+            if !file.ends_with(".claude/settings.json") {
+                patterns.extend(self.pattern(&file, Part::File));
+            }
+        }
+        for path in self.with_folders(&[&self.map]) {
+            let part = if path.is_file() {
+                Part::File
+            } else {
+                Part::Folder
+            };
+            patterns.extend(self.pattern(&path, part));
         }
         let rules = patterns.iter().map(|pattern| format!("Edit({pattern})"));
-        rules.collect()
+        without_doubles(rules.collect())
+    }
+
+    /// What shells are not to write: the client reads and starts it outside of their sandbox. That is
+    /// its plugins, the map, and these programs of ours.
+    pub(crate) fn outside(&self, programs: &[PathBuf]) -> Vec<String> {
+        // Of the plugins, all that is in their folder.
+        let plugin = self.claude.join("plugins/any");
+        let mut files = vec![&plugin, &self.map];
+        files.extend(programs);
+        let paths = self.with_folders(&files);
+        paths.iter().filter_map(|path| self.named(path)).collect()
+    }
+
+    /// The folders of these files, and what links lead to: of the folders, and of each file that then
+    /// is elsewhere. A folder that holds the home is left out.
+    fn with_folders(&self, files: &[&PathBuf]) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = Vec::new();
+        for file in files {
+            let [named, real] = both(&folder_of(file));
+            for path in [named, real, without_links(file)] {
+                let is_in = all.iter().any(|above| path.starts_with(above));
+                if !is_in && !self.home.starts_with(&path) {
+                    all.push(path);
+                }
+            }
+        }
+        all
     }
 
     /// The pattern of the rule for this part of a path. None if no rule can name the path.
@@ -238,6 +278,16 @@ impl Places {
             Err(_) => Some(as_pattern(visible(path)?)),
         }
     }
+}
+
+/// The folder of a file of ours: of a plugin's program, all that the client starts of the plugin.
+fn folder_of(file: &Path) -> PathBuf {
+    let mut above = file.ancestors().skip(1);
+    let folder = above.next().unwrap_or(file);
+    let plugin = above
+        .next()
+        .filter(|one| one.join(".claude-plugin").is_dir());
+    plugin.unwrap_or(folder).to_owned()
 }
 
 /// The rules for shells beside the rule for this, which binds the client's own tools.

@@ -36,6 +36,7 @@ const CHOOSE_WHAT_STARTS: [&str; 9] = [
 ];
 
 const DENY_READ: [&str; 3] = ["sandbox", "filesystem", "denyRead"];
+const DENY_WRITE: [&str; 3] = ["sandbox", "filesystem", "denyWrite"];
 
 /// The lists of paths in `sandbox.filesystem`.
 const LISTS: [&str; 4] = ["allowRead", "allowWrite", "denyRead", "denyWrite"];
@@ -70,7 +71,7 @@ impl Needed {
         let mut missing = self.clone();
         if let Value::Array(wanted) = &mut missing.value {
             let listed: Vec<&Value> = there.into_iter().flat_map(items).collect();
-            wanted.retain(|item| !listed.contains(&item));
+            wanted.retain(|item| !listed.iter().any(|one| has(one, item)));
             if wanted.is_empty() {
                 return None;
             }
@@ -82,15 +83,26 @@ impl Needed {
     }
 }
 
+/// Whether an item of a list is this one, or a folder above it.
+fn has(listed: &Value, wanted: &Value) -> bool {
+    let (Some(listed), Some(wanted)) = (listed.as_str(), wanted.as_str()) else {
+        return false;
+    };
+    let below = wanted.strip_prefix(listed.trim_end_matches('/'));
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+}
+
 /// All settings that hold shells in the sandbox: the switches; the list that keeps agents'
-/// conversations also from a shell that runs already; and rules that keep Claude from these settings.
-fn needed(places: &Places) -> Vec<Needed> {
+/// conversations also from a shell that runs already; the list that keeps shells from what the
+/// client starts outside, as these `programs`; and rules that keep Claude from these settings.
+fn needed(places: &Places, programs: &[PathBuf]) -> Vec<Needed> {
     let mut all = Vec::new();
     for (switch, wanted) in SWITCHES {
         all.push(Needed::new(&["sandbox", switch], wanted));
     }
     let conversations = json!([format!("{}/projects", places.shown)]);
     all.push(Needed::new(&DENY_READ, conversations));
+    all.push(Needed::new(&DENY_WRITE, places.outside(programs)));
     all.push(Needed::new(&["permissions", "deny"], places.guards()));
     all
 }
@@ -110,8 +122,9 @@ pub struct Shells {
 }
 
 impl Shells {
-    /// `files` are those that shells are not to read. None if it is unknown which settings count.
-    pub fn of(settings: &Settings, files: &[PathBuf]) -> Option<Self> {
+    /// `files` are those that shells are not to read, and `programs` those that the client starts.
+    /// None if it is unknown which settings count.
+    pub fn of(settings: &Settings, files: &[PathBuf], programs: &[PathBuf]) -> Option<Self> {
         let places = settings.places.as_ref().ok()?;
         let user_file = settings.rules_file()?;
         let home = &*places.home;
@@ -140,10 +153,14 @@ impl Shells {
             weak.extend(unread);
         }
         let counting: Vec<_> = settings.managed.iter().chain([&settings.value]).collect();
-        let lacks = needed(places)
+        let mut lacks: Vec<_> = needed(places, programs)
             .iter()
             .filter_map(|needed| needed.missing_in(&counting))
             .collect();
+        if are_managed {
+            // The others are there for what an administrator has set.
+            lacks.retain(|needed| needed.place == DENY_WRITE);
+        }
         Some(Self {
             are_managed,
             lacks,
@@ -166,12 +183,13 @@ impl Shells {
             let weak = &self.weak;
             return Err(format!("{PAST}, since these settings let it: {weak}"));
         }
-        // These suffice, whatever the user's settings lack.
-        if self.are_managed {
-            return Ok(format!("{IN_SANDBOX}: {BY_MANAGED}."));
-        }
         if self.lacks.is_empty() {
-            return Ok(format!("{IN_SANDBOX}: {BY_USER}."));
+            let by = if self.are_managed {
+                BY_MANAGED
+            } else {
+                BY_USER
+            };
+            return Ok(format!("{IN_SANDBOX}: {by}."));
         }
         let lines: Vec<_> = self
             .lacks

@@ -19,7 +19,7 @@ use keyhole_claude::{
     shells::Shells,
 };
 use keyhole_walk::printable::printable;
-use std::slice;
+use std::{path::PathBuf, slice};
 
 const NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
 const UNNAMED: &str = "No rule can keep the main conversation from this file: its path has a character that nobody sees. Move it to ~/private.";
@@ -197,11 +197,12 @@ impl Plan {
         places: &Places,
     ) -> Vec<Change> {
         let files = slice::from_ref(&request.file.path);
+        let program = PathBuf::from(&request.user.program.path);
         let mut changes = Vec::from_iter(shells::of_older(places, &settings.value));
-        let Some(state) = Shells::of(settings, files) else {
+        let Some(state) = Shells::of(settings, files, &[program]) else {
             return changes;
         };
-        if state.are_managed || state.lacks.is_empty() {
+        if state.lacks.is_empty() {
             return changes;
         }
         if let Some(why) = why_no_sandbox(&state, request.user) {

@@ -232,10 +232,10 @@ export const SANDBOX = {
     enabled: true,
     allowUnsandboxedCommands: false,
     failIfUnavailable: true,
-    filesystem: { denyRead: ['~/.claude/projects'] },
+    filesystem: { denyRead: ['~/.claude/projects'], denyWrite: ['~/.claude/plugins', '~/.config/keyhole'] },
   },
   permissions: {
-    deny: ['Edit(//**/.claude/settings.json)', 'Edit(//**/.claude/settings.local.json)'],
+    deny: ['Edit(//**/.claude/settings.json)', 'Edit(//**/.claude/settings.local.json)', 'Edit(~/.config/keyhole/**)'],
   },
 };
 

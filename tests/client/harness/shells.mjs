@@ -31,15 +31,20 @@ export function onEachShell(name, ...more) {
 }
 
 /**
- * The document, an agent of one's own, and the sandbox, as setup writes them. Returns the settings
- * of docs/examples for an administrator, with this document and the user's PATH.
+ * The document, an agent of one's own that starts this program, and the sandbox, as setup writes them.
+ * Returns the settings of docs/examples for an administrator, with this document and the user's PATH.
  */
-export async function setUp(home, { file = '~/private/catalog.md', agent = AGENT } = {}) {
+export async function setUp(home, { program = PROGRAM, file = '~/private/catalog.md', agent = AGENT } = {}) {
   home.write(home.home, file.slice(2), CATALOG);
   home.sandboxed = true;
-  await home.agreed(PROGRAM, ...recorded('claude-code', agent, file));
+  await home.agreed(program, ...recorded('claude-code', agent, file));
   const { sandbox, permissions } = home.settings();
-  assert.deepEqual(sandbox, SANDBOX.sandbox);
+  const { filesystem } = SANDBOX.sandbox;
+  const folder = path.dirname(program).replace(home.home, '~');
+  // A link may lead to the map.
+  const linked = sandbox.filesystem.denyWrite.filter((one) => one.startsWith('~/dotfiles'));
+  const denyWrite = [...filesystem.denyWrite, ...linked, folder];
+  assert.deepEqual(sandbox, { ...SANDBOX.sandbox, filesystem: { ...filesystem, denyWrite } });
   for (const rule of SANDBOX.permissions.deny) assert.ok(permissions.deny.includes(rule), rule);
   const machine = JSON.parse(example('managed-settings.json').replace('identifiers.md', 'catalog.md'));
   machine.env.PATH = home.env().PATH;

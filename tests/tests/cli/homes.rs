@@ -28,7 +28,8 @@ pub(super) fn cleaned(text: &str, world: &World) -> String {
     let text = text.replace(place(&world.outside("keyhole")), program);
     let text = text
         .replace(&format!("'{program}'"), program)
-        .replace(program, "KEYHOLE");
+        .replace(program, "KEYHOLE")
+        .replace(place(binary().parent().unwrap()), "BIN");
     let text = text
         .replace(place(&home), "HOME")
         .replace(place(&out), "OUT");

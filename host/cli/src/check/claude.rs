@@ -229,7 +229,7 @@ impl<'a> Client<'a> {
         let are_closed = rules.is_none();
         report.findings.extend(rules);
         if ruled.is_some() {
-            self.judge_shells(report, &files.paths, are_closed);
+            self.judge_shells(report, &files.paths, plugin, are_closed);
         }
         // The user's settings list each plugin that is on. Without a list, ours may be on as well.
         let has_list = settings.value["enabledPlugins"].is_object();
@@ -245,8 +245,14 @@ impl<'a> Client<'a> {
 
     /// Adds to the report whether the client's sandbox keeps shells from these files, and what makes
     /// it slower. That they are kept is said only if rules keep the client's tools from them, too.
-    fn judge_shells(&self, report: &mut Report, files: &[PathBuf], are_closed: bool) {
-        let Some(shells) = Shells::of(&self.settings, files) else {
+    fn judge_shells(
+        &self,
+        report: &mut Report,
+        files: &[PathBuf],
+        plugin: Option<&Plugin>,
+        are_closed: bool,
+    ) {
+        let Some(shells) = Shells::of(&self.settings, files, &self.programs(plugin)) else {
             return;
         };
         let file = self.settings.rules_file().unwrap_or_default();
@@ -259,6 +265,21 @@ impl<'a> Client<'a> {
             let lists = shells.growing;
             report.findings.push(Finding::ShellsSlower { lists });
         }
+    }
+
+    /// The programs of ours that the client starts: those of own agents, and the plugin's, which is
+    /// this one.
+    fn programs(&self, plugin: Option<&Plugin>) -> Vec<PathBuf> {
+        let mut programs = Vec::new();
+        for agent in &self.agents {
+            if let Lines::Own { program, .. } = &agent.lines {
+                programs.push(program.to_owned());
+            }
+        }
+        if plugin.is_some() {
+            programs.extend(env::current_exe());
+        }
+        programs
     }
 
     /// Whether an agent of the map, or one with a server of ours, gets its file in this way.
