@@ -109,6 +109,8 @@ pub struct Missing {
     pub rules: Vec<String>,
     /// Whether no rule can name one of the files or folders, and none that is there denies it.
     pub is_unnamed: bool,
+    /// Whether other things are beside one of the files, so a copy there is not denied.
+    pub has_neighbours: bool,
 }
 
 /// Whether a client follows a variable that says this. If its folder's is empty, Claude Code takes
@@ -172,9 +174,14 @@ impl Places {
     /// server of its own, and for our own programs.
     pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> Missing {
         let mut kept = self.kept.clone();
+        let mut has_neighbours = false;
         for file in files {
             for path in both(file) {
-                kept.extend(self.folder_alone(&path));
+                if let Some(folder) = self.folder_alone(&path) {
+                    kept.push(folder);
+                } else if self.is_open_beside(&path, denied) {
+                    has_neighbours = true;
+                }
                 kept.push(Part::File.of(path));
             }
         }
@@ -198,6 +205,7 @@ impl Places {
         Missing {
             rules: without_doubles(rules),
             is_unnamed,
+            has_neighbours,
         }
     }
 
@@ -210,6 +218,12 @@ impl Places {
         }
         let folder = file.parent()?;
         Some(Part::Folder.of(folder.to_owned()))
+    }
+
+    /// Whether the rules let a copy of this file be read that is beside it.
+    fn is_open_beside(&self, file: &Path, denied: &Denied) -> bool {
+        let copy = file.with_extension("md~");
+        self.named(file).is_some() && !denied.has(&copy, &self.home)
     }
 
     /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each

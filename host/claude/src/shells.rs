@@ -45,6 +45,7 @@ const NO_SANDBOX: &str = "any shell command of the main conversation can read yo
 const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or newer)";
 const BY_MANAGED: &str = "the administrator's settings keep shell commands from your files";
 const BY_USER: &str = "your settings keep shell commands from your files, as long as no project's settings switch that off";
+const COPIES: &str = "A copy elsewhere, as an editor keeps one, stays open.";
 const PAST: &str = "a shell command can get past Claude Code's own sandbox";
 
 /// A setting without which the sandbox does not hold shells.
@@ -189,7 +190,7 @@ impl Shells {
             } else {
                 BY_USER
             };
-            return Ok(format!("{IN_SANDBOX}: {by}."));
+            return Ok(format!("{IN_SANDBOX}: {by}. {COPIES}"));
         }
         let lines: Vec<_> = self
             .lacks

@@ -23,6 +23,7 @@ use std::{path::PathBuf, slice};
 
 const NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
 const UNNAMED: &str = "No rule can keep the main conversation from this file: its path has a character that nobody sees. Move it to ~/private.";
+const NEIGHBOURS: &str = "The rules deny the file alone, since its folder has other things in it. So a copy beside it stays open, as an editor (~, .swp) or a synchronizer makes one. A folder of its own is denied whole: move it to ~/private, and run setup again.";
 
 /// What the user wants: a file for somebody.
 pub struct Request<'a> {
@@ -176,10 +177,17 @@ impl Plan {
     ) -> Option<Change> {
         let files = slice::from_ref(&request.file.path);
         let has_server = request.way() == Some(Way::Agent);
-        let Missing { rules, is_unnamed } = places.missing(&settings.denied(), files, has_server);
+        let Missing {
+            rules,
+            is_unnamed,
+            has_neighbours,
+        } = places.missing(&settings.denied(), files, has_server);
         self.is_unnamed = is_unnamed;
         if is_unnamed {
             self.notes.push(UNNAMED.to_owned());
+        }
+        if has_neighbours {
+            self.notes.push(NEIGHBOURS.to_owned());
         }
         if rules.is_empty() {
             return None;
