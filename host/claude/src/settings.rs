@@ -5,6 +5,7 @@
 mod fault;
 mod file;
 mod managed;
+mod project;
 mod shapes;
 
 use crate::{
@@ -16,7 +17,7 @@ pub use file::{NotLoaded, Unread, json};
 use file::{loaded, parsed};
 use serde_json::Value;
 pub use shapes::WrongValue;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The folder of an administrator's settings.
 const MANAGED: &str = if cfg!(target_os = "macos") {
@@ -38,16 +39,24 @@ pub struct Settings {
     pub value: Value,
     /// The administrator's, each of one file.
     pub managed: Vec<Value>,
-    /// The project's: each file as it is shown, its project's folder, and what it says, if that can
-    /// be read here. The client reads more, such as `1e999`.
-    pub projects: Vec<(String, PathBuf, Result<Value, Unread>)>,
+    /// The project's settings and lists of servers.
+    pub projects: Vec<ProjectFile>,
     /// Those of [`Self::faults`] that are known without the servers' names.
     faults: Vec<Fault>,
 }
 
+/// A file of a project.
+#[derive(Debug)]
+pub struct ProjectFile {
+    /// The file, for people.
+    pub shown: &'static str,
+    /// What it says, if that can be read here. The client reads more, such as `1e999`.
+    pub read: Result<Value, Unread>,
+}
+
 impl Settings {
-    /// Reads the user's and the administrator's settings, and in `here`, if it is given, what the
-    /// project's switch off.
+    /// Reads the user's and the administrator's settings, and those of the project of `here`, if it is
+    /// given.
     pub fn read(home: &Path, variable: Variables<'_>, here: Option<&Path>) -> Self {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
@@ -63,8 +72,7 @@ impl Settings {
         };
         settings.read_users();
         if let Some(folder) = here {
-            settings.read_project(folder, "settings.json");
-            settings.read_project(folder, "settings.local.json");
+            settings.read_projects(folder);
         }
         settings.managed = managed::read(machine, &mut settings.faults);
         settings
@@ -91,34 +99,37 @@ impl Settings {
         }
     }
 
-    /// Reads the settings of this name in a project's folder, unless they are the user's.
-    fn read_project(&mut self, folder: &Path, name: &str) {
-        let path = folder.join(".claude").join(name);
-        if self
-            .places
-            .as_ref()
-            .is_ok_and(|places| places.settings() == path)
-        {
-            return;
+    /// Reads what the project of this folder says, less what is the user's.
+    fn read_projects(&mut self, folder: &Path) {
+        let places = self.places.as_ref().ok();
+        let home = places.map_or(Path::new("/"), |places| &places.home);
+        let users = places.map(Places::settings);
+        for project::File { path, shown } in project::files(folder, home) {
+            if users.as_ref() != Some(&path) {
+                let read = parsed(&path);
+                self.judge_project(shown, &read);
+                self.projects.push(ProjectFile { shown, read });
+            }
         }
-        let file = format!(".claude/{name} of this folder");
-        let read = parsed(&path);
-        match &read {
+    }
+
+    /// Notes what a project's settings switch off.
+    fn judge_project(&mut self, shown: &str, read: &Result<Value, Unread>) {
+        let file = shown.to_owned();
+        match read {
             // Settings that the client does not load switch nothing off.
             Ok(value) if WrongValue::first(value).is_some() => {}
             Ok(value) => {
                 self.faults.extend(hooks_off(value, &file));
                 if switches_plugin_off(value) {
-                    self.faults
-                        .push(Fault::PluginOffInProject { file: file.clone() });
+                    self.faults.push(Fault::PluginOffInProject { file });
                 }
             }
             Err(why) => self.faults.push(Fault::SettingsUnread {
-                file: file.clone(),
+                file,
                 why: why.clone(),
             }),
         }
-        self.projects.push((file, folder.to_owned(), read));
     }
 
     /// What the settings that count deny.

@@ -2,11 +2,14 @@
 //! past. What was seen of that sandbox stands in docs/shells.md.
 #![allow(clippy::disallowed_methods, reason = "the client's own files")]
 
+mod project;
+
 use crate::{
-    paths::{both, normal},
+    paths::both,
     rules::{Denied, Places},
     settings::{Settings, items, lines_at, pointer},
 };
+use project::sentences;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -46,6 +49,10 @@ const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or
 const BY_MANAGED: &str = "the administrator's settings keep shell commands from your files";
 const BY_USER: &str = "your settings keep shell commands from your files, as long as no project's settings switch that off";
 const COPIES: &str = "A copy elsewhere, as an editor keeps one, stays open.";
+const BY_PROJECT: &str =
+    "a shell command may get past Claude Code's own sandbox, by what a project says";
+const NEXT: &str =
+    "Take these lines out, or have an administrator hold the sandbox: docs/shells.md says how";
 const PAST: &str = "a shell command can get past Claude Code's own sandbox";
 
 /// A setting without which the sandbox does not hold shells.
@@ -115,11 +122,14 @@ pub struct Shells {
     pub are_managed: bool,
     /// What the user's and the administrator's settings lack.
     pub lacks: Vec<Needed>,
-    /// What lets a shell past, with its file. Empty if nothing does.
+    /// What of the user's or the administrator's settings lets a shell past, with its file. Empty if
+    /// nothing does.
     pub weak: String,
     /// The lists, with their files, by which a command costs more the more files there are. Empty if
     /// none does.
     pub growing: String,
+    /// What of a project may let it past, in sentences. Empty if nothing does.
+    past: String,
 }
 
 impl Shells {
@@ -128,30 +138,19 @@ impl Shells {
     pub fn of(settings: &Settings, files: &[PathBuf], programs: &[PathBuf]) -> Option<Self> {
         let places = settings.places.as_ref().ok()?;
         let user_file = settings.rules_file()?;
-        let home = &*places.home;
         let are_managed = are_managed(&settings.managed, places, files);
-        let user = Source::new(&user_file, home, &settings.value);
-        let mut growing = user.growing();
+        let mut growing = growing_lists(&user_file, &settings.value);
         let mut weak = Vec::new();
         for managed in &settings.managed {
-            let source = Source::new("the administrator's settings", home, managed);
-            weak.extend(source.weakening(home, files));
-            growing.extend(source.growing());
+            let file = "the administrator's settings";
+            weak.extend(weakening(file, managed, files));
+            growing.extend(growing_lists(file, managed));
         }
+        let mut past = String::new();
         // What an administrator has set, no other settings take down.
         if !are_managed {
-            let mut unread = Vec::new();
-            for (shown, folder, read) in &settings.projects {
-                match read {
-                    Ok(value) => {
-                        let source = Source::new(shown, folder, value);
-                        weak.extend(source.weakening(home, files));
-                    }
-                    Err(why) => unread.push(format!("perhaps {shown}, which {why}")),
-                }
-            }
-            weak.extend(user.weakening(home, files));
-            weak.extend(unread);
+            weak.extend(weakening(&user_file, &settings.value, files));
+            past = sentences(&settings.projects);
         }
         let counting: Vec<_> = settings.managed.iter().chain([&settings.value]).collect();
         let mut lacks: Vec<_> = needed(places, programs)
@@ -167,6 +166,7 @@ impl Shells {
             lacks,
             weak: weak.join("; "),
             growing: growing.join(", "),
+            past,
         })
     }
 
@@ -183,6 +183,9 @@ impl Shells {
         if !self.weak.is_empty() {
             let weak = &self.weak;
             return Err(format!("{PAST}, since these settings let it: {weak}"));
+        }
+        if !self.past.is_empty() {
+            return Err(format!("{BY_PROJECT}.{} {NEXT}", self.past));
         }
         if self.lacks.is_empty() {
             let by = if self.are_managed {
@@ -230,98 +233,65 @@ fn is_set(managed: &[Value], key: &str, wanted: bool) -> bool {
         .any(|one| one.pointer(&pointer) == Some(&Value::Bool(wanted)))
 }
 
-/// The settings of one file.
-struct Source<'a> {
-    /// The file, for people.
-    shown: &'a str,
-    /// Where its relative paths begin: the home, or a project's folder.
-    folder: &'a Path,
-    settings: &'a Value,
+/// The keys of the user's or of an administrator's settings that let a shell past the sandbox, to one
+/// of the files, with the name of this file. They trust what they start themselves.
+fn weakening(file: &str, settings: &Value, files: &[PathBuf]) -> Option<String> {
+    let sandbox = &settings["sandbox"];
+    let mut keys = Vec::new();
+    for (switch, wanted) in SWITCHES {
+        if sandbox.get(switch).is_some_and(|value| *value != wanted) {
+            keys.push(format!("sandbox.{switch}"));
+        }
+    }
+    if !items(&sandbox["excludedCommands"]).is_empty() {
+        keys.push("sandbox.excludedCommands".to_owned());
+    }
+    if sandbox["filesystem"]["disabled"] == true {
+        keys.push("sandbox.filesystem.disabled".to_owned());
+    }
+    let mut allowed = items(&sandbox["filesystem"]["allowRead"]).iter();
+    if allowed.any(|path| can_name(path, files)) {
+        keys.push("sandbox.filesystem.allowRead".to_owned());
+    }
+    if leaves_platform_out(&sandbox["enabledPlatforms"]) {
+        keys.push("sandbox.enabledPlatforms".to_owned());
+    }
+    if keys.is_empty() {
+        return None;
+    }
+    Some(format!("{} in {file}", keys.join(", ")))
 }
 
-impl<'a> Source<'a> {
-    fn new(shown: &'a str, folder: &'a Path, settings: &'a Value) -> Self {
-        Self {
-            shown,
-            folder,
-            settings,
+/// The lists with a pattern for which the client looks through folders at each command, with the name
+/// of this file.
+fn growing_lists(file: &str, settings: &Value) -> Vec<String> {
+    let filesystem = &settings["sandbox"]["filesystem"];
+    let mut keys = Vec::new();
+    for list in LISTS {
+        let mut paths = items(&filesystem[list]).iter().filter_map(Value::as_str);
+        if paths.any(|path| path.contains("**")) {
+            keys.push(format!("sandbox.filesystem.{list} in {file}"));
         }
     }
+    keys
+}
 
-    /// The keys that let a shell past the sandbox, to one of the files, with the name of this file.
-    /// Beside rules for a file and its folder, only what names the file itself does.
-    fn weakening(&self, home: &Path, files: &[PathBuf]) -> Option<String> {
-        let sandbox = &self.settings["sandbox"];
-        let filesystem = &sandbox["filesystem"];
-        let mut keys = Vec::new();
-        for (switch, wanted) in SWITCHES {
-            if sandbox.get(switch).is_some_and(|value| *value != wanted) {
-                keys.push(format!("sandbox.{switch}"));
-            }
-        }
-        if !items(&sandbox["excludedCommands"]).is_empty() {
-            keys.push("sandbox.excludedCommands".to_owned());
-        }
-        if filesystem["disabled"] == true {
-            keys.push("sandbox.filesystem.disabled".to_owned());
-        }
-        let mut allowed = items(&filesystem["allowRead"]).iter();
-        if allowed.any(|path| self.names_a_file(path, home, files)) {
-            keys.push("sandbox.filesystem.allowRead".to_owned());
-        }
-        let is_project = self.folder != home;
-        if !is_project && leaves_platform_out(&sandbox["enabledPlatforms"]) {
-            keys.push("sandbox.enabledPlatforms".to_owned());
-        }
-        if is_project {
-            let variables = self.settings["env"].as_object().into_iter().flatten();
-            for (name, _) in variables.filter(|(name, _)| acts_outside(name)) {
-                keys.push(format!("env.{name}"));
-            }
-        }
-        if keys.is_empty() {
-            return None;
-        }
-        Some(format!("{} in {}", keys.join(", "), self.shown))
+/// Whether a path of `allowRead` may be one of these files itself, and not only a folder above it,
+/// past which rules for file and folder hold: its last name is a pattern, or that of a file.
+fn can_name(entry: &Value, files: &[PathBuf]) -> bool {
+    let text = entry.as_str().unwrap_or_default().trim();
+    let path = Path::new(text.trim_end_matches("/**"));
+    let Some(last) = path.file_name() else {
+        return false;
+    };
+    if last.to_string_lossy().contains(['*', '?', '[', '{']) {
+        return true;
     }
-
-    /// The lists with a pattern for which the client looks through folders at each command, with the
-    /// name of this file.
-    fn growing(&self) -> Vec<String> {
-        let filesystem = &self.settings["sandbox"]["filesystem"];
-        let mut keys = Vec::new();
-        for list in LISTS {
-            let mut paths = items(&filesystem[list]).iter().filter_map(Value::as_str);
-            if paths.any(|path| path.contains("**")) {
-                keys.push(format!("sandbox.filesystem.{list} in {}", self.shown));
-            }
-        }
-        keys
-    }
-
-    /// Whether a path of `allowRead`, which may be a pattern, names one of these files itself, and
-    /// not only a folder above it.
-    fn names_a_file(&self, entry: &Value, home: &Path, files: &[PathBuf]) -> bool {
-        let text = entry.as_str().unwrap_or_default();
-        let path = match text.strip_prefix("~/") {
-            Some(rest) => home.join(rest.trim_start_matches('/')),
-            None => self.folder.join(text.replacen("//", "/", 1)),
-        };
-        let forms = both(&normal(&path)).map(|form| format!("Read(/{})", form.display()));
-        for file in files.iter().flat_map(|file| both(file)) {
-            let mut rules = Vec::new();
-            for depth in 0..file.iter().count() {
-                // `Denied` never says that a rule with `**` names a file, so `**` is written here
-                // as no name, one name, and so on.
-                let between = format!("/{}", "*/".repeat(depth));
-                rules.extend(forms.iter().map(|form| form.replace("/**/", &between)));
-            }
-            if Denied::new(rules).names(&file, home) {
-                return true;
-            }
-        }
-        false
-    }
+    let mut paths = files.iter().flat_map(|file| both(file));
+    paths.any(|path| {
+        path.file_name()
+            .is_some_and(|name| name.eq_ignore_ascii_case(last))
+    })
 }
 
 /// Whether a list of platforms switches the sandbox off on this one.
@@ -340,12 +310,4 @@ fn this_platform() -> &'static str {
     } else {
         "linux"
     }
-}
-
-/// Whether a project can choose by this variable what runs outside of the sandbox.
-fn acts_outside(variable: &str) -> bool {
-    variable == "HOME"
-        || variable.starts_with("LD_")
-        || variable.starts_with("BASH_FUNC_")
-        || CHOOSE_WHAT_STARTS.contains(&variable)
 }

@@ -26,11 +26,6 @@ enum Denies {
 }
 
 impl Denied {
-    /// By these rules.
-    pub fn new(rules: Vec<String>) -> Self {
-        Self(rules)
-    }
-
     /// As `permissions.deny` of these settings has it.
     pub fn of<'a>(settings: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut rules = Vec::new();
@@ -66,7 +61,7 @@ impl Denied {
     }
 
     /// Whether a rule denies this file by its own name, and not by a folder's.
-    pub fn names(&self, file: &Path, home: &Path) -> bool {
+    pub(super) fn names(&self, file: &Path, home: &Path) -> bool {
         let mut rules = self.0.iter();
         rules.any(|rule| denies(rule, file, home) == Denies::Name)
     }

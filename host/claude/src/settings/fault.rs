@@ -58,8 +58,8 @@ faults! {
         "A variable of the environment leads to a place that no rule can name, so no rule can keep what is there."
         ("{place}");
     SettingsUnread { file: String, why: Unread } "settings-unread" []
-        "A project's settings cannot be read here, so what they switch off is unknown."
-        ("{file} {why}, so what it switches off is unknown");
+        "A project's settings cannot be read here, so what they say is unknown."
+        ("{file} {why}, so what it says is unknown");
     HooksOff { file: String } "hooks-off" [Plugin, Agent]
         "Settings switch all hooks off, so no hook and no mod runs, and no agent gets its file."
         ("disableAllHooks is true in {file}, so no hook and no mod runs, and no agent gets its file. Take it out");

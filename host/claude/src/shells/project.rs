@@ -1,0 +1,137 @@
+//! What a project says that may let a shell past the sandbox. What can is not listed here, but what
+//! cannot: all else is named.
+
+use crate::settings::{ProjectFile, items};
+use keyhole_walk::printable::printable_text;
+use serde_json::Value;
+
+/// Keys that let no shell past, whatever they say: they choose a model and how it is used, words and
+/// looks, or switch something off.
+const HARMLESS: [&str; 24] = [
+    "$schema",
+    "model",
+    "fallbackModel",
+    "effortLevel",
+    "alwaysThinkingEnabled",
+    "autoCompactEnabled",
+    "outputStyle",
+    "language",
+    "theme",
+    "verbose",
+    "spinnerTipsEnabled",
+    "spinnerVerbs",
+    "companyAnnouncements",
+    "attribution",
+    "includeCoAuthoredBy",
+    "includeGitInstructions",
+    "respectGitignore",
+    "cleanupPeriodDays",
+    "claudeMdExcludes",
+    "disableAllHooks",
+    "disabledMcpjsonServers",
+    "deniedMcpServers",
+    "disableBundledSkills",
+    "disableWorkflows",
+];
+
+/// What of `permissions` opens nothing. A mode is here, since no mode that a project chooses lets the
+/// conversation write what the client starts.
+const HARMLESS_PERMISSIONS: [&str; 5] = [
+    "deny",
+    "ask",
+    "defaultMode",
+    "disableAutoMode",
+    "disableBypassPermissionsMode",
+];
+
+/// The tools that may be allowed: a shell's command is in the sandbox all the same, deny rules bind
+/// the client's own readers, and a search writes nothing. A rule to edit also opens the folder to the
+/// sandbox, and one to fetch the host.
+const HARMLESS_TOOLS: [&str; 5] = ["Bash", "Glob", "Grep", "Read", "WebSearch"];
+
+/// By what a project may let a shell past.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Means {
+    Programs,
+    Sandbox,
+    Variables,
+    Permissions,
+}
+
+/// The means, each with the words for it.
+const MEANS: [(Means, &str); 4] = [
+    (Means::Programs, "What may start programs outside of it"),
+    (Means::Sandbox, "What changes the sandbox itself"),
+    (Means::Variables, "Variables of what starts it"),
+    (
+        Means::Permissions,
+        "What opens folders or needs no question",
+    ),
+];
+
+/// What these files say that may let a shell past, each sentence behind a blank. Empty if nothing does.
+pub(super) fn sentences(projects: &[ProjectFile]) -> String {
+    let mut sentences = String::new();
+    for (means, words) in MEANS {
+        let mut files = Vec::new();
+        for project in projects {
+            files.extend(means.used_by(project));
+        }
+        if !files.is_empty() {
+            sentences.push_str(&format!(" {words}: {}.", files.join("; ")));
+        }
+    }
+    sentences
+}
+
+impl Means {
+    /// The keys of this file that are of this kind, with its name.
+    fn used_by(self, project: &ProjectFile) -> Option<String> {
+        let file = project.shown;
+        let settings = match &project.read {
+            Ok(settings) => settings,
+            Err(why) if self == Self::Programs => {
+                return Some(format!("perhaps {file}, which {why}"));
+            }
+            Err(_) => return None,
+        };
+        let mut keys = Vec::new();
+        for (key, value) in settings.as_object().into_iter().flatten() {
+            if Self::of(key, value) == Some(self) {
+                keys.push(printable_text(key));
+            }
+        }
+        if keys.is_empty() {
+            return None;
+        }
+        Some(format!("{} in {file}", keys.join(", ")))
+    }
+
+    /// The means that this setting is. A key that nobody knows is taken for the first one.
+    fn of(key: &str, value: &Value) -> Option<Self> {
+        match key {
+            "sandbox" => Some(Self::Sandbox),
+            "env" => Some(Self::Variables),
+            "permissions" if are_harmless(value) => None,
+            "permissions" => Some(Self::Permissions),
+            _ if HARMLESS.contains(&key) => None,
+            _ => Some(Self::Programs),
+        }
+    }
+}
+
+/// Whether these permissions open nothing.
+fn are_harmless(permissions: &Value) -> bool {
+    let mut members = permissions.as_object().into_iter().flatten();
+    members.all(|(key, value)| match &**key {
+        "allow" => items(value).iter().all(is_harmless_rule),
+        _ => HARMLESS_PERMISSIONS.contains(&&**key),
+    })
+}
+
+/// Whether an allow rule is for a harmless tool.
+fn is_harmless_rule(rule: &Value) -> bool {
+    let text = rule.as_str().unwrap_or_default();
+    let tool = text.split('(').next().unwrap_or_default();
+    HARMLESS_TOOLS.contains(&tool)
+}
