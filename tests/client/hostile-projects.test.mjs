@@ -4,6 +4,7 @@
 // impossible is listed here by its version, so that a change shows.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
@@ -133,6 +134,41 @@ onEachClient('project-variables-and-hooks: variables and hooks of a project coun
   const hook = { matcher: way.tool, hooks: [{ type: 'command', command: `cat >>'${file}'` }] };
   assert.equal(await play({ hooks: { PostToolUse: [hook] } }), CATALOG);
   assert.ok(fs.readFileSync(file, 'utf8').includes(CANARY), 'a hook of such a project hears it');
+});
+
+onEachClient("project-files: the client reads these files of a project in a folder of its repository, and in a worktree", { plugin: 'none' }, async ({ home }) => {
+  const seen = path.join(home.root, 'seen');
+  const command = (name) => `echo '${name}' >>'${seen}'`;
+  const git = (cwd, ...words) => assert.equal(spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@localhost', ...words], { cwd }).status, 0, words);
+  const main = path.join(home.root, 'main');
+  home.write(main, 'sub/deep/a', '');
+  git(main, 'init', '--quiet');
+  git(main, 'add', '.');
+  git(main, 'commit', '--quiet', '--message', 'a');
+  git(main, 'worktree', 'add', '--quiet', '../tree');
+  for (const folder of ['', 'main', 'main/sub', 'main/sub/deep', 'tree', 'tree/sub']) {
+    for (const name of ['settings.json', 'settings.local.json']) {
+      const file = path.join(folder, '.claude', name);
+      home.write(home.root, file, JSON.stringify({ hooks: { SessionStart: [{ hooks: [{ type: 'command', command: command(file) }] }] } }));
+    }
+    const file = path.join(folder, '.mcp.json');
+    // One name counts once.
+    const server = `s${folder.replaceAll('/', '-')}`;
+    home.write(home.root, file, JSON.stringify({ mcpServers: { [server]: { command: 'sh', args: ['-c', command(file)] } } }));
+  }
+  home.set({ enableAllProjectMcpServers: true });
+  const read = async (folder) => {
+    fs.rmSync(seen, { force: true });
+    home.project = path.join(home.root, folder);
+    await home.play({ parent: [say('Done.')] });
+    return [...new Set(fs.readFileSync(seen, 'utf8').trim().split('\n'))].sort();
+  };
+  const own = (folder) => ['settings.json', 'settings.local.json'].map((name) => `${folder}/.claude/${name}`);
+  const servers = (...folders) => folders.map((folder) => path.join(folder, '.mcp.json'));
+  const local = 'main/.claude/settings.local.json';
+  assert.deepEqual(await read('main'), [...own('main'), ...servers('', 'main')].sort());
+  assert.deepEqual(await read('main/sub/deep'), [...own('main/sub/deep'), local, ...servers('', 'main', 'main/sub', 'main/sub/deep')].sort());
+  assert.deepEqual(await read('tree/sub'), [...own('tree/sub'), local, ...servers('', 'tree', 'tree/sub')].sort());
 });
 
 onEachClient("claude-md: a project's CLAUDE.md does not talk to the bundled agent, or it is known for that", async ({ home, loads, way }) => {
