@@ -25,17 +25,21 @@ const SWITCHES: [(&str, bool); 3] = [
 ];
 
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
-/// programs, the shell and what it runs first, and what is loaded into a program.
-const CHOOSE_WHAT_STARTS: [&str; 9] = [
+/// programs, the shell and what it runs first, and what is loaded into a program. By the last two it
+/// chooses what a program of the client's own runs, and who is sent the conversation.
+const PINNED: [&str; 12] = [
     "PATH",
     "SHELL",
     "CLAUDE_CODE_SHELL",
     "BASH_ENV",
     "SHELLOPTS",
     "PS4",
+    "ZDOTDIR",
     "LD_PRELOAD",
     "LD_AUDIT",
     "LD_LIBRARY_PATH",
+    "NODE_OPTIONS",
+    "ANTHROPIC_BASE_URL",
 ];
 
 const DENY_READ: [&str; 3] = ["sandbox", "filesystem", "denyRead"];
@@ -205,7 +209,7 @@ impl Shells {
 }
 
 /// Whether an administrator's settings alone keep shells in the sandbox: they set its switches and
-/// each variable that chooses what starts it, and deny every read of these files. No settings of the
+/// each of [`PINNED`], and deny every read of these files. No settings of the
 /// user or of a project undo that.
 fn are_managed(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     for (switch, wanted) in SWITCHES {
@@ -216,7 +220,7 @@ fn are_managed(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     if !is_set(managed, "filesystem/allowManagedReadPathsOnly", true) {
         return false;
     }
-    for variable in CHOOSE_WHAT_STARTS {
+    for variable in PINNED {
         if !managed.iter().any(|one| one["env"][variable].is_string()) {
             return false;
         }

@@ -23,6 +23,14 @@ export function marketplace(dist) {
   return { name, id: `${plugins[0].name}@${name}`, plugin: path.join(dist, plugins[0].source) };
 }
 
+/** The provider's address, as an administrator's settings have it. The stand-in takes its place. */
+const PROVIDER = 'https://api.anthropic.com';
+const started = (program, words, model, env) => ({
+  program,
+  args: words.map((word) => word.replaceAll(PROVIDER, model.url)),
+  env: { ...api(model), ...env },
+});
+
 /** The mode of a session, unless another one follows. */
 const MODE = ['--permission-mode', 'default'];
 
@@ -220,7 +228,7 @@ export class Home extends World {
   async session(script, args = [], env = {}, prompt = `${mark('parent')} Begin.`) {
     const asked = ['-p', prompt, '--output-format', 'stream-json', '--verbose', ...MODE, ...args];
     const [program, words] = this.command(this.client.program, ...asked);
-    const start = (model) => ({ program, args: words, env: { ...api(model), ...env } });
+    const start = (model) => started(program, words, model, env);
     return this.playing(script, start, this.run);
   }
 
@@ -237,7 +245,7 @@ export class Home extends World {
     });
     const asked = [...MODE, ...more, `${mark('parent')} Begin.`];
     const [program, args] = this.command(this.client.program, ...asked);
-    const start = (model) => ({ program, args, env: { ...api(model), ...env } });
+    const start = (model) => started(program, args, model, env);
     return this.playing(script, start, this.inTerminal, async (child, run, model) => {
       const enough = () => done(new Session(run, model)) || hasEnded(child);
       await this.until('what should end the session', enough);
@@ -255,17 +263,16 @@ export class Home extends World {
    * that is impossible.
    */
   manage(settings) {
-    const file = this.write(this.root, 'managed-settings.json', JSON.stringify(settings));
     const mounts = path.join(this.root, 'mounts');
     fs.mkdirSync(mounts, { recursive: true });
     const layers = 'lowerdir=/etc,upperdir="$1/upper",workdir="$1/work"';
     const script = [
       'set -e; umask 022; mount -t tmpfs none "$1"; mkdir -p "$1/upper/claude-code" "$1/work"',
-      'cat "$2" >"$1/upper/claude-code/managed-settings.json"',
+      'printf %s "$2" >"$1/upper/claude-code/managed-settings.json"',
       `mount -t overlay -o ${layers} overlay /etc; shift 2; exec "$@"`,
     ].join('\n');
     const before = this.command;
-    this.command = (...words) => ['unshare', ['--mount', 'sh', '-c', script, 'sh', mounts, file, ...before(...words).flat()]];
+    this.command = (...words) => ['unshare', ['--mount', 'sh', '-c', script, 'sh', mounts, JSON.stringify(settings), ...before(...words).flat()]];
     const [program, args] = this.command('true');
     return spawnSync(program, args).status === 0;
   }
