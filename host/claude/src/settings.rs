@@ -113,12 +113,10 @@ impl Settings {
         }
     }
 
-    /// Notes what a project's settings switch off.
+    /// Notes what a project's settings switch off, if the client loads them.
     fn judge_project(&mut self, shown: &str, read: &Result<Value, Unread>) {
         let file = shown.to_owned();
         match read {
-            // Settings that the client does not load switch nothing off.
-            Ok(value) if WrongValue::first(value).is_some() => {}
             Ok(value) => {
                 self.faults.extend(hooks_off(value, &file));
                 if switches_plugin_off(value) {

@@ -52,8 +52,8 @@ macro_rules! faults {
 
 faults! {
     SettingsNotLoaded { file: String, why: NotLoaded } "settings-not-loaded" [Plugin, Rules]
-        "Claude Code loads nothing of the user's settings, so no deny rule, hook or plugin in them counts."
-        ("{file} {why}. Claude Code then loads nothing of this file{}: no deny rule, hook or plugin in it counts. Fix it, and check again", .why.versions());
+        "Claude Code may load nothing of the user's settings, so no deny rule, hook or plugin in them counts."
+        ("{file} {why}. Claude Code may load nothing of this file then: no deny rule, hook or plugin in it counts. Fix it, and check again");
     OddPlace { place: OddPlace } "odd-place" [Rules]
         "A variable of the environment leads to a place that no rule can name, so no rule can keep what is there."
         ("{place}");

@@ -32,16 +32,6 @@ pub enum NotLoaded {
     WrongValue(#[from] WrongValue),
 }
 
-impl NotLoaded {
-    /// Which versions of the client load nothing, as it follows "nothing of this file".
-    pub(super) fn versions(&self) -> &'static str {
-        match self {
-            Self::WrongValue(wrong) if wrong.is_of_hooks() => " (in some versions)",
-            _ => "",
-        }
-    }
-}
-
 /// What a settings file says, if the client loads it. Null if it is not there.
 pub(super) fn loaded(file: &Path) -> Result<Value, NotLoaded> {
     let settings = parsed(file)?;

@@ -1,8 +1,6 @@
 //! What the client demands of a settings file. It loads nothing of one with a wrong value.
 
 use super::items;
-use Place::{At, EachCommand, EachGroup, EachHook, EachPlugin};
-use Presence::{Optional, Required};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 
@@ -17,71 +15,87 @@ pub struct WrongValue {
 }
 
 impl WrongValue {
-    /// The first wrong value of these settings, in the order of [`SHAPES`].
+    /// The first wrong value of these settings: of [`SHAPES`], then of plugins, then of hooks.
     pub(super) fn first(settings: &Value) -> Option<Self> {
-        if !settings.is_object() && !settings.is_null() {
-            return Some(Self {
-                key: "the file".to_owned(),
-                wanted: Shape::Object.words(),
-            });
+        if !settings.is_null() && !settings.is_object() {
+            return Shape::Object.refusal("the file", settings);
         }
-        for (shape, places) in SHAPES {
-            for place in *places {
-                for (key, value) in place.values(settings) {
-                    if !shape.fits(value) {
-                        let key = printable_text(&key);
-                        let wanted = shape.words();
-                        return Some(Self { key, wanted });
-                    }
+        for (shape, pointers) in SHAPES {
+            for pointer in *pointers {
+                let key = pointer.trim_start_matches('/').replace('/', ".");
+                let value = settings.pointer(pointer);
+                let wrong = value.and_then(|value| shape.refusal(&key, value));
+                if wrong.is_some() {
+                    return wrong;
                 }
             }
         }
-        None
+        let mut plugins = members(&settings["enabledPlugins"]);
+        let of_plugin = plugins.find_map(|(name, value)| {
+            Shape::BooleanOrTexts.refusal(&format!("enabledPlugins.{name}"), value)
+        });
+        let mut hooks = members(&settings["hooks"]);
+        of_plugin.or_else(|| hooks.find_map(|(event, groups)| of_event(event, groups)))
     }
+}
 
-    /// Whether the value is one of hooks. Some versions of the client load its file all the same.
-    pub(super) fn is_of_hooks(&self) -> bool {
-        self.key.starts_with("hooks")
+/// The first wrong value of the hooks of an event.
+fn of_event(event: &str, groups: &Value) -> Option<WrongValue> {
+    if !EVENTS.contains(&event) {
+        return None;
     }
+    let place = format!("hooks.{event}");
+    items(groups)
+        .iter()
+        .find_map(|group| of_group(&place, group))
+}
+
+/// The first wrong value of a group of hooks: its matcher, if it has one, its list, or a hook.
+fn of_group(place: &str, group: &Value) -> Option<WrongValue> {
+    let listed = &group["hooks"];
+    let matcher = group.get("matcher");
+    matcher
+        .and_then(|matcher| Shape::Text.refusal(&format!("{place}.matcher"), matcher))
+        .or_else(|| Shape::List.refusal(&format!("{place}.hooks"), listed))
+        .or_else(|| items(listed).iter().find_map(|hook| of_hook(place, hook)))
+}
+
+/// The first wrong value of a hook: its kind, its command if it is one, or its timeout if it has one.
+fn of_hook(place: &str, hook: &Value) -> Option<WrongValue> {
+    let place = format!("{place}.hooks");
+    if hook["type"] == "command" {
+        let wrong = Shape::Text.refusal(&format!("{place}.command"), &hook["command"]);
+        if wrong.is_some() {
+            return wrong;
+        }
+    }
+    let timeout = hook.get("timeout");
+    timeout
+        .and_then(|timeout| Shape::Positive.refusal(&format!("{place}.timeout"), timeout))
+        .or_else(|| Shape::Text.refusal(&format!("{place}.type"), &hook["type"]))
 }
 
 /// What a value must be.
 enum Shape {
     Object,
-    /// Anything but a list with an object in it.
-    NoListOfObjects,
+    ObjectOrBoolean,
     List,
-    ListOrNull,
+    /// A list of objects.
+    Objects,
     /// A list of texts.
     Texts,
     Text,
+    TextOrTexts,
     /// A number above 0.
     Positive,
+    /// A number from 0 to 1.
+    Part,
+    /// A whole number, at least this one.
+    Whole(f64),
     Boolean,
     BooleanOrTexts,
     /// One of these texts.
     OneOf(&'static [&'static str]),
-}
-
-/// Where a value is.
-enum Place {
-    /// At this JSON pointer, if anything is there.
-    At(&'static str),
-    /// Each member of `enabledPlugins`.
-    EachPlugin,
-    /// This key in each group of hooks, which are listed under each of [`EVENTS`].
-    EachGroup(&'static str, Presence),
-    /// This key in each hook, which are listed in each group.
-    EachHook(&'static str, Presence),
-    /// This key in each hook that is a command. It must be there.
-    EachCommand(&'static str),
-}
-
-/// Whether a key must be there.
-#[derive(Clone, Copy)]
-enum Presence {
-    Required,
-    Optional,
 }
 
 /// The events of hooks that each client knows. It takes no notice of others.
@@ -97,73 +111,236 @@ const EVENTS: [&str; 9] = [
     "UserPromptSubmit",
 ];
 
-/// What each value must be, wherever it is there.
-const SHAPES: &[(Shape, &[Place])] = &[
+/// The largest whole number of JavaScript.
+const MAX_WHOLE: f64 = 9_007_199_254_740_991.0;
+
+/// What each value must be, wherever it is there, by its JSON pointer: each key of the file, and of
+/// the sandbox. Of what is in other objects, it has what many users write.
+const SHAPES: &[(Shape, &[&str])] = &[
     (
         Shape::Object,
         &[
-            At("/permissions"),
-            At("/env"),
-            At("/enabledPlugins"),
-            At("/sandbox"),
-            At("/sandbox/ignoreViolations"),
-            At("/sandbox/network"),
-            At("/sandbox/filesystem"),
-            At("/sandbox/credentials"),
+            "/permissions",
+            "/hooks",
+            "/env",
+            "/enabledPlugins",
+            "/sandbox",
+            "/sandbox/ignoreViolations",
+            "/sandbox/network",
+            "/sandbox/filesystem",
+            "/sandbox/credentials",
+            "/sandbox/network/tlsTerminate",
+            "/sandbox/ripgrep",
+            "/breakReminder",
+            "/fileSuggestion",
+            "/modelOverrides",
+            "/pluginConfigs",
+            "/quietHours",
+            "/remote",
+            "/remoteTools",
+            "/skillOverrides",
+            "/spinnerVerbs",
+            "/statusLine",
+            "/subagentStatusLine",
+            "/voice",
+            "/worktree",
         ],
     ),
-    (Shape::NoListOfObjects, &[At("/hooks")]),
+    (Shape::ObjectOrBoolean, &["/attribution"]),
     (
         Shape::List,
         &[
-            At("/permissions/allow"),
-            At("/permissions/deny"),
-            At("/permissions/ask"),
-            EachGroup("hooks", Required),
+            "/hooks/PreToolUse",
+            "/hooks/PermissionRequest",
+            "/permissions/allow",
+            "/permissions/deny",
+            "/permissions/ask",
         ],
     ),
     (
-        Shape::ListOrNull,
-        &[At("/hooks/PreToolUse"), At("/hooks/PermissionRequest")],
+        Shape::Objects,
+        &[
+            "/sandbox/credentials/files",
+            "/sandbox/credentials/envVars",
+            "/allowedChannelPlugins",
+            "/allowedMarketplaces",
+            "/blockedMarketplaces",
+            "/sshConfigs",
+            "/strictKnownMarketplaces",
+        ],
     ),
     (
         Shape::Texts,
         &[
-            At("/permissions/additionalDirectories"),
-            At("/sandbox/excludedCommands"),
-            At("/sandbox/network/allowedDomains"),
-            At("/sandbox/filesystem/allowWrite"),
-            At("/sandbox/filesystem/denyRead"),
-            At("/sandbox/filesystem/denyWrite"),
+            "/allowedHttpHookUrls",
+            "/availableModels",
+            "/claudeMdExcludes",
+            "/companyAnnouncements",
+            "/disabledMcpjsonServers",
+            "/enabledMcpjsonServers",
+            "/fallbackModel",
+            "/httpHookAllowedEnvVars",
+            "/pluginSuggestionMarketplaces",
+            "/permissions/additionalDirectories",
+            "/sandbox/excludedCommands",
+            "/sandbox/network/allowedDomains",
+            "/sandbox/network/allowMachLookup",
+            "/sandbox/network/allowUnixSockets",
+            "/sandbox/network/deniedDomains",
+            "/sandbox/filesystem/allowWrite",
+            "/sandbox/filesystem/allowRead",
+            "/sandbox/filesystem/denyRead",
+            "/sandbox/filesystem/denyWrite",
         ],
     ),
+    (Shape::TextOrTexts, &["/forceLoginOrgUUID"]),
     (
         Shape::Text,
         &[
-            EachGroup("matcher", Optional),
-            EachHook("type", Required),
-            EachCommand("command"),
+            "/$schema",
+            "/agent",
+            "/apiKeyHelper",
+            "/attributionProject",
+            "/autoMemoryDirectory",
+            "/awsAuthRefresh",
+            "/awsCredentialExport",
+            "/claudeMd",
+            "/downloadsMirrorUrl",
+            "/gcpAuthRefresh",
+            "/language",
+            "/minimumVersion",
+            "/model",
+            "/modelCatalogPublicKey",
+            "/modelCatalogUrl",
+            "/advisorModel",
+            "/otelHeadersHelper",
+            "/outputStyle",
+            "/plansDirectory",
+            "/pluginTrustMessage",
+            "/prUrlTemplate",
+            "/processWrapper",
+            "/proxyAuthHelper",
+            "/requiredMaximumVersion",
+            "/requiredMinimumVersion",
+            "/timeFormat",
+            "/timeZone",
+            "/statusLine/command",
+            "/fileSuggestion/command",
         ],
     ),
-    (Shape::Positive, &[EachHook("timeout", Optional)]),
+    (Shape::Positive, &["/skillListingBudgetFraction"]),
+    (
+        Shape::Part,
+        &["/skillListingBudgetFraction", "/feedbackSurveyRate"],
+    ),
+    (
+        Shape::Whole(1.0),
+        &[
+            "/cleanupPeriodDays",
+            "/skillListingMaxDescChars",
+            "/totalTokensReminderBudget",
+        ],
+    ),
+    (Shape::Whole(0.0), &["/desktopSessionCleanupPeriodDays"]),
     (
         Shape::Boolean,
         &[
-            At("/disableAllHooks"),
-            At("/permissions/blockReadsOutsideWorkingDirectories"),
-            At("/sandbox/enabled"),
-            At("/sandbox/failIfUnavailable"),
-            At("/sandbox/autoAllowBashIfSandboxed"),
-            At("/sandbox/allowUnsandboxedCommands"),
-            At("/sandbox/enableWeakerNestedSandbox"),
+            "/agentPushNotifEnabled",
+            "/allowAllClaudeAiMcps",
+            "/allowClaudeInChromeWithManagedMcp",
+            "/allowManagedHooksOnly",
+            "/allowManagedMcpServersOnly",
+            "/allowManagedPermissionRulesOnly",
+            "/allowNestedModelAccessUnderForceLogin",
+            "/alwaysThinkingEnabled",
+            "/autoCompactEnabled",
+            "/autoContinueAtUsageLimit",
+            "/autoDreamEnabled",
+            "/autoMemoryEnabled",
+            "/autoScrollEnabled",
+            "/autoUploadSessions",
+            "/awaySummaryEnabled",
+            "/bashEditDiffEnabled",
+            "/channelsEnabled",
+            "/clawdFileProgressEnabled",
+            "/disableAgentView",
+            "/disableAllHooks",
+            "/disableArtifact",
+            "/disableBundledSkills",
+            "/disableClaudeAiConnectors",
+            "/disableCommandPluginSources",
+            "/disableDirectMcpSkills",
+            "/disableRemoteControl",
+            "/disableReplyCheck",
+            "/disableSideloadFlags",
+            "/disableSkillShellExecution",
+            "/disableWindowsBashCommandSplit",
+            "/disableWorkflows",
+            "/doneMeansMerged",
+            "/emojiCompletionEnabled",
+            "/enableAllProjectMcpServers",
+            "/enableArtifact",
+            "/enableWorkflows",
+            "/enforceAvailableModels",
+            "/fastMode",
+            "/fastModePerSessionOptIn",
+            "/fileCheckpointingEnabled",
+            "/forceRemoteSettingsRefresh",
+            "/idleCompaction",
+            "/includeCoAuthoredBy",
+            "/includeGitInstructions",
+            "/inputNeededNotifEnabled",
+            "/isolatePeerMachines",
+            "/precomputeCompactionEnabled",
+            "/prefersReducedMotion",
+            "/promptSuggestionEnabled",
+            "/remoteControlAtStartup",
+            "/respectGitignore",
+            "/respondToBashCommands",
+            "/responseComparisonEnabled",
+            "/showClearContextOnPlanAccept",
+            "/showMessageTimestamps",
+            "/showThinkingSummaries",
+            "/showTurnDuration",
+            "/skipDangerousModePermissionPrompt",
+            "/skipWebFetchPreflight",
+            "/skipWorkflowUsageWarning",
+            "/spinnerTipsEnabled",
+            "/switchModelsOnFlag",
+            "/syncClaudeAiPlugins",
+            "/syncClaudeAiSkills",
+            "/syntaxHighlightingDisabled",
+            "/terminalProgressBarEnabled",
+            "/terminalTitleFromRename",
+            "/todoFeatureEnabled",
+            "/totalTokensReminderAfterUserTurn",
+            "/verbose",
+            "/wheelScrollAccelerationEnabled",
+            "/workflowKeywordTriggerEnabled",
+            "/wslInheritsWindowsSettings",
+            "/permissions/blockReadsOutsideWorkingDirectories",
+            "/sandbox/enabled",
+            "/sandbox/failIfUnavailable",
+            "/sandbox/autoAllowBashIfSandboxed",
+            "/sandbox/allowUnsandboxedCommands",
+            "/sandbox/enableWeakerNestedSandbox",
+            "/sandbox/allowAppleEvents",
+            "/sandbox/allowNestedUserNamespaces",
+            "/sandbox/enableWeakerNetworkIsolation",
+            "/sandbox/filesystem/allowManagedReadPathsOnly",
+            "/sandbox/filesystem/disabled",
+            "/sandbox/network/allowAllUnixSockets",
+            "/sandbox/network/allowLocalBinding",
+            "/sandbox/network/allowManagedDomainsOnly",
+            "/sandbox/network/strictAllowlist",
         ],
     ),
-    (Shape::BooleanOrTexts, &[EachPlugin]),
     (
         Shape::OneOf(&["disable"]),
         &[
-            At("/permissions/disableBypassPermissionsMode"),
-            At("/permissions/disableAutoMode"),
+            "/disableAutoMode",
+            "/permissions/disableBypassPermissionsMode",
+            "/permissions/disableAutoMode",
         ],
     ),
     (
@@ -176,22 +353,73 @@ const SHAPES: &[(Shape, &[Place])] = &[
             "bypassPermissions",
             "manual",
         ]),
-        &[At("/permissions/defaultMode")],
+        &["/permissions/defaultMode"],
     ),
+    (
+        Shape::OneOf(&["command"]),
+        &[
+            "/statusLine/type",
+            "/fileSuggestion/type",
+            "/subagentStatusLine/type",
+        ],
+    ),
+    (
+        Shape::OneOf(&["append", "replace"]),
+        &["/spinnerVerbs/mode"],
+    ),
+    (
+        Shape::OneOf(&["unrestricted", "small", "medium", "large"]),
+        &["/workflowSizeGuideline"],
+    ),
+    (Shape::OneOf(&["bash", "powershell"]), &["/defaultShell"]),
+    (
+        Shape::OneOf(&["first-wins", "merge"]),
+        &["/managedSourcesBehavior", "/parentSettingsBehavior"],
+    ),
+    (
+        Shape::OneOf(&["notify", "quiet", "off"]),
+        &["/feedbackDrafts"],
+    ),
+    (
+        Shape::OneOf(&["latest", "stable", "rc"]),
+        &["/autoUpdatesChannel"],
+    ),
+    (Shape::OneOf(&["default", "fullscreen"]), &["/tui"]),
+    (
+        Shape::OneOf(&["off", "infinite", "fixed", "countdown", "padded-countdown"]),
+        &["/totalTokensReminder"],
+    ),
+    (Shape::OneOf(&["transient", "ask"]), &["/daemonColdStart"]),
 ];
 
 impl Shape {
+    /// That the value at this key does not fit, if it does not.
+    fn refusal(&self, key: &str, value: &Value) -> Option<WrongValue> {
+        if self.fits(value) {
+            return None;
+        }
+        Some(WrongValue {
+            key: printable_text(key),
+            wanted: self.words(),
+        })
+    }
+
     fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Object => value.is_object(),
-            Self::NoListOfObjects => !items(value).iter().any(Value::is_object),
+            Self::ObjectOrBoolean => value.is_object() || value.is_boolean(),
             Self::List => value.is_array(),
-            Self::ListOrNull => value.is_array() || value.is_null(),
-            Self::Texts => are_texts(value),
+            Self::Objects => is_list_of(value, Value::is_object),
+            Self::Texts => is_list_of(value, Value::is_string),
             Self::Text => value.is_string(),
+            Self::TextOrTexts => value.is_string() || is_list_of(value, Value::is_string),
             Self::Positive => value.as_f64().is_some_and(|number| number > 0.0),
+            Self::Part => value
+                .as_f64()
+                .is_some_and(|number| (0.0..=1.0).contains(&number)),
+            Self::Whole(least) => is_whole(value, *least),
             Self::Boolean => value.is_boolean(),
-            Self::BooleanOrTexts => value.is_boolean() || are_texts(value),
+            Self::BooleanOrTexts => value.is_boolean() || is_list_of(value, Value::is_string),
             Self::OneOf(texts) => value.as_str().is_some_and(|text| texts.contains(&text)),
         }
     }
@@ -199,11 +427,14 @@ impl Shape {
     /// What a value of this shape is, in words.
     fn words(&self) -> String {
         match self {
-            Self::Object | Self::NoListOfObjects => "an object".to_owned(),
-            Self::List | Self::ListOrNull => "a list".to_owned(),
+            Self::Object | Self::ObjectOrBoolean => "an object".to_owned(),
+            Self::List => "a list".to_owned(),
+            Self::Objects => "a list of objects".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
-            Self::Text => "a text".to_owned(),
+            Self::Text | Self::TextOrTexts => "a text".to_owned(),
             Self::Positive => "a number above 0".to_owned(),
+            Self::Part => "a number from 0 to 1".to_owned(),
+            Self::Whole(least) => format!("a whole number from {least} on"),
             Self::Boolean | Self::BooleanOrTexts => "true or false".to_owned(),
             Self::OneOf(texts) => match texts {
                 [others @ .., last] if !others.is_empty() => {
@@ -215,76 +446,19 @@ impl Shape {
     }
 }
 
-impl Place {
-    /// Each value that is at this place, or must be, with its key for people.
-    fn values<'a>(&self, settings: &'a Value) -> Vec<(String, &'a Value)> {
-        let mut values = Vec::new();
-        match *self {
-            At(pointer) => {
-                let key = pointer.trim_start_matches('/').replace('/', ".");
-                values.extend(settings.pointer(pointer).map(|value| (key, value)));
-            }
-            EachPlugin => {
-                let plugins = settings["enabledPlugins"].as_object();
-                for (name, value) in plugins.into_iter().flatten() {
-                    values.push((format!("enabledPlugins.{name}"), value));
-                }
-            }
-            EachGroup(name, presence) => {
-                for (event, group) in groups(settings) {
-                    let value = presence.of(group, name);
-                    values.extend(value.map(|value| (format!("hooks.{event}.{name}"), value)));
-                }
-            }
-            EachHook(name, presence) => {
-                for (event, hook) in hooks(settings) {
-                    let value = presence.of(hook, name);
-                    values
-                        .extend(value.map(|value| (format!("hooks.{event}.hooks.{name}"), value)));
-                }
-            }
-            EachCommand(name) => {
-                for (event, hook) in hooks(settings) {
-                    if hook["type"] == "command" {
-                        values.push((format!("hooks.{event}.hooks.{name}"), &hook[name]));
-                    }
-                }
-            }
-        }
-        values
-    }
+/// The members of an object. A value of another kind has none.
+fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    object.as_object().into_iter().flatten()
 }
 
-impl Presence {
-    /// The value of a key. It is null if the key is required and not there.
-    fn of<'a>(self, parent: &'a Value, key: &str) -> Option<&'a Value> {
-        match self {
-            Required => Some(&parent[key]),
-            Optional => parent.get(key),
-        }
-    }
+/// Whether this is a whole number, as the client counts `30.0`, and at least that one.
+fn is_whole(value: &Value, least: f64) -> bool {
+    let Some(number) = value.as_f64() else {
+        return false;
+    };
+    number.fract() == 0.0 && number >= least && number <= MAX_WHOLE
 }
 
-/// The groups of hooks, each with its event.
-fn groups(settings: &Value) -> Vec<(&str, &Value)> {
-    let mut groups = Vec::new();
-    for (event, listed) in settings["hooks"].as_object().into_iter().flatten() {
-        if EVENTS.contains(&&**event) {
-            groups.extend(items(listed).iter().map(|group| (&**event, group)));
-        }
-    }
-    groups
-}
-
-/// The hooks of all groups, each with its event.
-fn hooks(settings: &Value) -> Vec<(&str, &Value)> {
-    let mut hooks = Vec::new();
-    for (event, group) in groups(settings) {
-        hooks.extend(items(&group["hooks"]).iter().map(|hook| (event, hook)));
-    }
-    hooks
-}
-
-fn are_texts(value: &Value) -> bool {
-    value.is_array() && items(value).iter().all(Value::is_string)
+fn is_list_of(value: &Value, is_kind: fn(&Value) -> bool) -> bool {
+    value.is_array() && items(value).iter().all(is_kind)
 }
