@@ -218,29 +218,37 @@ impl<'a> Client<'a> {
                     .push(Finding::InSettings { fault, severity });
             }
         }
-        let withholds = map.is_some_and(|map| all_of(map).any(|(_, entry)| entry.withhold));
-        if let Ok(places) = &settings.places
-            && withholds
-            && settings.lets_agents_tell_progress()
-        {
-            let file = places.shown_settings();
-            report.findings.push(Finding::ProgressTold { file });
-        }
+        report.findings.extend(self.progress_told(map));
         let are_closed = rules.is_none();
         report.findings.extend(rules);
         if ruled.is_some() {
             self.judge_shells(report, &files.paths, plugin, are_closed);
         }
-        // The user's settings list each plugin that is on. Without a list, ours may be on as well.
-        let has_list = settings.value["enabledPlugins"].is_object();
-        let is_off = plugin.is_some() && !switches_plugin_on(&settings.value);
-        if let Ok(places) = &settings.places
-            && is_off
-            && (has_list || is_private)
-        {
-            let file = places.shown_settings();
-            report.findings.push(Finding::PluginNotOn { file });
+        if plugin.is_some() {
+            report.findings.extend(self.plugin_not_on(is_private));
         }
+    }
+
+    /// That the client has agents say what they do, if reports of one are compared with its file.
+    fn progress_told(&self, map: Option<&Map>) -> Option<Finding> {
+        let withholds = all_of(map?).any(|(_, entry)| entry.withhold);
+        if !withholds || !self.settings.lets_agents_tell_progress() {
+            return None;
+        }
+        let file = self.settings.places.as_ref().ok()?.shown_settings();
+        Some(Finding::ProgressTold { file })
+    }
+
+    /// That the user's settings do not switch the plugin on. They list each plugin that is on: without
+    /// a list, ours may be on as well, so then only a user is told, in private.
+    fn plugin_not_on(&self, is_private: bool) -> Option<Finding> {
+        let value = &self.settings.value;
+        let has_list = value["enabledPlugins"].is_object();
+        if switches_plugin_on(value) || !has_list && !is_private {
+            return None;
+        }
+        let file = self.settings.places.as_ref().ok()?.shown_settings();
+        Some(Finding::PluginNotOn { file })
     }
 
     /// Adds to the report whether the client's sandbox keeps shells from these files, and what makes
