@@ -5,6 +5,7 @@ use crate::{
     docs::fenced,
     plugin::{call, leave},
 };
+use keyhole_core::Refusal;
 use keyhole_tests::{World, binary, workspace};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
@@ -197,14 +198,18 @@ fn each_agent_with_a_text_of_its_own_is_what_setup_prints_and_gets_its_document(
 
         // It calls again where that may help, and otherwise says so and stops.
         let (_, body) = text.split_once("\n---\n").unwrap();
-        let again = "On `changed`, `busy`, `out-of-resources` or `internal`, call again";
-        let stops = [
+        let (_, listed) = body.split_once("On `").unwrap();
+        let (listed, _) = listed.split_once(", call again").unwrap();
+        let passing = Refusal::ALL.into_iter().filter(|code| code.is_passing());
+        let passing: Vec<_> = passing.map(|code| code.as_str()).collect();
+        let listed = listed.replace(" or ", ", ").replace('`', "");
+        assert_eq!(listed.split(", ").collect::<Vec<_>>(), passing, "{name}");
+        for words in [
             "stop: report that the ",
             " could not be loaded",
             "Never guess",
             "Never write",
-        ];
-        for words in [again].iter().chain(&stops) {
+        ] {
             assert!(body.contains(words), "{name}: {words}");
         }
         // Nothing of the document is in what the main conversation can read.

@@ -25,8 +25,7 @@ pub struct Client {
     /// The names of its own agents.
     #[serde(default)]
     pub agents: Vec<&'static str>,
-    /// Variables that it sets for its agents' commands.
-    #[serde(default)]
+    /// Variables that it sets for its agents' commands. No row may forget them.
     pub shell: Vec<&'static str>,
     /// The texts that it needs.
     pub parts: Vec<Part>,

@@ -31,6 +31,7 @@ const ROW: &str = "[[client]]
 name = 'new'
 title = 'New Client'
 audience = 'client'
+shell = []
 who = 'All of it.'
 folders = [['~/.new', 'NEW_HOME']]
 max_bytes = 4096
@@ -84,7 +85,9 @@ fn a_wrong_line_of_a_row_is_named() {
 
 #[test]
 fn a_row_without_what_each_must_have_is_refused() {
-    for field in ["name", "title", "audience", "who", "parts", "notes"] {
+    for field in [
+        "name", "title", "audience", "shell", "who", "parts", "notes",
+    ] {
         let rest = ROW.lines().filter(|line| !line.starts_with(field));
         let text = rest.collect::<Vec<_>>().join("\n");
         let why = rows(text.leak(), &[EXAMPLE]).unwrap_err();
