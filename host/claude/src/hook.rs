@@ -40,7 +40,7 @@ pub const PLUGIN_SERVERS: [Server<'_>; 2] = [
     },
     Server {
         name: "keyhole_privacy_scanner",
-        agent: Some(PLUGIN.0),
+        agent: Some(PLUGIN.agent),
         may_lack_source: false,
     },
 ];

@@ -34,5 +34,16 @@ pub fn usual_map(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Pa
     folder.join("keyhole/context-map.toml")
 }
 
-/// The plugin's agent, and the key that it has in its text.
-pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
+/// Who gets a file by our plugin.
+pub struct Plugin {
+    /// The name of its agent, as the client has it.
+    pub agent: &'static str,
+    /// The key that this agent has in its text. It is public.
+    pub key: &'static str,
+}
+
+/// Our plugin's agent.
+pub const PLUGIN: Plugin = Plugin {
+    agent: "keyhole:privacy-scanner",
+    key: "keyhole-privacy-catalog",
+};

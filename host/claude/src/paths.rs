@@ -20,7 +20,7 @@ pub fn normal(path: &Path) -> PathBuf {
 
 /// The path as it is named, and what it leads to: clients compare both with a rule, or the
 /// second alone.
-pub fn both(path: &Path) -> [PathBuf; 2] {
+pub fn named_and_real(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), without_links(path)]
 }
 

@@ -5,7 +5,7 @@ mod denied;
 
 use crate::{
     Variables,
-    paths::{both, normal, without_links},
+    paths::{named_and_real, normal, without_links},
     state_folder, usual_map,
 };
 pub use denied::Denied;
@@ -140,11 +140,11 @@ impl Places {
         }
         let of_tasks = folder_in("CLAUDE_CODE_TMPDIR", variable)?;
         let mut kept = Vec::new();
-        for folder in both(&claude.join("projects")) {
+        for folder in named_and_real(&claude.join("projects")) {
             kept.push(Part::Transcripts.of(folder));
         }
         for above in folders_of_tasks(OS, of_tasks, usual) {
-            for folder in both(&above) {
+            for folder in named_and_real(&above) {
                 kept.push(Part::Tasks.of(folder.join("claude-")));
             }
         }
@@ -176,7 +176,7 @@ impl Places {
         let mut kept = self.kept.clone();
         let mut has_neighbours = false;
         for file in files {
-            for path in both(file) {
+            for path in named_and_real(file) {
                 if let Some(folder) = self.folder_alone(&path) {
                     kept.push(folder);
                 } else if self.is_open_beside(&path, denied) {
@@ -186,7 +186,7 @@ impl Places {
             }
         }
         if served {
-            for folder in both(&self.tickets) {
+            for folder in named_and_real(&self.tickets) {
                 kept.push(Part::Folder.of(folder));
             }
         }
@@ -233,7 +233,7 @@ impl Places {
             "//**/.claude/settings.json".to_owned(),
             "//**/.claude/settings.local.json".to_owned(),
         ];
-        for file in both(&self.settings()) {
+        for file in named_and_real(&self.settings()) {
             if !file.ends_with(".claude/settings.json") {
                 patterns.extend(self.pattern(&file, Part::File));
             }
@@ -266,7 +266,7 @@ impl Places {
     fn with_folders(&self, files: &[&PathBuf]) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = Vec::new();
         for file in files {
-            let [named, real] = both(&folder_of(file));
+            let [named, real] = named_and_real(&folder_of(file));
             for path in [named, real, without_links(file)] {
                 let is_in = all.iter().any(|above| path.starts_with(above));
                 if !is_in && !self.home.starts_with(&path) {
@@ -369,13 +369,18 @@ fn as_pattern(path: &str) -> String {
 /// home, does not.
 fn is_alone(file: &Path, home: &Path) -> bool {
     let folder = file.parent().unwrap_or(file);
-    if both(home).iter().any(|home| home.starts_with(folder)) {
+    if named_and_real(home)
+        .iter()
+        .any(|home| home.starts_with(folder))
+    {
         return false;
     }
     let Ok(inside) = fs::read_dir(folder) else {
         return !folder.exists();
     };
-    let is_private = both(&home.join("private")).iter().any(|one| folder == one);
+    let is_private = named_and_real(&home.join("private"))
+        .iter()
+        .any(|one| folder == one);
     for found in inside.flatten() {
         let path = found.path();
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");

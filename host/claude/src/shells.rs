@@ -5,7 +5,7 @@
 mod project;
 
 use crate::{
-    paths::both,
+    paths::named_and_real,
     rules::{Denied, Places},
     settings::{Settings, items, lines_at, pointer},
 };
@@ -291,7 +291,7 @@ fn can_name(entry: &Value, files: &[PathBuf]) -> bool {
     if last.to_string_lossy().contains(['*', '?', '[', '{']) {
         return true;
     }
-    let mut paths = files.iter().flat_map(|file| both(file));
+    let mut paths = files.iter().flat_map(|file| named_and_real(file));
     paths.any(|path| {
         path.file_name()
             .is_some_and(|name| name.eq_ignore_ascii_case(last))

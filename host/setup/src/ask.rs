@@ -1,6 +1,6 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
 
-use crate::{Result, User, clients::all, error::said, is_under_sudo};
+use crate::{Result, User, clients::all, error::stop_with, is_under_sudo};
 use rustix::{
     fs::Uid,
     process::geteuid,
@@ -33,18 +33,18 @@ impl Screen {
         // From root to the user whose home this is, as by `sudo -iu`, nothing is mixed up.
         let is_own = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
         if is_under_sudo(variable) && (geteuid().is_root() || !is_own) {
-            return said("nothing is changed under sudo: run this as yourself, without it");
+            return stop_with("nothing is changed under sudo: run this as yourself, without it");
         }
         let mut shells = all().flat_map(|client| client.shell);
         if shells.any(|name| variable(name).is_some()) {
-            return said(
+            return stop_with(
                 "nothing is changed from a client's shell: you answer, not an agent. Run this in a terminal of your own",
             );
         }
         let mut options = File::options();
         let opened = options.read(true).write(true).open("/dev/tty");
         let Ok(terminal) = opened else {
-            return said(
+            return stop_with(
                 "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed",
             );
         };
@@ -75,7 +75,7 @@ impl Screen {
     ) -> Result<T> {
         loop {
             let Some(terminal) = &mut self.terminal else {
-                return said(NO_ANSWER);
+                return stop_with(NO_ANSWER);
             };
             tcflush(terminal.get_ref(), QueueSelector::IFlush).map_err(io::Error::from)?;
             terminal.consume(terminal.buffer().len());
@@ -85,7 +85,7 @@ impl Screen {
             // What is no text is a wrong answer like others.
             let line = String::from_utf8_lossy(&bytes);
             let Some(answer) = line.strip_suffix('\n') else {
-                return said(NO_ANSWER);
+                return stop_with(NO_ANSWER);
             };
             match read(answer.trim()) {
                 Ok(answer) => return Ok(answer),

@@ -45,7 +45,7 @@ pub struct Client {
 
 impl Client {
     /// The texts that the user pastes: setup makes no file of them.
-    pub fn pasted(&self) -> impl Iterator<Item = &Part> {
+    pub fn parts_to_paste(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter().filter(|part| part.to.is_none())
     }
 }

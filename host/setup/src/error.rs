@@ -73,13 +73,13 @@ impl From<OddPlace> for SetupError {
     }
 }
 
-/// That it would be of no use, or would replace what is there.
+/// An error: it would be of no use, or would replace what is there.
 pub fn refused<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Refused(why.into()))
 }
 
-/// Why nothing happens, in these words.
-pub fn said<T>(why: impl Into<String>) -> Result<T> {
+/// An error that says why nothing happens, in these words.
+pub fn stop_with<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Said(why.into()))
 }
 

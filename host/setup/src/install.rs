@@ -256,7 +256,7 @@ impl Plan {
             }
         }
         self.who = filled.fill(client.who);
-        self.print = filled.blocks(client.pasted());
+        self.print = filled.blocks(client.parts_to_paste());
         if !self.print.is_empty() {
             let paste = "Paste the texts above where they say.";
             self.todo.push(paste.to_owned());

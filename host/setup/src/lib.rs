@@ -30,7 +30,7 @@ mod tests;
 pub(crate) use error::EditError;
 pub use {
     disk::{Lock, lock},
-    error::{Result, SetupError, Unfit, refused, said},
+    error::{Result, SetupError, Unfit, refused, stop_with},
     install::{Request, Walls},
     map::{Asked, Named, Printed, all_of, entry},
     plan::Plan,

@@ -64,7 +64,7 @@ pub(crate) struct NewEntry<'a> {
 impl NewEntry<'_> {
     /// Whether a new entry has reports compared: only the plugin takes quotations out of them.
     fn is_withheld(named: Named<'_>) -> bool {
-        named == Named::key(PLUGIN.1)
+        named == Named::key(PLUGIN.key)
     }
 
     /// Its lines in the map.
@@ -110,10 +110,9 @@ pub struct Printed {
 /// What is printed for this file: an entry with this key, or a binding. The plugin's agent has a
 /// key of its own.
 pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
-    let (plugin_agent, plugin_key) = PLUGIN;
     let named = match asked.bind {
         Some(bind) => Named::binding(bind),
-        None if asked.agent == Some(plugin_agent) => Named::key(plugin_key),
+        None if asked.agent == Some(PLUGIN.agent) => Named::key(PLUGIN.key),
         None => Named::key(key),
     };
     let entry = NewEntry {
@@ -152,10 +151,9 @@ impl Request<'_> {
             });
         }
         if self.client.is_plugin() {
-            let (agent, key) = PLUGIN;
             return Ok(Needed {
-                named: Named::key(key),
-                agent: Some(agent),
+                named: Named::key(PLUGIN.key),
+                agent: Some(PLUGIN.agent),
             });
         }
         Ok(Needed {

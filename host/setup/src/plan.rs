@@ -3,7 +3,7 @@
 use crate::{
     Result, Unfit,
     disk::Found,
-    error::{by_hand, said},
+    error::{by_hand, stop_with},
     file::{repository_above, shown},
     json::{self, Change},
 };
@@ -117,7 +117,7 @@ impl Plan {
         for edit in &self.edits {
             if let Err(why) = edit.found.replace(edit.new.as_deref()) {
                 let plan = self.shown(home);
-                return said(format!(
+                return stop_with(format!(
                     "stopped, and nothing further is changed: {why}\n\nThe whole plan was:\n{plan}"
                 ));
             }

@@ -30,7 +30,7 @@ const OF_HOOKS: [&str; 2] = [
 
 impl Client {
     /// The name of a binding, and of its agent, if the user says none.
-    pub fn usual(&self) -> &'static str {
+    pub fn usual_name(&self) -> &'static str {
         match self.audience {
             Audience::Client => BINDING,
             _ => AGENT,
@@ -206,7 +206,7 @@ impl Recipe<'_> {
         client.takes_hook_for(agent)?;
         let whole = self.hook_settings()?;
         let usual = Recipe {
-            name: client.usual(),
+            name: client.usual_name(),
             agent: None,
             ..self
         };
@@ -216,8 +216,8 @@ impl Recipe<'_> {
             "Put this into {place}, beside what you have there:\n\n```json\n{whole:#}\n```"
         )];
         texts.extend(OF_HOOKS.map(str::to_owned));
-        if client.pasted().next().is_some() {
-            texts.extend(usual.filled(file)?.blocks(client.pasted()));
+        if client.parts_to_paste().next().is_some() {
+            texts.extend(usual.filled(file)?.blocks(client.parts_to_paste()));
             if file.is_none() {
                 texts.extend(client.by_hand.iter().map(ToString::to_string));
             }

@@ -39,7 +39,7 @@ pub fn names(user: &User<'_>) -> Result<Vec<String>> {
 fn name_of<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
     match entry.agents.as_deref() {
         _ if named.table == Table::Binding => Some(named.name),
-        _ if named.name == PLUGIN.1 => Some(PLUGIN_NAME),
+        _ if named.name == PLUGIN.key => Some(PLUGIN_NAME),
         Some([agent]) => Some(&**agent),
         _ => None,
     }
@@ -47,7 +47,7 @@ fn name_of<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
 
 /// Whether the name of this entry can be one that setup wrote.
 fn is_made(named: Named<'_>) -> bool {
-    named.table == Table::Binding || named.name == PLUGIN.1 || is_as_fresh(named.name)
+    named.table == Table::Binding || named.name == PLUGIN.key || is_as_fresh(named.name)
 }
 
 /// Whether a key looks like those that setup makes.

@@ -33,7 +33,7 @@ pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
 
 /// The line, without the key of a user that it names.
 fn without_key(line: &str) -> &str {
-    if line.starts_with("[keys.") && !line.contains(PLUGIN.1) {
+    if line.starts_with("[keys.") && !line.contains(PLUGIN.key) {
         "[keys.…]"
     } else {
         line

@@ -1,6 +1,6 @@
 //! Which files of a project the client reads when a session starts in a folder.
 
-use crate::paths::{both, normal};
+use crate::paths::{named_and_real, normal};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -30,7 +30,7 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
             shown: ".claude/settings.local.json of this folder",
         },
     ];
-    let users = both(home);
+    let users = named_and_real(home);
     for top in tops(folder) {
         if top != folder && !users.contains(&top) {
             files.push(File {

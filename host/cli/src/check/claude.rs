@@ -70,7 +70,7 @@ impl<'a> Client<'a> {
     /// agents may also be for those of another client.
     pub(super) fn takes(&self, entry: Named<'_>) -> bool {
         match entry.table {
-            Table::Key => entry.name == PLUGIN.1,
+            Table::Key => entry.name == PLUGIN.key,
             Table::Binding => self.agents.iter().any(|agent| agent.bind == entry.name),
         }
     }
@@ -303,7 +303,7 @@ impl<'a> Client<'a> {
     fn is_for_plugin(&self, map: &Map) -> bool {
         let is_on = switches_plugin_on(&self.settings.value);
         let mut entries = map.entries().into_iter();
-        entries.any(|(key, entry)| key.expose() == PLUGIN.1 || is_on && entry.agents.is_some())
+        entries.any(|(key, entry)| key.expose() == PLUGIN.key || is_on && entry.agents.is_some())
     }
 }
 
@@ -335,9 +335,9 @@ impl Verdict {
 
 /// Whether the plugin's agent gets its file, and what to do.
 pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> Verdict {
-    let (agent, key) = PLUGIN;
+    let agent = PLUGIN.agent;
     let mut keyed = entries.iter().zip(map.entries());
-    let Some((report, (_, entry))) = keyed.find(|(_, (own, _))| own.expose() == key) else {
+    let Some((report, (_, entry))) = keyed.find(|(_, (own, _))| own.expose() == PLUGIN.key) else {
         let run = "the map has no entry with its key. In a terminal of your own, run:";
         return Verdict::refused(format!("{run} {}", command(SETUP_PLUGIN)));
     };
@@ -375,7 +375,7 @@ pub(super) fn brief(live: &LiveMap) -> Option<String> {
         // Bindings are none of the plugin's. A map with keys may be for other agents alone.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, run_setup()),
         Ok(map) => {
-            let entry = map.find(&Key::try_from(PLUGIN.1).ok()?)?;
+            let entry = map.find(&Key::try_from(PLUGIN.key).ok()?)?;
             match fs::metadata(live.location.expand(&entry.path)?) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 _ => return None,

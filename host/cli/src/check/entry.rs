@@ -92,7 +92,7 @@ impl Maps for ReadMap {
 
 /// Whether a map that has this name means the plugin's agent.
 pub(super) fn is_the_plugins(name: &AgentName) -> bool {
-    AgentName::try_from(PLUGIN.0).is_ok_and(|own| name.means(&own))
+    AgentName::try_from(PLUGIN.agent).is_ok_and(|own| name.means(&own))
 }
 
 /// What is known of all entries of a map before one is loaded.
@@ -236,7 +236,7 @@ fn of_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
             Finding::WeakKey {}
         });
     }
-    if named.name != PLUGIN.1 && agents.iter().any(is_the_plugins) {
+    if named.name != PLUGIN.key && agents.iter().any(is_the_plugins) {
         findings.push(Finding::KeyNotAsked {});
     }
     findings

@@ -244,7 +244,7 @@ impl Report {
         if agent.is_served && is_stopped {
             *agent = Verdict::refused("would get no file: see the error above");
         }
-        let last = format!("{}: {}", PLUGIN.0, agent.text);
+        let last = format!("{}: {}", PLUGIN.agent, agent.text);
         if !is_private {
             let command = step::plugins_command(&plugin.command, "check");
             self.closing.push(format!(

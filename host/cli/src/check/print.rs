@@ -136,7 +136,7 @@ impl Report {
             "bindings": of(true),
             // The agent of Claude Code's plugin, if that asks.
             "agents": self.agent.iter().map(|agent| json!({
-                "name": PLUGIN.0, "ok": agent.is_served, "message": agent.text,
+                "name": PLUGIN.agent, "ok": agent.is_served, "message": agent.text,
             })).collect::<Value>(),
             "warnings": all.map(|_| warnings),
             // What is wrong with the map itself.

@@ -14,8 +14,9 @@ use keyhole_setup::{
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
-    lock, said,
+    lock,
     shells::COSTS,
+    stop_with,
 };
 use std::{
     fmt::Display,
@@ -54,7 +55,7 @@ impl<'a> Dialog<'a> {
         }
         let screen = Screen::open(user)?;
         let Lock::Held(lock) = lock(&user.home) else {
-            return said("another `keyhole setup` runs; end that one first");
+            return stop_with("another `keyhole setup` runs; end that one first");
         };
         // What is written is tried, too.
         let ready = sandbox().and_then(|_| listen());
@@ -89,7 +90,7 @@ impl<'a> Dialog<'a> {
             return Ok(request);
         }
         if wanted.file.is_some() {
-            return said("name the server and its agent: add --bind NAME, or --inject AGENT");
+            return stop_with("name the server and its agent: add --bind NAME, or --inject AGENT");
         }
         self.ask_name(&mut request)?;
         Ok(request)
@@ -126,7 +127,7 @@ impl<'a> Dialog<'a> {
     }
 
     fn ask_name(&mut self, request: &mut Request<'_>) -> Result<()> {
-        let usual = request.client.usual();
+        let usual = request.client.usual_name();
         let whose = if request.client.audience == Audience::Client {
             "server"
         } else {
@@ -169,7 +170,7 @@ impl<'a> Dialog<'a> {
     /// Writes the plan after a yes.
     pub(super) fn write(&mut self, plan: &Plan, question: &str) -> Result<()> {
         if plan.is_empty() || !self.screen.agrees(question)? {
-            return said("nothing is changed");
+            return stop_with("nothing is changed");
         }
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
         *said = "\nIt is written.";
@@ -233,7 +234,7 @@ fn client_of(answer: &str) -> Result<Client, String> {
 /// Takes an answer for the name, or says why not.
 fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     let name = if answer.is_empty() {
-        request.client.usual()
+        request.client.usual_name()
     } else {
         answer
     };

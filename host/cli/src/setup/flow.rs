@@ -8,7 +8,7 @@ use crate::{
 use keyhole_claude::PLUGIN;
 use keyhole_core::ticket::Tickets;
 use keyhole_setup::{
-    Plan, Request, Result, Rules, SetupError, User, Walls, refused, said, shells::STRONGER,
+    Plan, Request, Result, Rules, SetupError, User, Walls, refused, shells::STRONGER, stop_with,
 };
 use keyhole_walk::printable::printable;
 use std::{fmt::Display, sync::Arc};
@@ -40,7 +40,7 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     let ending = ending(&plan);
     let map = user.map.current().map_err(unchecked)?;
     if let Err(why) = made.and_then(|()| is_served(&map, &plan, &request)) {
-        return said(format!("{text}{ending}\nThe file is not served yet: {why}"));
+        return stop_with(format!("{text}{ending}\nThe file is not served yet: {why}"));
     }
     let done = if plan.is_unnamed {
         "The main conversation can still read the file: move it to ~/private, and run setup again."
@@ -71,7 +71,7 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     }
     if without_rules.is_empty() && rules.is_empty() {
         let ending = ending(&without_rules);
-        return said(format!("nothing is taken away\n{ending}"));
+        return stop_with(format!("nothing is taken away\n{ending}"));
     }
     let mut plan = without_rules;
     if !rules.is_empty() && dialog.agrees("Take the rules away, too?")? {
@@ -158,7 +158,7 @@ fn would_be_served(request: &Request<'_>, plan: &Plan) -> Result<()> {
 
 /// A link could bring a key of the map into a path. The plugin's key is in its text, for all.
 fn shows_no_key(user: &User<'_>, plan: &Plan) -> Result<()> {
-    let shown = plan.shown(&user.home).replace(PLUGIN.1, "");
+    let shown = plan.shown(&user.home).replace(PLUGIN.key, "");
     no_key_in(user, &[Some(&shown)])
 }
 

@@ -20,7 +20,7 @@ use keyhole_setup::{
     paste::bare,
     program::Program,
     recipe::Recipe,
-    said,
+    stop_with,
 };
 use std::{env, ffi::OsString, fs, iter};
 
@@ -51,13 +51,13 @@ pub(crate) fn run(wanted: Setup) -> Result<String> {
 fn user() -> Result<User<'static>> {
     let location = match Location::find(None, variable) {
         Ok(location) => location,
-        Err(why) => return said(why.to_string()),
+        Err(why) => return stop_with(why.to_string()),
     };
     if let Some(why) = why_foreign_home(&location) {
-        return said(why);
+        return stop_with(why);
     }
     let Some(home) = location.home.clone() else {
-        return said("HOME does not say where your home is");
+        return stop_with("HOME does not say where your home is");
     };
     Ok(User {
         home,
@@ -102,7 +102,7 @@ fn removable(names: &[String]) -> String {
 /// What a client needs, for a user who pastes it: who gets the file then, and each text.
 fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     let Recipient { client, names } = recipient;
-    let name = names.name.as_deref().unwrap_or(client.usual());
+    let name = names.name.as_deref().unwrap_or(client.usual_name());
     let agent = names.agent.as_deref();
     let mut texts = Vec::new();
     texts.extend(user.program.caution.clone());
@@ -142,7 +142,7 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
 /// How the user has that written which setup only prints now: by setup itself; or by hand, with the
 /// command that prints the map's entry. The name of a hook is its agent's.
 fn ways(client: &Client, names: &Names) -> String {
-    let name = names.name.as_deref().unwrap_or(client.usual());
+    let name = names.name.as_deref().unwrap_or(client.usual_name());
     let (what, option, option_of_key) = if names.is_hook {
         ("the map's entry", "inject", "agent")
     } else {
@@ -184,7 +184,7 @@ fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
     }
     no_key_in(user, &[Some(&added), Some(&file.written), bind, agent])?;
     match user.map.parse((map + &added).as_bytes()) {
-        Err(why) => said(format!("with this entry, the map would be invalid: {why}")),
+        Err(why) => stop_with(format!("with this entry, the map would be invalid: {why}")),
         Ok(_) => Ok(added),
     }
 }
@@ -202,7 +202,7 @@ fn text_of_map(user: &User<'_>) -> String {
 fn fresh() -> Result<String> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
-        Err(why) => said(format!("the system gives no random bytes: {why}")),
+        Err(why) => stop_with(format!("the system gives no random bytes: {why}")),
         Ok(()) => Ok(format!("k-{:032x}", u128::from_ne_bytes(bytes))),
     }
 }
@@ -214,7 +214,7 @@ fn no_key_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     };
     let secrets = Secrets::of(&map);
     if texts.iter().flatten().any(|text| secrets.are_told_by(text)) {
-        return said(
+        return stop_with(
             "the output would show a text that holds a key of your map; choose another name",
         );
     }
