@@ -108,6 +108,16 @@ fn every_crate_in_the_program_has_a_line_that_says_why() {
     );
 }
 
+/// A test cannot measure it.
+#[test]
+fn keys_are_compared_in_constant_time() {
+    for file in ["map/key.rs", "sandbox/reach.rs"] {
+        let source = workspace().join("host/core/src").join(file);
+        let source = fs::read_to_string(source).unwrap();
+        assert_eq!(source.matches(".ct_eq(").count(), 1, "{file}");
+    }
+}
+
 #[test]
 fn the_program_contains_no_compiler() {
     let program = fs::read(binary()).unwrap();
