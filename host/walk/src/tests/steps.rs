@@ -6,7 +6,11 @@ use super::told::Told;
 use crate::FileSystem as _;
 use crate::{GrantedFile, Policy, System, SystemError, WalkError, Walker};
 use keyhole_tree::Tree;
-use std::{cell::Cell, fs, time::Instant};
+use std::{
+    cell::Cell,
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 #[test]
 fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
@@ -65,11 +69,39 @@ fn as_many_directories_as_may_be_held_are_walked_and_no_more() {
 fn a_walk_takes_a_bounded_number_of_steps_whatever_its_links_say() {
     let tree = Tree::of(&["d/a.md"]);
     tree.link("again", format!("{}again", "d/../".repeat(400)));
+    // Of this one, each name is held.
+    let held = format!("{}again", "d/".repeat(100));
+    fs::create_dir_all(tree.path(&held).parent().unwrap()).unwrap();
+    tree.link(&held, tree.path(&held));
     let walker = Walker::new(Told::default());
     for policy in [Policy::File, Policy::Name, Policy::Directory] {
-        let ended = walker.walk(&tree.path("again"), policy).map(|_| ());
-        assert_eq!(ended, Err(SystemError::Missing.into()));
-        assert!(walker.files.held.take() <= 1024);
+        for (link, least) in [("again", 1), (&*held, 1024)] {
+            let ended = walker.walk(&tree.path(link), policy).map(|_| ());
+            assert_eq!(ended, Err(SystemError::Missing.into()));
+            assert!((least..=1024).contains(&walker.files.held.take()));
+        }
+    }
+}
+
+#[test]
+fn a_walk_whose_deadline_passes_meanwhile_takes_no_further_step() {
+    let tree = Tree::of(&["d/d/d/a.md"]);
+    for policy in [Policy::File, Policy::Name] {
+        let deadline = Instant::now() + Duration::from_millis(100);
+        // A busy machine may be late before.
+        let late_from_the_second_on = move |held| {
+            while held > 1 && Instant::now() < deadline {
+                thread::yield_now();
+            }
+        };
+        let walker = Walker::new(Told {
+            at_hold: Box::new(late_from_the_second_on),
+            ..Told::default()
+        });
+        let walker = walker.until(deadline);
+        let ended = walker.walk(&tree.path("d/d/d/a.md"), policy).map(|_| ());
+        assert_eq!(ended, Err(SystemError::Late.into()));
+        assert!(walker.files.held.get() <= 2);
     }
 }
 

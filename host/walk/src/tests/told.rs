@@ -29,6 +29,8 @@ pub(crate) struct Told {
     pub(crate) links: Cell<usize>,
     /// How many objects it was asked to hold.
     pub(crate) held: Cell<usize>,
+    /// What happens in each hold.
+    pub(crate) at_hold: Box<dyn Fn(usize)>,
     /// The most that each read may return; and what each read asked for, and from where.
     pub(crate) at_most: usize,
     pub(crate) reads: RefCell<Vec<(usize, u64)>>,
@@ -50,6 +52,7 @@ impl Default for Told {
             groups: OnceLock::new(),
             links: Cell::new(0),
             held: Cell::new(0),
+            at_hold: Box::new(|_| {}),
             at_most: usize::MAX,
             reads: RefCell::default(),
             then: Box::new(|_| {}),
@@ -108,6 +111,7 @@ impl FileSystem for Told {
 
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
         self.held.set(self.held.get() + 1);
+        (self.at_hold)(self.held.get());
         Ok(self.opened(System.hold(directory, name)?))
     }
 
