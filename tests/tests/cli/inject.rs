@@ -95,15 +95,21 @@ fn the_agent_that_one_entry_names_reads_its_document_and_no_other_agent_does() {
     }
 }
 
-/// Claude Code sends a watcher all that the watched agent reads. Codex has no watchers.
+/// Claude Code sends a watcher all that the watched agent reads, and the main conversation what it
+/// does. Codex does neither.
 #[test]
 fn an_agent_that_others_may_watch_gets_no_document() {
-    let world = user(ENTRY).env("CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS", "1");
-    let said = read(&world, AGENT);
-    assert!(said.contains("not loaded. agents are watched"), "{said}");
-    conceals(&said);
-    let document = format!("# {MARKER}\n");
-    assert_eq!(read_by(&world, &start(CODEX, AGENT)), document);
+    for variable in [
+        "CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS",
+        "CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE",
+    ] {
+        let world = user(ENTRY).env(variable, "1");
+        let said = read(&world, AGENT);
+        assert!(said.contains("not loaded. agents are watched"), "{said}");
+        conceals(&said);
+        let document = format!("# {MARKER}\n");
+        assert_eq!(read_by(&world, &start(CODEX, AGENT)), document);
+    }
 }
 
 #[test]
