@@ -23,6 +23,7 @@ each_file! {
     fn a_guard_that_cannot_be_run_denies();
     fn a_program_that_is_not_there_or_may_not_be_run_is_one_clear_line();
     fn a_program_that_the_system_kills_or_cannot_load_is_one_clear_line();
+    fn an_install_removes_only_its_own_files();
     fn each_version_runs_its_own_program_in_its_own_folder_whatever_is_installed();
     fn nothing_in_the_data_folder_is_run_whoever_put_it_there();
     fn on_android_it_says_that_this_is_not_supported();
