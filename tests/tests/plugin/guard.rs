@@ -2,13 +2,18 @@
 //! which answers it lets stand after a call.
 
 use super::{
-    AGENT, SUBAGENT, TOOL, ask, ask_of, call, is_allowed, own_agent, own_server, question,
-    temporary,
+    AGENT, SUBAGENT, TOOL, ask, ask_of, call, is_allowed, own_agent, own_server, package::files,
+    question, temporary,
 };
 use keyhole_core::AgentName;
 use keyhole_tests::{MARKER, World};
 use serde_json::{Deserializer, Value, json};
-use std::{fs, path::PathBuf, process};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process,
+    time::SystemTime,
+};
 
 pub(super) const BOUND: &str = "k-hunter2-bound-0123456789";
 pub(super) const UNBOUND: &str = "k-hunter2-unbound-01234567";
@@ -237,6 +242,38 @@ fn a_guard_that_lacks_what_it_needs_denies() {
         let full = world.typed("keyhole guard <input >/dev/full").exits(2);
         assert!(full.stderr.contains("cannot be written"), "{full:?}");
     }
+}
+
+/// Each file below `root` but the tickets: its name, its text, and when it was written.
+fn all_but_tickets(root: &Path) -> Vec<(String, Vec<u8>, SystemTime)> {
+    let mut names = files(root);
+    names.retain(|name| !name.contains("/tickets/"));
+    let found = names.into_iter().map(|name| {
+        let path = root.join(&name);
+        let written = path.metadata().unwrap().modified().unwrap();
+        (name, fs::read(path).unwrap(), written)
+    });
+    found.collect()
+}
+
+#[test]
+fn guard_serve_and_inject_leave_all_files_but_tickets_as_they_were() {
+    let world = user(true);
+    let root = world.outside("");
+    let before = all_but_tickets(&root);
+    is_allowed(&world, &question("toolu_1", AGENT, BOUND));
+    assert_eq!(left(&world), 2);
+    let mut session = world.client();
+    call(&mut session, json!({ "key": BOUND }), "toolu_1").is("bound\n");
+    session.end();
+    let start = json!({
+        "hook_event_name": "SubagentStart",
+        "agent_id": SUBAGENT,
+        "agent_type": "team:other",
+    });
+    let ran = world.run_with(["inject"], start.to_string().as_bytes());
+    let _ = ran.exits(0).mentions("bound");
+    assert_eq!(all_but_tickets(&root), before);
 }
 
 /// A gateway chooses the ids of calls, so one may repeat in a session of another client.
