@@ -26,6 +26,14 @@ pub(crate) fn conceals(text: &str) {
     }
 }
 
+/// Each way to start one.
+const SERVERS: [&[&str]; 4] = [
+    &[],
+    &["--bind", "document"],
+    &["--require-ticket"],
+    &["--bind", "document", "--key-env", "CATALOG_KEY"],
+];
+
 /// What the server says in a session in which it serves nothing, and how it ends.
 fn exchange(mut client: Session) -> Vec<String> {
     let mut said = vec![client.handshake().message().to_string()];
@@ -56,13 +64,31 @@ fn exchange(mut client: Session) -> Vec<String> {
 #[test]
 fn what_was_sent_does_not_come_back_and_nothing_depends_on_how_many_keys_there_are() {
     for protocol in Protocol::ALL {
-        let exchange = |keys: &str| {
-            let world = talkative(World::new().speaking(protocol));
-            exchange(world.map(format!("[keys]\n{keys}")).serve())
-        };
-        let many: String = (0..500)
-            .map(|n| format!("k-{n:032} = '~/hunter2/{n}.md'\n"))
-            .collect();
-        assert_eq!(exchange(""), exchange(&many));
+        for arguments in SERVERS {
+            let exchange = |keys: &str, bindings: &str| {
+                let world = talkative(World::new().speaking(protocol)).plugin_data();
+                let world = world.arguments(arguments).env("CATALOG_KEY", KEY);
+                let bound = "[bindings]\ndocument.path = '~/hunter2.md'\n";
+                exchange(
+                    world
+                        .map(format!("[keys]\n{keys}{bound}{bindings}"))
+                        .serve(),
+                )
+            };
+            let many = |name: &str| -> String {
+                (0..500)
+                    .map(|n| format!("{name}-{n:032}.path = '~/hunter2/{n}.md'\n"))
+                    .collect()
+            };
+            assert_eq!(exchange("", ""), exchange(&many("k"), &many("b")));
+        }
     }
+}
+
+#[test]
+fn of_a_call_that_is_served_standard_error_says_nothing() {
+    let content = format!("# {MARKER}\n");
+    talkative(World::new().with_k1(&content))
+        .load("k-1")
+        .is(&content);
 }
