@@ -130,6 +130,9 @@ fn nothing_is_written(world: &World) {
         refused(name, nix::unistd::truncate(&path, 0));
         is(name, rustix::fs::unlink(&path));
         is(name, rustix::fs::rename(&path, world.path("granted/b.md")));
+        for other in ["granted/beneath/deep.md", "data/tickets/second"] {
+            is(other, rustix::fs::rename(world.path(other), &path));
+        }
     }
     // By this one, a process changes its own machine code.
     opens("memory", Path::new("/proc/self/mem"), OFlags::RDWR);
