@@ -50,6 +50,18 @@ onEachClient('withhold-asked-while-running: without withhold the report arrives 
   assert.equal(session.answer('parent', 'Agent').text.includes(QUOTATION), !loads);
 });
 
+onEachClient('others-reports-stay: an agent whose file is another reports what quotes a withheld file as it is', async ({ home, way }) => {
+  const file = catalog(home, { withhold: true });
+  const other = home.write(path.dirname(file), 'other.md', 'Other.\n');
+  home.addToMap({ 'key-of-another-4b1f7c20': { path: other, agents: ['general-purpose'] } });
+  const session = await home.play({
+    parent: [spawn('scanner', SCANNER), spawn('other', 'general-purpose'), say('Done.')],
+    scanner: [way.load, say(FINDING)],
+    other: [say(QUOTING)],
+  });
+  assert.ok(parentRead(session, QUOTATION));
+});
+
 const BREAKS = {
   'the file is gone': [({ file }) => fs.rmSync(file), 'not-found'],
   'the entry is gone': [({ home, file }) => home.map({ [KEY]: { path: file, agents: [SCANNER] } }), 'unknown-key'],

@@ -100,6 +100,19 @@ fn a_report_comes_back_without_what_quotes_the_document() {
 }
 
 #[test]
+fn what_another_agent_says_stays_as_it_is() {
+    let plain = "{ path = '~/other.md', agents = ['acme:writer'] }";
+    let withheld = "{ path = '~/other.md', agents = ['acme:editor'], withhold = true }";
+    let world = user(&[ENTRY, plain, withheld]).file("other.md", "- Larkspur\n");
+    let said = |agent: &str| answer(&world, &json!({ "agent": agent, "report": MARKER }));
+    for agent in ["acme:writer", "general-purpose"] {
+        assert_eq!(said(agent)["withhold"], false, "{agent}");
+    }
+    let unchanged = json!({ "withhold": true, "report": MARKER });
+    assert_eq!(said("acme:editor"), unchanged);
+}
+
+#[test]
 fn the_users_home_and_the_sessions_folder_are_no_quotations() {
     let world = user(&[ENTRY]);
     let home = world.home().to_str().unwrap();
