@@ -131,8 +131,9 @@ onEachShell('shells-held: no shell of a session reads the document, whatever is 
   for (const [what, play, agents] of [
     ['in a terminal', inTerminal(home, ...BASH, '--permission-mode', 'default')],
     ['without permissions', inSession(home, ...SKIPPED)],
-    // Whether an agent starts there, a model decides.
-    ['in auto mode', inSession(home, ['--allowedTools', 'Bash(./ways/*)', '--permission-mode', 'auto']), false],
+    ...['acceptEdits', 'dontAsk'].map((mode) => [mode, inSession(home, [...BASH, '--permission-mode', mode])]),
+    // Whether an agent starts in these, a model decides.
+    ...['auto', 'plan'].map((mode) => [mode, inSession(home, ['--allowedTools', 'Bash(./ways/*)', '--permission-mode', mode]), false]),
   ]) {
     const { session, leaks } = await tried(home, few, play, agents);
     assert.deepEqual(leaks, [], what);
@@ -178,8 +179,8 @@ function watching(home, lines) {
 }
 
 /**
- * What two shells read of an agent's conversation: one that runs since before the agent began,
- * and one that begins after it. Both look everywhere but where the document is.
+ * What shells read of an agent's conversation: one that runs since before the agent began, and two
+ * that begin after it, the second a subagent's. They look everywhere but where the document is.
  */
 async function searched(home, play) {
   const search = `grep -RIhos --exclude-dir=private 'ZQ-CANARY-[0-9a-f]*' ${home.home} ${home.root}/tmp`;
@@ -195,22 +196,25 @@ async function searched(home, play) {
         await transcript(home);
         await shell.end();
         home.write(home.project, 'search', `${search}\n`);
-        return bash('sh ./search');
+        return [bash('sh ./search'), spawn('other', 'general-purpose')];
       },
       ...DONE,
     ],
     one: ALONE,
+    other: [bash('sh ./search'), say('Done.')],
   });
   assert.deepEqual(session.unscripted, [], session.report());
-  return { session, watched: shell.seen().includes(CANARY), after: session.answers('parent', 'Bash').at(-1).text.includes(CANARY) };
+  return { session, watched: shell.seen().includes(CANARY), after: [...session.answers('parent', 'Bash').slice(-1), session.answer('other', 'Bash')].map(({ text }) => text.includes(CANARY)) };
 }
 
 onEachShell("shells-kept: no shell reads an agent's conversation, not even one that runs since before it began, and the main conversation keeps its own, but for long outputs in a shell", async ({ home }) => {
   await setUp(home);
   const play = (...more) => (script) => home.session(script, BASH, ...more);
-  const { session, ...kept } = await searched(home, play());
-  assert.deepEqual(kept, { watched: false, after: false });
-  assertServed(session, TOOL, 'one');
+  for (const each of [play(), inSession(home, ...SKIPPED)]) {
+    const { session, ...kept } = await searched(home, each);
+    assert.deepEqual(kept, { watched: false, after: [false, false] });
+    assertServed(session, TOOL, 'one');
+  }
 
   // By its repository, the client knows a project.
   assert.equal(spawnSync('git', ['init', '--quiet', home.project]).status, 0);
@@ -222,10 +226,10 @@ onEachShell("shells-kept: no shell reads an agent's conversation, not even one t
   // With the rules alone, what a shell may read is decided when it begins.
   home.set({ sandbox: { ...SANDBOX.sandbox, filesystem: undefined } });
   const { session: _, ...rules } = await searched(home, play());
-  assert.deepEqual(rules, { watched: true, after: false });
+  assert.deepEqual(rules, { watched: true, after: [false, false] });
   open(home);
   const { session: __, ...without } = await searched(home, play());
-  assert.deepEqual(without, { watched: true, after: true });
+  assert.deepEqual(without, { watched: true, after: [true, true] });
 });
 
 /** What a shell reads of these documents, whenever it began, and what one that runs since before they changed does. */
