@@ -57,9 +57,9 @@ fn every_thread_is_behind_the_wall() {
 
 /// A client writes to them when it likes.
 #[test]
-fn inject_and_withhold_wait_for_their_input_behind_the_wall() {
+fn each_command_that_reads_files_waits_for_its_input_behind_the_wall() {
     let Some(_) = whole() else { return };
-    for command in ["inject", "withhold"] {
+    for command in ["serve", "inject", "withhold"] {
         let world = World::new();
         let waiting = world.start([command]);
         let process = format!("/proc/{}", waiting.process_id());
