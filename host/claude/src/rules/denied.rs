@@ -1,4 +1,5 @@
-//! What rules of Claude Code deny, as the client reads them.
+//! What rules of Claude Code deny, as its tools and its sandbox for shells read them. The tools take
+//! more: `Read` alone, and names in another letter case. The sandbox keeps nothing by these.
 
 use crate::settings::items;
 use serde_json::Value;
@@ -82,7 +83,7 @@ fn example(rule: &str, home: &Path) -> PathBuf {
 
 /// A rule for reading and a place, both from the folder for which the rule is.
 struct Compared<'a> {
-    /// The rule's pattern, in small letters.
+    /// The rule's pattern.
     pattern: String,
     /// The names of the place.
     names: Vec<&'a str>,
@@ -90,9 +91,6 @@ struct Compared<'a> {
 
 /// What a rule denies of this place.
 fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
-    if matches!(rule, "Read" | "Read(*)") {
-        return Denies::Name;
-    }
     let Some(Compared { pattern, names }) = Compared::of(rule, place, home) else {
         return Denies::Nothing;
     };
@@ -118,7 +116,7 @@ impl<'a> Compared<'a> {
         };
         // Several slashes count as one.
         let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
-        let mut pattern = parts.join("/").to_lowercase();
+        let mut pattern = parts.join("/");
         // A slash at the end means a folder, and so all that is in it.
         if text.ends_with('/') && !parts.is_empty() {
             pattern.push_str("/**");
@@ -131,15 +129,13 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Whether a rule's pattern means this place, or a folder above it, in any letter case. `**`
-/// stands for names, but only where it is a whole name itself.
+/// Whether a rule's pattern means this place, or a folder above it. `**` stands for names, but only where it is a whole name itself.
 fn leads_to(pattern: &[&str], place: &[&str]) -> bool {
     match (pattern, place) {
         ([], _) => true,
         (["**", rest @ ..], [_, below @ ..]) => leads_to(rest, place) || leads_to(pattern, below),
         ([first, rest @ ..], [name, below @ ..]) => {
-            let small = letters(&name.to_lowercase());
-            is_like(&letters(first), &small) && leads_to(rest, below)
+            is_like(&letters(first), &letters(name)) && leads_to(rest, below)
         }
         _ => false,
     }
@@ -149,24 +145,14 @@ fn letters(text: &str) -> Vec<char> {
     text.chars().collect()
 }
 
-/// Whether a pattern means this name: `*` stands for any text, `?` for a character, `[ab]` for
-/// one of these, and `[a-z]` for one of a range.
+/// Whether a pattern means this name: `*` stands for any text, and `?` for a character. A rule with a
+/// class, such as `[ab]`, counts for nothing.
 fn is_like(pattern: &[char], name: &[char]) -> bool {
     match (pattern, name) {
         ([], []) => true,
         (['*', rest @ ..], _) => (0..=name.len()).any(|at| is_like(rest, &name[at..])),
         (['?', rest @ ..], [_, more @ ..]) => is_like(rest, more),
-        (['[', from, '-', to, ']', rest @ ..], [one, more @ ..]) => {
-            (from..=to).contains(&one) && is_like(rest, more)
-        }
-        (['[', behind @ ..], [one, more @ ..]) => {
-            let Some(end) = behind.iter().position(|c| *c == ']') else {
-                return false;
-            };
-            let (set, rest) = (&behind[..end], &behind[end + 1..]);
-            let is_plain = set.iter().all(|c| c.is_alphanumeric());
-            is_plain && set.contains(one) && is_like(rest, more)
-        }
+        (['[', ..], _) => false,
         ([wanted, rest @ ..], [one, more @ ..]) => wanted == one && is_like(rest, more),
         _ => false,
     }
