@@ -163,6 +163,11 @@ impl Places {
         self.claude.join("settings.json")
     }
 
+    /// The pattern that setup wrote into the sandbox's lists before 0.6.0: the client's long outputs.
+    pub fn outputs_of_older(&self) -> String {
+        format!("{}/projects/**/tool-results/**", self.shown)
+    }
+
     /// The file of the client's settings, for people.
     pub fn shown_settings(&self) -> String {
         format!("{}/settings.json", self.shown)
@@ -383,6 +388,10 @@ fn is_alone(file: &Path, home: &Path) -> bool {
         .any(|one| folder == one);
     for found in inside.flatten() {
         let path = found.path();
+        // What a `setup` that was killed has left, the next one takes away.
+        if found.file_name().to_string_lossy().contains(".keyhole-") {
+            continue;
+        }
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
         let may_be_there = path == file || is_private && is_markdown;
         let is_no_folder = found.file_type().is_ok_and(|kind| !kind.is_dir());

@@ -5,7 +5,7 @@
 mod project;
 
 use crate::{
-    paths::named_and_real,
+    paths::{named_and_real, normal},
     rules::{Denied, Places},
     settings::{Settings, items, lines_at, pointer},
 };
@@ -27,10 +27,11 @@ const SWITCHES: [(&str, bool); 3] = [
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
 /// programs, the shell and what it runs first, and what is loaded into a program. By the last two it
 /// chooses what a program of the client's own runs, and who is sent the conversation.
-const PINNED: [&str; 12] = [
+const PINNED: [&str; 13] = [
     "PATH",
     "SHELL",
     "CLAUDE_CODE_SHELL",
+    "CLAUDE_CODE_SHELL_PREFIX",
     "BASH_ENV",
     "SHELLOPTS",
     "PS4",
@@ -147,13 +148,13 @@ impl Shells {
         let mut weak = Vec::new();
         for managed in &settings.managed {
             let file = "the administrator's settings";
-            weak.extend(weakening(file, managed, files));
+            weak.extend(weakening(file, managed, places, files));
             growing.extend(growing_lists(file, managed));
         }
         let mut past = String::new();
         // What an administrator has set, no other settings take down.
         if !are_managed {
-            weak.extend(weakening(&user_file, &settings.value, files));
+            weak.extend(weakening(&user_file, &settings.value, places, files));
             past = sentences(&settings.projects);
         }
         let counting: Vec<_> = settings.managed.iter().chain([&settings.value]).collect();
@@ -239,7 +240,7 @@ fn is_set(managed: &[Value], key: &str, wanted: bool) -> bool {
 
 /// The keys of the user's or of an administrator's settings that let a shell past the sandbox, to one
 /// of the files, with the name of this file. They trust what they start themselves.
-fn weakening(file: &str, settings: &Value, files: &[PathBuf]) -> Option<String> {
+fn weakening(file: &str, settings: &Value, places: &Places, files: &[PathBuf]) -> Option<String> {
     let sandbox = &settings["sandbox"];
     let mut keys = Vec::new();
     for (switch, wanted) in SWITCHES {
@@ -254,7 +255,7 @@ fn weakening(file: &str, settings: &Value, files: &[PathBuf]) -> Option<String> 
         keys.push("sandbox.filesystem.disabled".to_owned());
     }
     let mut allowed = items(&sandbox["filesystem"]["allowRead"]).iter();
-    if allowed.any(|path| can_name(path, files)) {
+    if allowed.any(|path| opens(path, places, files)) {
         keys.push("sandbox.filesystem.allowRead".to_owned());
     }
     if leaves_platform_out(&sandbox["enabledPlatforms"]) {
@@ -280,11 +281,24 @@ fn growing_lists(file: &str, settings: &Value) -> Vec<String> {
     keys
 }
 
-/// Whether a path of `allowRead` may be one of these files itself, and not only a folder above it,
-/// past which rules for file and folder hold: its last name is a pattern, or that of a file.
-fn can_name(entry: &Value, files: &[PathBuf]) -> bool {
+/// Whether a path of `allowRead` opens what a shell is not to read: the record of sessions, a folder
+/// in it or above it, or one of these files itself. A folder above a file opens nothing, past which
+/// rules for file and folder hold. A path may be a file if its last name is a pattern, or the file's.
+fn opens(entry: &Value, places: &Places, files: &[PathBuf]) -> bool {
     let text = entry.as_str().unwrap_or_default().trim();
-    let path = Path::new(text.trim_end_matches("/**"));
+    if text == places.outputs_of_older() {
+        return false;
+    }
+    let path = match text.strip_prefix('~') {
+        Some(rest) => places.home.join(rest.trim_start_matches('/')),
+        None => PathBuf::from(text),
+    };
+    let path = normal(Path::new(path.to_string_lossy().trim_end_matches("/**")));
+    for record in named_and_real(&places.claude.join("projects")) {
+        if path.starts_with(&record) || record.starts_with(&path) {
+            return true;
+        }
+    }
     let Some(last) = path.file_name() else {
         return false;
     };
