@@ -13,6 +13,7 @@ use std::{
     collections::{BTreeMap, HashSet},
     ffi::{OsStr, OsString},
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -217,7 +218,9 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
-/// Whether nothing is where a program is said to be.
+/// Whether no program is where one is said to be.
 pub fn is_gone(program: &Path) -> bool {
-    program.is_absolute() && !program.exists()
+    let is_program = fs::metadata(program)
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    program.is_absolute() && !is_program
 }

@@ -56,11 +56,16 @@ fn caution(path: &Path) -> Option<String> {
     ))
 }
 
-/// Whether `keyhole` is the command for this program, as far as anybody knows.
+/// Whether `keyhole` is the command for this program, as far as anybody knows: no other program of
+/// that name comes first.
 pub fn is_command(program: &Path) -> bool {
     let real = program.canonicalize().unwrap_or_default();
-    let path = env::var_os("PATH");
-    path.is_none() || on_path(&real, path).is_some()
+    let Some(path) = env::var_os("PATH") else {
+        return true;
+    };
+    let mut names = env::split_paths(&path).map(|folder| folder.join("keyhole"));
+    let first = names.find(|name| name.is_file());
+    first.is_some_and(|name| is_name_of(&real, &name))
 }
 
 /// The first path in a directory of `PATH` that is a name of `exe`.
