@@ -315,6 +315,15 @@ impl<'a> Secrets<'a> {
         self.keys.contains(text.as_bytes()) || held.any(is_no_word)
     }
 
+    /// The text, with `…` in the place of each key that is too long to be a word.
+    pub(super) fn left_out_of(&self, text: &str) -> String {
+        let mut left = text.to_owned();
+        for key in self.keys_in(text).filter(|key| is_no_word(key)) {
+            left = left.replace(&*String::from_utf8_lossy(key), "…");
+        }
+        left
+    }
+
     /// Whether the text contains one of the keys.
     pub(super) fn are_in(&self, text: &str) -> bool {
         self.keys_in(text).next().is_some()

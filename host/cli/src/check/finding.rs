@@ -37,6 +37,8 @@ macro_rules! findings {
             $(#[doc = $meaning] $finding { $($field: $type),* },)*
             /// A fault of Claude Code's settings. It is an error for a map whose agents it stops.
             InSettings { fault: Fault, severity: Severity },
+            /// Another finding whose sentence would show a key.
+            Redacted { id: &'static str, severity: Severity, sentence: String },
         }
 
         impl Finding {
@@ -50,6 +52,7 @@ macro_rules! findings {
                 match self {
                     $(Self::$finding { .. } => $id,)*
                     Self::InSettings { fault, .. } => fault.id(),
+                    Self::Redacted { id, .. } => id,
                 }
             }
 
@@ -64,6 +67,7 @@ macro_rules! findings {
                 match self {
                     $(Self::$finding { .. } => Severity::$severity,)*
                     Self::InSettings { severity, .. } => *severity,
+                    Self::Redacted { severity, .. } => *severity,
                 }
             }
         }
@@ -74,6 +78,7 @@ macro_rules! findings {
                 match self {
                     $(Self::$finding { $($field),* } => write!(out, $($sentence)*),)*
                     Self::InSettings { fault, .. } => write!(out, "{fault}"),
+                    Self::Redacted { sentence, .. } => write!(out, "{sentence}"),
                 }
             }
         }
@@ -150,7 +155,7 @@ findings! {
     // Of Claude Code.
     ProgramGone { agent: String, program: String } "program-gone" Error
         "An agent's file starts a program that is not there, so the agent gets no file."
-        ("{agent} starts {program}, where nothing is, so its agent gets no file. Write the program's path there");
+        ("{agent} starts {program}, where no program is, so its agent gets no file. Write the program's path there");
     Unguarded { agent: String } "unguarded" Error
         "An agent's file starts Keyhole's server without its hook, or without asking for a ticket: a session that is started as this agent may get the file."
         ("{agent} starts Keyhole's server without its hook, or without --require-ticket: then a session that a project starts as this agent gets the file, or, if one of the two is there, nobody gets it. Put mcpServers and hooks there as `keyhole setup claude-code --bind NAME` prints them");

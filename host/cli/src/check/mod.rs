@@ -149,6 +149,9 @@ pub(crate) fn report(
     if let Some(plugin) = plugin {
         report.end_for(plugin, is_private);
     }
+    if let Some(map) = map {
+        report.leave_keys_out(&Secrets::of(map));
+    }
     Ok(report)
 }
 
@@ -233,6 +236,25 @@ impl Report {
             || findings.any(|finding| finding.severity() == Severity::Error)
             || self.agent.as_ref().is_some_and(|agent| !agent.is_served);
         u8::from(is_wrong)
+    }
+
+    /// Leaves keys out that a path or a name elsewhere contains.
+    fn leave_keys_out(&mut self, secrets: &Secrets<'_>) {
+        for finding in &mut self.findings {
+            let sentence = finding.to_string();
+            if secrets.are_told_by(&sentence) {
+                *finding = Finding::Redacted {
+                    id: finding.id(),
+                    severity: finding.severity(),
+                    sentence: secrets.left_out_of(&sentence),
+                };
+            }
+        }
+        for line in &mut self.closing {
+            *line = secrets.left_out_of(line);
+        }
+        self.map
+            .take_if(|map| secrets.are_told_by(&map.to_string_lossy()));
     }
 
     /// Says at the end whether the plugin's agent gets its file: none if a finding stops it.

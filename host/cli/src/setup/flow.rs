@@ -58,6 +58,7 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     // Both, before anything is shown: only what the user saw is written.
     let with_rules = Plan::remove(user, name, Rules::Go)?;
     let without_rules = Plan::remove(user, name, Rules::Stay)?;
+    shows_no_key(user, &with_rules)?;
     let rules = &with_rules.rules;
     let changes = changes(user, &without_rules);
     let head = format!("This takes away what setup wrote for {name}:");

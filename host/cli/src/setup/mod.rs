@@ -215,7 +215,7 @@ fn no_key_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     let secrets = Secrets::of(&map);
     if texts.iter().flatten().any(|text| secrets.are_told_by(text)) {
         return stop_with(
-            "the output would show a text that holds a key of your map; choose another name",
+            "the output would show a text that holds a key of your map: choose another name, or another path in that entry",
         );
     }
     Ok(())
