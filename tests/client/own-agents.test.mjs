@@ -198,7 +198,8 @@ const ALLOWED = [
 
 onEachClient('allowed-servers: a list of allowed servers lets in whom `check` says', { terminal: true }, async ({ t, home, loads, way }) => {
   const file = await setUp(home);
-  if (!home.manage({})) return t.skip("skipped: allowed-servers (an administrator's settings cannot be played here)");
+  const managed = {};
+  if (!home.manage(managed)) return t.skip("skipped: allowed-servers (an administrator's settings cannot be played here)");
   const script = {
     parent: [agent('one'), spawn('scanner', SCANNER), say('Done.')],
     one: [read, say('Done.')],
@@ -206,7 +207,7 @@ onEachClient('allowed-servers: a list of allowed servers lets in whom `check` sa
   };
   /** Who gets the file with this list, and whom `check` says that it stops. */
   const play = async (list) => {
-    home.write(home.root, 'managed-settings.json', JSON.stringify({ allowedMcpServers: list }));
+    managed.allowedMcpServers = list;
     const session = await home.play(script);
     const gets = (actor, tool) => session.answers(actor, tool).some(({ text }) => text.includes(CANARY));
     const served = [['one', TOOL], ['scanner', way.tool]].filter((who) => gets(...who)).map(([actor]) => actor);
