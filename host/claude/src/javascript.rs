@@ -18,8 +18,11 @@ fn without_halves(json: &str) -> String {
     while let Some(backslash) = rest.find('\\')
         && let Some((before, escape)) = rest.split_at_checked(backslash)
     {
+        // An escape of a unit, as `\ud83d`, has six bytes. Others begin with two.
         let (length, is_half) = match (utf16_unit(escape, 0), utf16_unit(escape, 6)) {
+            // A whole pair.
             (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (12, false),
+            // Half of one.
             (Some(0xd800..0xe000), _) => (6, true),
             _ => (2, false),
         };

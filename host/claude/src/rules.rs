@@ -163,7 +163,8 @@ impl Places {
         self.claude.join("settings.json")
     }
 
-    /// The pattern that setup wrote into the sandbox's lists before 0.6.0: the client's long outputs.
+    /// The pattern that setup wrote into the sandbox's lists before 0.6.0: the client's long
+    /// outputs.
     pub fn outputs_of_older(&self) -> String {
         format!("{}/projects/**/tool-results/**", self.shown)
     }
@@ -173,10 +174,10 @@ impl Places {
         format!("{}/settings.json", self.shown)
     }
 
-    /// All rules that keep these files, and what the client keeps of their agents, from the main
-    /// conversation, less those that `denied` has: for transcripts, for what tasks print, for
-    /// each file and its folder, for the folder of tickets if a file is `served` to an agent by a
-    /// server of its own, and for our own programs.
+    /// The rules that these files need, less those that `denied` has. They keep from the main
+    /// conversation: agents' transcripts, what tasks print, each file, its folder if nothing else
+    /// is in it, the folder of tickets if a file is `served` to an agent by a server of its own,
+    /// and our own programs.
     pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> Missing {
         let mut kept = self.kept.clone();
         let mut has_neighbours = false;
@@ -232,7 +233,8 @@ impl Places {
     }
 
     /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
-    /// folder, and from the map: a rule for a path from the session's folder does not bind in others.
+    /// folder, and from the map: a rule for a path from the session's folder does not bind in
+    /// others.
     pub fn guards(&self) -> Vec<String> {
         let mut patterns = vec![
             "//**/.claude/settings.json".to_owned(),
@@ -255,8 +257,8 @@ impl Places {
         without_doubles(rules.collect())
     }
 
-    /// What shells are not to write: the client reads and starts it outside of their sandbox. That is
-    /// its plugins, the map, and these programs of ours.
+    /// What shells are not to write: the client reads and starts it outside of their sandbox. That
+    /// is its plugins, the map, and these programs of ours.
     pub(crate) fn outside(&self, programs: &[PathBuf]) -> Vec<String> {
         // Of the plugins, all that is in their folder.
         let plugin = self.claude.join("plugins/any");
@@ -266,8 +268,8 @@ impl Places {
         paths.iter().filter_map(|path| self.named(path)).collect()
     }
 
-    /// The folders of these files, and what links lead to: of the folders, and of each file that then
-    /// is elsewhere. A folder that holds the home is left out.
+    /// The folders of these files, and what links lead to: of the folders, and of each file that
+    /// then is elsewhere. A folder that holds the home is left out.
     fn with_folders(&self, files: &[&PathBuf]) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = Vec::new();
         for file in files {
@@ -394,8 +396,8 @@ fn is_alone(file: &Path, home: &Path) -> bool {
         }
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
         let may_be_there = path == file || is_private && is_markdown;
-        let is_no_folder = found.file_type().is_ok_and(|kind| !kind.is_dir());
-        if !is_no_folder || !may_be_there {
+        let may_be_folder = found.file_type().map_or(true, |kind| kind.is_dir());
+        if may_be_folder || !may_be_there {
             return false;
         }
     }

@@ -25,8 +25,8 @@ const SWITCHES: [(&str, bool); 3] = [
 ];
 
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
-/// programs, the shell and what it runs first, and what is loaded into a program. By the last two it
-/// chooses what a program of the client's own runs, and who is sent the conversation.
+/// programs, the shell and what it runs first, and what is loaded into a program. By the last two
+/// it chooses what a program of the client's own runs, and who is sent the conversation.
 const PINNED: [&str; 13] = [
     "PATH",
     "SHELL",
@@ -127,29 +127,29 @@ pub struct Shells {
     pub are_managed: bool,
     /// What the user's and the administrator's settings lack.
     pub lacks: Vec<Needed>,
-    /// What of the user's or the administrator's settings lets a shell past, with its file. Empty if
-    /// nothing does.
+    /// What of the user's or the administrator's settings lets a shell past, with its file. Empty
+    /// if nothing does.
     pub weak: String,
-    /// The lists, with their files, by which a command costs more the more files there are. Empty if
-    /// none does.
+    /// The lists, with their files, by which a command costs more the more files there are. Empty
+    /// if none does.
     pub growing: String,
     /// What of a project may let it past, in sentences. Empty if nothing does.
     past: String,
 }
 
 impl Shells {
-    /// `files` are those that shells are not to read, and `programs` those that the client starts.
-    /// None if it is unknown which settings count.
+    /// How these settings hold shells. `files` are those that shells are not to read, and
+    /// `programs` those that the client starts. None if it is unknown which settings count.
     pub fn of(settings: &Settings, files: &[PathBuf], programs: &[PathBuf]) -> Option<Self> {
         let places = settings.places.as_ref().ok()?;
         let user_file = settings.rules_file()?;
-        let are_managed = are_managed(&settings.managed, places, files);
-        let mut growing = growing_lists(&user_file, &settings.value);
+        let are_managed = holds_alone(&settings.managed, places, files);
+        let mut slow_lists = growing_lists(&user_file, &settings.value);
         let mut weak = Vec::new();
         for managed in &settings.managed {
             let file = "the administrator's settings";
             weak.extend(weakening(file, managed, places, files));
-            growing.extend(growing_lists(file, managed));
+            slow_lists.extend(growing_lists(file, managed));
         }
         let mut past = String::new();
         // What an administrator has set, no other settings take down.
@@ -163,14 +163,14 @@ impl Shells {
             .filter_map(|needed| needed.missing_in(&counting))
             .collect();
         if are_managed {
-            // The others are there for what an administrator has set.
+            // What an administrator has set does the same as the others.
             lacks.retain(|needed| needed.place == DENY_WRITE);
         }
         Some(Self {
             are_managed,
             lacks,
             weak: weak.join("; "),
-            growing: growing.join(", "),
+            growing: slow_lists.join(", "),
             past,
         })
     }
@@ -212,7 +212,7 @@ impl Shells {
 /// Whether an administrator's settings alone keep shells in the sandbox: they set its switches and
 /// each of [`PINNED`], and deny every read of these files. No settings of the
 /// user or of a project undo that.
-fn are_managed(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
+fn holds_alone(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     for (switch, wanted) in SWITCHES {
         if !is_set(managed, switch, wanted) {
             return false;
@@ -238,8 +238,8 @@ fn is_set(managed: &[Value], key: &str, wanted: bool) -> bool {
         .any(|one| one.pointer(&pointer) == Some(&Value::Bool(wanted)))
 }
 
-/// The keys of the user's or of an administrator's settings that let a shell past the sandbox, to one
-/// of the files, with the name of this file. They trust what they start themselves.
+/// The keys of the user's or of an administrator's settings that let a shell past the sandbox, to
+/// one of the files, with the name of this file. They trust what they start themselves.
 fn weakening(file: &str, settings: &Value, places: &Places, files: &[PathBuf]) -> Option<String> {
     let sandbox = &settings["sandbox"];
     let mut keys = Vec::new();
@@ -267,8 +267,8 @@ fn weakening(file: &str, settings: &Value, places: &Places, files: &[PathBuf]) -
     Some(format!("{} in {file}", keys.join(", ")))
 }
 
-/// The lists with a pattern for which the client looks through folders at each command, with the name
-/// of this file.
+/// The lists with a pattern for which the client looks through folders at each command, with the
+/// name of this file.
 fn growing_lists(file: &str, settings: &Value) -> Vec<String> {
     let filesystem = &settings["sandbox"]["filesystem"];
     let mut keys = Vec::new();
@@ -281,9 +281,10 @@ fn growing_lists(file: &str, settings: &Value) -> Vec<String> {
     keys
 }
 
-/// Whether a path of `allowRead` opens what a shell is not to read: the record of sessions, a folder
-/// in it or above it, or one of these files itself. A folder above a file opens nothing, past which
-/// rules for file and folder hold. A path may be a file if its last name is a pattern, or the file's.
+/// Whether a path of `allowRead` opens what a shell is not to read: the record of sessions, a
+/// folder in it or above it, or one of these files itself. A folder above a file opens nothing,
+/// past which rules for file and folder hold. A path may be a file if its last name is a pattern,
+/// or the file's.
 fn opens(entry: &Value, places: &Places, files: &[PathBuf]) -> bool {
     let text = entry.as_str().unwrap_or_default().trim();
     if text == places.outputs_of_older() {

@@ -14,8 +14,8 @@ use std::{
     io::{self, Write as _},
 };
 
-/// Prints help or the version if the user asked for it, else what is wrong. Returns the exit code.
-/// With 2, the guard denies its call.
+/// Prints help or the version if the user asked for it, and returns exit code 0. Else says what is
+/// wrong, with exit code 2: Claude Code denies the call of a hook that ends so.
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {

@@ -230,10 +230,13 @@ fn check(typed: arguments::Check) -> Check {
         map: map_meant(&typed.map),
         answer,
         plugin: typed.plugin,
+        // Those of the plugin, if the client says where its data folder is.
         tickets: tickets_in(None).ok(),
     }
 }
 
+/// What setup is to do. Without a subcommand, it installs something or lists the clients; names
+/// without a client are refused.
 fn setup(typed: arguments::Setup) -> Result<Setup, String> {
     use arguments::SetupCommand;
     match typed.what {
@@ -250,13 +253,13 @@ fn setup(typed: arguments::Setup) -> Result<Setup, String> {
             agent: wanted.names.agent,
             max_bytes: wanted.max_bytes,
         })),
-        None => for_somebody(typed),
+        None => without_subcommand(typed),
     }
 }
 
 /// What setup does without a subcommand: it lists the clients, prints what to paste, or asks and
 /// writes.
-fn for_somebody(typed: arguments::Setup) -> Result<Setup, String> {
+fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
     let is_hook = typed.inject.is_some();
     let inject = typed.inject.map(|agent| agent.to_string());
     let names = Names {

@@ -3,7 +3,8 @@
 //! The client asks the guard before a call, and then sends the call to the server, with the same
 //! id. A ticket is a file in a private folder of the two processes' user. Its name comes from the
 //! id; its text names the agent, and the key that it asked for. It is valid for a minute, and can
-//! be redeemed once. The user can read the mapped files anyway: so it tells agents apart, not users.
+//! be redeemed once. The user can read the mapped files anyway: so it tells agents apart, not
+//! users.
 //!
 //! Another server may have taken the name of ours, and gets the call instead. So the call need not
 //! hold the key. And after it, only a receipt without its ticket says that our server answered.
@@ -218,10 +219,16 @@ impl Tickets {
 
     /// The ticket for the call with this `id`, which is then used up: only one of several callers
     /// gets it.
+    ///
+    /// # Errors
+    /// [`Unverified::Missing`] if there is none; [`Unverified::Void`] if it does not count any
+    /// more, or never did; [`Unverified::MadeAgain`] if the data folder was made again, so that
+    /// this process may not open it.
     pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
         let folder = self.folder()?;
         let mut taken = folder::take(&folder, &name(id, self.client));
         if matches!(taken, Err(SystemError::Missing)) {
+            // The guard may not have been told the client's process.
             taken = folder::take(&folder, &name(id, None));
         }
         match taken {

@@ -113,7 +113,7 @@ impl<L: Load> ServerHandler for Server<L> {
         if request.name != tool::NAME {
             return Err(ErrorData::invalid_params("unknown tool", None));
         }
-        // `message.rs` has put them there as they were written.
+        // `message.rs` has put the arguments into the extensions, as they were written.
         let written = context.extensions.get::<Box<RawValue>>();
         let arguments = written.map_or("{}", |arguments| arguments.get());
         let mut result = match self.surface.parse_arguments(arguments) {

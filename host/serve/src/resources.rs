@@ -24,7 +24,7 @@ pub type Runtime = ManuallyDrop<runtime::Runtime>;
 /// If the system refuses it a descriptor.
 pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> {
     // tokio panics if the system refuses it a descriptor for signals.
-    unless_panicking(|| {
+    would_block_if_panicking(|| {
         Builder::new_current_thread()
             .enable_all()
             .on_thread_start(begin)
@@ -42,8 +42,8 @@ pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> 
 /// # Errors
 /// `WouldBlock` if the system refuses one.
 pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
-    unless_panicking(|| {
-        // Each waits there, so that the next one's job needs another thread.
+    would_block_if_panicking(|| {
+        // Each job waits at the gate, so that the next one needs another thread.
         let gate = Arc::new(Mutex::new(()));
         let _shut = gate.lock();
         let (arrive, arrivals) = channel();
@@ -54,8 +54,8 @@ pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
                 drop(gate.lock());
             });
         }
-        // tokio panics if it has no thread at all, so one needs no message. With fewer than asked
-        // for, the last message would never arrive.
+        // tokio panics if it has no thread at all, so a single one needs no message. With fewer
+        // than asked for, the last message would never arrive.
         if most > 1 {
             for _ in 0..most {
                 if arrivals.recv_timeout(Duration::from_secs(1)).is_err() {
@@ -123,7 +123,7 @@ pub fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
 }
 
 /// What `does` returns. If it panics, that is no fault of ours to report: it was refused.
-fn unless_panicking<T>(does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+fn would_block_if_panicking<T>(does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let report = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let done = catch_unwind(AssertUnwindSafe(does));

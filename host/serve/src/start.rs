@@ -109,9 +109,9 @@ pub fn sandbox() -> Result<Sandbox, StartError> {
     Ok(Sandbox::embedded(Limits::default())?)
 }
 
-/// Makes the sandbox, reads the map, and restricts the process, which may then take `tickets` out of
-/// their folder. `open` opens the caller's streams before that, with the runtime. An unusable map is
-/// no error.
+/// Makes the sandbox, reads the map, and restricts the process, which may then take `tickets` out
+/// of their folder. `open` opens the caller's streams before that, with the runtime. An unusable
+/// map is no error.
 pub(crate) fn start<S>(
     live: &LiveMap,
     tickets: Option<&Tickets>,
@@ -128,8 +128,8 @@ pub(crate) fn start<S>(
     let tickets_folder = tickets.and_then(|tickets| tickets.data_folder().ok());
     // The process must be able to read there, too.
     let also_readable = tickets_folder.as_ref().map(File::try_clone).transpose()?;
-    // In this order: Landlock takes every right but to read. This closure finds what must be readable.
-    // Landlock leaves only that. A filter forbids system calls.
+    // In this order: Landlock takes every right but to read. This closure finds what must be
+    // readable. Landlock leaves only that. A filter forbids system calls.
     let (wall, read) = restrict_process(rights, tickets_folder, || {
         let map = live.current();
         match directories(live, &map, also_readable) {
@@ -178,9 +178,9 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     })
 }
 
-/// The directories beneath which a process must be able to read, to serve this map: `own`, and
-/// the map's. None if the map has no roots, or cannot be used. It also remembers what can be read
-/// only before the wall.
+/// The directories beneath which a process must be able to read, to serve this map: `own`, which
+/// has the tickets, and the map's. None, which means everywhere, if the map has no roots, or cannot
+/// be used. It also remembers what can be read only before the process is restricted.
 #[cfg(target_os = "linux")]
 fn directories(
     live: &LiveMap,
@@ -199,7 +199,7 @@ fn directories(
     places.extend(map.roots());
     let mut readable = Vec::from_iter(own);
     for place in places {
-        // Nobody can read by such a handle. An automount is not triggered.
+        // Nobody can read by this handle: it is opened with O_PATH. An automount is not triggered.
         match Walker::new(System).walk(&place, Policy::Directory) {
             Ok(walked) => readable.push(File::from(walked.handle)),
             Err(error @ WalkError::System(SystemError::OutOfResources)) => return Err(error.into()),

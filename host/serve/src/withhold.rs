@@ -143,6 +143,8 @@ impl Answer {
     }
 }
 
+/// Whether the agent's reports are withheld; and if the question has a report, that report without
+/// quotations.
 fn answer(
     loading: &Loading,
     question: &Question,
@@ -167,9 +169,9 @@ fn answer(
     match &question.report {
         None => {
             answer.agents = Some(json!(names(&map)));
-            answer.refused = documents.try_one(&keys).err();
+            answer.refused = documents.require_one_that_loads(&keys).err();
         }
-        // It is asked all the same if the map withheld it when the agent started.
+        // The client asks although the map withholds nothing now, if it did when the agent started.
         Some(_) if withheld.is_empty() => answer.refused = Some(Refusal::UnknownKey),
         Some(report) => {
             let mut paths: Vec<&str> = known_paths
@@ -197,9 +199,9 @@ impl Documents<'_> {
         self.loading.load(Target::Given(key.clone()), &self.agent)
     }
 
-    /// Fails if the agent would get none of these documents, and says why it would not get the first
-    /// one. An agent with several documents may do with one.
-    fn try_one(&self, keys: &[&Key]) -> Result<(), Refusal> {
+    /// Fails if the agent would get none of these documents, and says why it would not get the
+    /// first one. An agent with several documents may do with one.
+    fn require_one_that_loads(&self, keys: &[&Key]) -> Result<(), Refusal> {
         let mut why = None;
         for key in keys {
             match self.load(key) {

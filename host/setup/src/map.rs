@@ -138,8 +138,8 @@ struct Needed<'a> {
 }
 
 impl Request<'_> {
-    /// The entry that this needs: of the plugin, of a hook's agent, or a binding. `fresh_key` is for
-    /// a hook's agent that has no entry yet.
+    /// The entry that this needs: of the plugin, of a hook's agent, or a binding. `fresh_key` is
+    /// for a hook's agent that has no entry yet.
     ///
     /// # Errors
     /// If the map has more than one entry for a hook's agent.
@@ -174,14 +174,15 @@ impl Request<'_> {
 /// # Errors
 /// If more than one does.
 fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
-    let Ok(agent) = AgentName::in_map(agent) else {
+    // No map can have a name that is malformed.
+    let Ok(valid) = AgentName::in_map(agent) else {
         return Ok(None);
     };
-    match map.entries_of(&agent)[..] {
+    match map.entries_of(&valid)[..] {
         [] => Ok(None),
         [(key, _)] => Ok(Some(key.expose())),
-        [(_, one), (_, other), ..] => {
-            let (one, other) = (one.line, other.line);
+        [(_, first), (_, second), ..] => {
+            let (one, other) = (first.line, second.line);
             refused(format!(
                 "the lines {one} and {other} of the map name this agent, and only one entry may. Take it out of the others"
             ))

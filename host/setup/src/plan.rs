@@ -44,8 +44,8 @@ pub struct Plan {
     pub todo: Vec<String>,
     /// The last step.
     pub last: String,
-    /// The folders that go if they are empty then.
-    pub(crate) folders: Vec<PathBuf>,
+    /// The folders that go at the end, if they are empty then.
+    pub(crate) folders_to_remove: Vec<PathBuf>,
     /// The map as it would be, and what of it is asked for.
     pub map: String,
     /// See [`Self::map`].
@@ -98,7 +98,7 @@ impl Plan {
     pub fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
         for edit in &self.edits {
-            let file = shown(&edit.found.named, home);
+            let path = shown(&edit.found.named, home);
             let what = if !edit.found.is_there() {
                 " (new)"
             } else if edit.new.is_none() {
@@ -106,13 +106,13 @@ impl Plan {
             } else {
                 ""
             };
-            text += &format!("\n{file}{what}\n{}", edit.shown);
+            text += &format!("\n{path}{what}\n{}", edit.shown);
         }
         text
     }
 
     /// Writes it, file by file, and stops at the first that fails: the error names it, and says the
-    /// whole plan.
+    /// whole plan. At the end, removes the folders that nothing is in.
     pub fn write(&self, home: &Path) -> Result<()> {
         for edit in &self.edits {
             if let Err(why) = edit.found.replace(edit.new.as_deref()) {
@@ -122,7 +122,7 @@ impl Plan {
                 ));
             }
         }
-        for folder in &self.folders {
+        for folder in &self.folders_to_remove {
             let _ = fs::remove_dir(folder);
         }
         Ok(())

@@ -111,14 +111,14 @@ impl Plan {
         }
         if entries.others.is_empty() {
             let tickets = user.tickets();
-            plan.folders = vec![tickets.join("tickets"), tickets];
+            plan.folders_to_remove = vec![tickets.join("tickets"), tickets];
         }
         plan.last = "The file itself is still there, and so is what you pasted into a client. Restart the client.".to_owned();
         Ok(plan)
     }
 
-    /// Takes the name's tables out of the map. Returns what the map had for the name, and keeps for
-    /// others.
+    /// Takes the name's tables out of the map. Returns what the map had for the name, and what it
+    /// keeps: for others, and tables of the name that setup did not write.
     fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries> {
         let mut entries = Entries::default();
         if user.map_now()?.is_none() {
@@ -185,8 +185,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes out of Claude Code's settings what setup wrote there for the plugin, and finds the rules
-    /// that no other entry needs: these, too, if they are to go.
+    /// Takes out of Claude Code's settings what setup wrote there for the plugin, and finds the
+    /// rules that no other entry needs: these, too, if they are to go.
     fn take_from_settings(
         &mut self,
         user: &User<'_>,

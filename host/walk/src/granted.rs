@@ -40,7 +40,8 @@ const APART_IN_SECONDS: Duration = Duration::from_millis(2100);
 /// How long a file may take to settle. No further look comes after this: somebody keeps writing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often the host reads a file if somebody writes to it each time: four times, as the guest does.
+/// How often the host reads a file if somebody writes to it each time: four times, as the guest
+/// does.
 const READINGS: usize = 4;
 
 /// How many bytes of a file are compared at once with what is known of it.
@@ -176,9 +177,10 @@ impl<F: FileSystem> GrantedFile<F> {
         Ok(kind)
     }
 
-    /// Opens `name` in an open directory for reading, and judges both, as the walk does:
-    /// the directory may have been open for a while. Then the file settles. Reads go no
-    /// further than one byte past `most` bytes, or past the size at the last look.
+    /// Opens `name` in an open directory for reading, and judges both, as the walk does: the
+    /// directory may have been open for a while. Then it waits until the file settles: until nobody
+    /// changes it any more. Reads go no further than one byte past `most` bytes, or past the size
+    /// at the last look.
     ///
     /// # Errors
     /// [`SystemError::Missing`] if `name` is not a single name; [`SystemError::NotAFile`] if it is
@@ -193,14 +195,20 @@ impl<F: FileSystem> GrantedFile<F> {
     ) -> Result<Self, WalkError> {
         walker.in_time()?;
         let single_name = plain_name(name)?;
-        let around = walker.files.stat(directory)?;
-        // The walk that led here has judged the mount of the directory.
-        walker.check(directory, &around, None, Policy::Name, PathBuf::new)?;
+        let directory_stat = walker.files.stat(directory)?;
+        // None: the walk that led here has judged the mount of the directory.
+        walker.check(directory, &directory_stat, None, Policy::Name, PathBuf::new)?;
         let (handle, stat) = walker.files.open(directory, single_name)?;
         if stat.kind != Kind::File {
             return Err(SystemError::NotAFile.into());
         }
-        walker.check(&handle, &stat, Some(&around), Policy::Name, PathBuf::new)?;
+        walker.check(
+            &handle,
+            &stat,
+            Some(&directory_stat),
+            Policy::Name,
+            PathBuf::new,
+        )?;
         Ok(Self {
             settled: Some(walker.settle(&handle, stat)?),
             handle,

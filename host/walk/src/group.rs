@@ -1,10 +1,10 @@
 //! Whether a group is the user under another name.
 //!
 //! Many systems give each user a group of the same name, and let the group write in the user's home
-//! (`umask 002`). Such a group mostly has no other member. Like Debian's OpenSSH, we check who is in
-//! it: a separate walk reads `/etc/passwd` and `/etc/group`, once in a process. These files do not
-//! list members that only a network directory knows, or `/etc/gshadow`, which no user may read. A
-//! group that is not in these files is never the user's own.
+//! (`umask 002`). Such a group mostly has no other member. Like Debian's OpenSSH, we check who is
+//! in it: a separate walk reads `/etc/passwd` and `/etc/group`, once in a process. These files do
+//! not list members that only a network directory knows, or `/etc/gshadow`, which no user may read.
+//! A group that is not in these files is never the user's own.
 //!
 //! macOS keeps its users elsewhere (Open Directory): there, these files are for single-user mode,
 //! and name only root in groups that have other members. So no group counts.
@@ -52,9 +52,9 @@ impl<F: FileSystem> Walker<F> {
         }
     }
 
-    /// Why the group, by its id, may be somebody else than `user` and root. None if nobody else is
-    /// in it. On macOS, every group may be somebody else. It fails only for lack of time or
-    /// resources.
+    /// Why somebody else than `user` and root may be in the group with this id. None if nobody else
+    /// is. A group is unknown that stands for all those which the kernel does not map here. On
+    /// macOS, every group may be somebody else. It fails only for lack of time or resources.
     pub fn others_in(&self, group: u32, user: u32) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
             return Ok(Some(DistrustReason::WritableByGroup));
@@ -73,7 +73,8 @@ impl<F: FileSystem> Walker<F> {
 
 /// The groups that have one of these `rights` (execute: 1, write: 2, read: 4) by the bytes of an
 /// access list, as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group `own`.
-/// None if somebody else may have one but root, its owner and `user`, or if it is not understood.
+/// None if another user than root, the object's owner or `user` may have such a right, or if the
+/// list is not understood.
 pub fn groups_in(list: &[u8], rights: u16, own: u32, user: Option<u32>) -> Option<Vec<u32>> {
     /// The owner, the mask and all others: the mode has their rights.
     const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];

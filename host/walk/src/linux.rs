@@ -30,8 +30,8 @@ use std::{
 /// beginning. The inner None means that it could not be opened.
 static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 
-/// Reads now what this process cannot read any more when it may open files beneath its roots
-/// only: who is in which group, where file systems are mounted, and the overflow user and group. All
+/// Reads now what this process cannot read any more when it may open files beneath its roots only:
+/// who is in which group, where file systems are mounted, and the overflow user and group. All
 /// walks of this process share it, so none can be forgotten.
 ///
 /// # Errors
@@ -293,7 +293,9 @@ fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
     fuse_in(&mounts, &format!("{major}:{minor}"), user)
 }
 
-/// The same, from the bytes of a mountinfo: see proc_pid_mountinfo(5). `device` is its third field,
+/// Why nothing in the FUSE file system `device` is trusted, from the bytes of a mountinfo (see
+/// proc_pid_mountinfo(5)). None if it can be. `user` is who runs this; None if its number may be
+/// another user's there. `device` is its third field,
 /// as `0:50`. Only the lines of this device count. Others may hold any bytes: any user may name a
 /// directory so.
 fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {

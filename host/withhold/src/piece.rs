@@ -56,8 +56,9 @@ struct Piece<'t> {
 }
 
 impl<'t> Piece<'t> {
-    /// Cuts the text into a label and a value. Behind a label such as `id:`, the rule's name goes to
-    /// the label: of `id: R-7 Theo Blix`, the value is ` Theo Blix`.
+    /// Cuts the text into a label and a value. Behind a label such as `id:`, the rule's name goes
+    /// to the label: of `id:R-7 Theo Blix`, the value is ` Theo Blix`. Behind a blank, a rule's
+    /// name may have blanks itself.
     fn of(text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let mut piece = Self {

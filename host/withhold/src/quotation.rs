@@ -42,8 +42,9 @@ struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    /// Judges each run of these words of the report: from each word on, one word, two, and so on, up
-    /// to [`MOST`].
+    /// Notes what of these words is quoted: each word with a listed name in it, and each run that
+    /// is a value. Names of rules are noted as allowed. The runs are, from each word on, one word,
+    /// two, and so on, up to [`MOST`].
     fn compare(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
             if has_name(&word.letters, &self.values.names) {

@@ -103,7 +103,8 @@ pub(crate) fn decoded_words_in(text: &str) -> Vec<Word> {
     cut(text, decoded(text))
 }
 
-/// The words of `text`, of which `chars` are the characters, and where each stands.
+/// The words of `text`, of which `chars` are the characters, and where each stands. Each word has
+/// its rank in the list of ordinary words, and its points: how much it says.
 fn cut(text: &str, chars: impl Iterator<Item = (char, Range<usize>)>) -> Vec<Word> {
     let mut cutter = Cutter::default();
     for (c, at) in chars {

@@ -60,7 +60,8 @@ fn of_group(place: &str, group: &Value) -> Option<WrongValue> {
         .or_else(|| items(listed).iter().find_map(|hook| of_hook(place, hook)))
 }
 
-/// The first wrong value of a hook: its kind, its command if it is one, or its timeout if it has one.
+/// The first wrong value of a hook: its command, if its type is `command`; then its timeout, if it
+/// has one; then its type.
 fn of_hook(place: &str, hook: &Value) -> Option<WrongValue> {
     let place = format!("{place}.hooks");
     if hook["type"] == "command" {

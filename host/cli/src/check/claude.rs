@@ -130,8 +130,9 @@ impl<'a> Client<'a> {
         files
     }
 
-    /// The rules that are missing for these files, and the file of settings that they go into.
-    /// Rules that name a file are shown only if `is_private`, and only if they hold no key.
+    /// The rules that are missing for these files, and the file of settings that they go into. A
+    /// rule that names a file is shown only if just the user reads this (`is_private`), and it
+    /// holds no key. Else a line with FILE or FOLDER stands for it.
     fn missing_rules(
         &self,
         files: &Files,
@@ -239,8 +240,8 @@ impl<'a> Client<'a> {
         Some(Finding::ProgressTold { file })
     }
 
-    /// That the user's settings do not switch the plugin on. They list each plugin that is on: without
-    /// a list, ours may be on as well, so then only a user is told, in private.
+    /// That the user's settings do not switch the plugin on. They list each plugin that is on:
+    /// without a list, ours may be on as well, so then only a user is told, in private.
     fn plugin_not_on(&self, is_private: bool) -> Option<Finding> {
         let value = &self.settings.value;
         let has_list = value["enabledPlugins"].is_object();
@@ -251,8 +252,9 @@ impl<'a> Client<'a> {
         Some(Finding::PluginNotOn { file })
     }
 
-    /// Adds to the report whether the client's sandbox keeps shells from these files, and what makes
-    /// it slower. That they are kept is said only if rules keep the client's tools from them, too.
+    /// Adds to the report whether the client's sandbox keeps shells from these files, and what
+    /// makes it slower. That they are kept is said only if rules keep the client's tools from them,
+    /// too.
     fn judge_shells(
         &self,
         report: &mut Report,
@@ -333,11 +335,12 @@ impl Verdict {
     }
 }
 
-/// Whether the plugin's agent gets its file, and what to do.
+/// Whether the plugin's agent gets its file, and what to do. `is_private`: just the user reads
+/// this, and not the main conversation.
 pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> Verdict {
     let agent = PLUGIN.agent;
     let mut keyed = entries.iter().zip(map.entries());
-    let Some((report, (_, entry))) = keyed.find(|(_, (own, _))| own.expose() == PLUGIN.key) else {
+    let Some((report, (_, entry))) = keyed.find(|(_, (one, _))| one.expose() == PLUGIN.key) else {
         let run = "the map has no entry with its key. In a terminal of your own, run:";
         return Verdict::refused(format!("{run} {}", command(SETUP_PLUGIN)));
     };

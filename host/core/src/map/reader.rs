@@ -160,7 +160,8 @@ impl Reader<'_> {
         Ok((key, entry))
     }
 
-    /// A binding's name, and the binding. `default` is the same as for [`Self::entry`].
+    /// A binding's name, and the binding. `default` is the largest file, in bytes, if the binding
+    /// does not say it.
     fn binding(&self, item: Item<'_>, default: u64) -> Read<(BindingName, Binding)> {
         let Item { name, value } = item;
         let valid: BindingName = self.valid(name, name.get_ref().parse())?;
