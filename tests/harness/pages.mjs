@@ -11,7 +11,7 @@ export const example = (name) => read(`docs/examples/${name}`);
 
 /** The words behind `keyhole` in the first command of a client's case, for this agent and file. */
 export function recorded(client, agent, file) {
-  const [, line] = read(`tests/tests/cli/cases/client-${client}.txt`).match(/^\$ keyhole (.*)$/m);
+  const [, line] = read(`tests/tests/cli/cases/client-${client}.txt`).match(/^\$ keyhole (?!.*--dry-run)(.*)$/m);
   const own = { scanner: agent, '~/private/ids.md': file };
   return line.split(' ').map((word) => own[word] ?? word);
 }
