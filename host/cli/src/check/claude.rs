@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
 use super::{
-    EntryReport, Plugin, Report, Secrets,
+    EntryReport, Judge, Plugin, Report, Secrets,
     entry::is_the_plugins,
     finding::{Finding, Severity},
     step::{SETUP_PLUGIN, command},
@@ -171,15 +171,16 @@ impl<'a> Client<'a> {
     pub(super) fn judge(
         &self,
         report: &mut Report,
-        map: Option<&Map>,
+        judge: Option<&Judge<'_>>,
         plugin: Option<&Plugin>,
         is_private: bool,
     ) {
         let settings = &self.settings;
-        let secrets = map.map(Secrets::of);
-        if let (Some(map), Some(secrets)) = (map, &secrets) {
+        let map = judge.map(|judge| judge.map);
+        if let Some(judge) = judge {
             let agents = self.agents.iter();
-            let found = agents.filter_map(|agent| self.of_own_agent(agent, map, secrets));
+            let found =
+                agents.filter_map(|agent| self.of_own_agent(agent, judge.map, &judge.secrets));
             report.findings.extend(found);
         }
         // The client tells its shells where the plugin's folder is.
@@ -198,8 +199,8 @@ impl<'a> Client<'a> {
             Err(_) => true,
         };
         let needs_rules = plugin.is_some() || is_here && !files.paths.is_empty();
-        let ruled = secrets.as_ref().filter(|_| needs_rules);
-        let rules = ruled.and_then(|secrets| self.missing_rules(&files, secrets, is_private));
+        let ruled = judge.filter(|_| needs_rules);
+        let rules = ruled.and_then(|judge| self.missing_rules(&files, &judge.secrets, is_private));
         // Without a rule that is missing, it does not matter whose rules count.
         let rules_count = rules.is_some() || settings.rules_file().is_none();
         let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();

@@ -109,20 +109,20 @@ pub(crate) fn report(
         ..
     } = start_loading(live)?;
     let location = &live.location;
-    let map = read.as_deref().ok();
+    let judge = read.as_ref().map(|map| Judge::of(map, location, sandbox));
+    let map = judge.as_ref().ok().map(|judge| judge.map);
     let client = if plugin.is_some() || map.is_some() {
         Client::here(location)
     } else {
         None
     };
     let mut findings = step::surroundings(location, map);
-    let (outcome, agent) = match &read {
-        Ok(map) => {
-            let judge = Judge::of(map, location, sandbox);
-            let entries = judged_entries(&judge, client.as_ref(), &runtime, is_private);
-            findings.extend(long_names(map));
-            findings.extend(of_roots(&judge, is_private));
-            let agent = claude::of_agent(map, &entries, is_private);
+    let (outcome, agent) = match &judge {
+        Ok(judge) => {
+            let entries = judged_entries(judge, client.as_ref(), &runtime, is_private);
+            findings.extend(long_names(judge.map));
+            findings.extend(of_roots(judge, is_private));
+            let agent = claude::of_agent(judge.map, &entries, is_private);
             (Ok(entries), agent)
         }
         Err(error) => {
@@ -144,13 +144,13 @@ pub(crate) fn report(
         wall,
     };
     if let Some(client) = client {
-        client.judge(&mut report, map, plugin, is_private);
+        client.judge(&mut report, judge.as_ref().ok(), plugin, is_private);
     }
     if let Some(plugin) = plugin {
         report.end_for(plugin, is_private);
     }
-    if let Some(map) = map {
-        report.leave_keys_out(&Secrets::of(map));
+    if let Ok(judge) = &judge {
+        report.leave_keys_out(&judge.secrets);
     }
     Ok(report)
 }
