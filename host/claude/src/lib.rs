@@ -11,7 +11,7 @@ pub mod rules;
 pub mod settings;
 pub mod shells;
 
-use keyhole_core::absolute;
+use keyhole_core::{absolute, map_in};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -30,8 +30,7 @@ pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) ->
 /// The map of a server that is told of no other.
 pub fn usual_map(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let folder = absolute(variable, "XDG_CONFIG_HOME");
-    let folder = folder.unwrap_or_else(|| home.join(".config"));
-    folder.join("keyhole/context-map.toml")
+    map_in(&folder.unwrap_or_else(|| home.join(".config")))
 }
 
 /// Who gets a file by our plugin.

@@ -24,7 +24,7 @@ pub use grant::{Executor, Grant, Granted};
 pub use loader::{Content, Load, Loader};
 pub use map::{
     Binding, BindingName, Entry, Key, LiveMap, Location, LocationError, Map, MapError, MapMistake,
-    Maps, Table, absolute, locate,
+    Maps, Table, absolute, locate, map_in,
 };
 pub use refusal::Refusal;
 pub use ticket::Unverified;

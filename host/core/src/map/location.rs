@@ -13,6 +13,11 @@ pub fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Opti
     Some(path).filter(|path| path.is_absolute())
 }
 
+/// The map that is usual in this folder of the user's configuration.
+pub fn map_in(configuration: &Path) -> PathBuf {
+    configuration.join("keyhole/context-map.toml")
+}
+
 /// Where the map is, and which home `~/` means. It is determined once, at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -50,9 +55,7 @@ impl Location {
             None => {
                 let usual = home.as_ref().map(|home| home.join(".config"));
                 let folder = absolute(&variable, "XDG_CONFIG_HOME").or(usual);
-                folder
-                    .ok_or(LocationError::NoHome)?
-                    .join("keyhole/context-map.toml")
+                map_in(&folder.ok_or(LocationError::NoHome)?)
             }
         };
         Ok(Self {
@@ -77,7 +80,7 @@ impl Location {
             return "the place that --map names";
         }
         let home = self.home.as_deref().unwrap_or(Path::new(""));
-        if self.file == home.join(".config/keyhole/context-map.toml") {
+        if self.file == map_in(&home.join(".config")) {
             "~/.config/keyhole/context-map.toml"
         } else {
             "$XDG_CONFIG_HOME/keyhole/context-map.toml"

@@ -15,7 +15,7 @@ pub use binding::{Binding, BindingName};
 pub use error::{MapError, MapMistake};
 pub use key::Key;
 pub use live::LiveMap;
-pub use location::{Location, LocationError, absolute};
+pub use location::{Location, LocationError, absolute, map_in};
 pub use resolve::locate;
 
 use crate::{agent::AgentName, grant::Granted, refusal::Refusal};
