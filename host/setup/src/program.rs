@@ -7,7 +7,7 @@ use crate::{
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::printable};
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
@@ -63,15 +63,18 @@ pub fn is_command(program: &Path) -> bool {
     let Some(path) = env::var_os("PATH") else {
         return true;
     };
-    let mut names = env::split_paths(&path).map(|folder| folder.join("keyhole"));
-    let first = names.find(|name| name.is_file());
+    let first = names_on(&path).find(|name| name.is_file());
     first.is_some_and(|name| is_name_of(&real, &name))
 }
 
 /// The first path in a directory of `PATH` that is a name of `exe`.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
-    let mut names = env::split_paths(path.as_ref()?).map(|folder| folder.join("keyhole"));
-    names.find(|name| is_name_of(exe, name))
+    names_on(path.as_ref()?).find(|name| is_name_of(exe, name))
+}
+
+/// The paths at which the command `keyhole` is looked for, in order.
+fn names_on(path: &OsStr) -> impl Iterator<Item = PathBuf> {
+    env::split_paths(path).map(|folder| folder.join("keyhole"))
 }
 
 /// Whether the command `name` starts `exe`. A name in a git repository comes and goes with that,
