@@ -55,8 +55,8 @@ pub struct ProjectFile {
 }
 
 impl Settings {
-    /// Reads the user's and the administrator's settings, and those of the project of `here`, if it is
-    /// given.
+    /// Reads the user's and the administrator's settings, and those of the project of `here`, if it
+    /// is given.
     pub fn read(home: &Path, variable: Variables<'_>, here: Option<&Path>) -> Self {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
@@ -139,8 +139,8 @@ impl Settings {
         }
     }
 
-    /// Whether the settings do not keep the client from saying what agents do. No project's settings
-    /// undo that.
+    /// Whether the settings do not keep the client from saying what agents do. No project's
+    /// settings undo that.
     pub fn lets_agents_tell_progress(&self) -> bool {
         let mut counting = self.managed.iter().chain([&self.value]);
         !counting.any(|one| one["env"][NO_PROGRESS_LINES] == "1")

@@ -96,8 +96,8 @@ pub(crate) fn changes(lacks: Vec<Needed>) -> Vec<Change> {
         .collect()
 }
 
-/// What takes a pattern out of these settings that setup wrote before 0.6.0: it costs a mount for each
-/// long output that the client keeps. None if it is not there.
+/// What takes a pattern out of these settings that setup wrote before 0.6.0: it costs a mount for
+/// each long output that the client keeps. None if it is not there.
 pub(crate) fn of_older(places: &Places, settings: &Value) -> Option<Change> {
     let outputs = Value::from(places.outputs_of_older());
     let listed = settings["sandbox"]["filesystem"]["allowRead"].as_array()?;

@@ -1,5 +1,5 @@
-//! What rules of Claude Code deny, as its tools and its sandbox for shells read them. The tools take
-//! more: `Read` alone, and names in another letter case. The sandbox keeps nothing by these.
+//! What rules of Claude Code deny, as its tools and its sandbox for shells read them. The tools
+//! take more: `Read` alone, and names in another letter case. The sandbox keeps nothing by these.
 
 use crate::settings::items;
 use serde_json::Value;
@@ -129,7 +129,8 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Whether a rule's pattern means this place, or a folder above it. `**` stands for names, but only where it is a whole name itself.
+/// Whether a rule's pattern means this place, or a folder above it. `**` stands for names, but only
+/// where it is a whole name itself.
 fn leads_to(pattern: &[&str], place: &[&str]) -> bool {
     match (pattern, place) {
         ([], _) => true,
@@ -145,8 +146,8 @@ fn letters(text: &str) -> Vec<char> {
     text.chars().collect()
 }
 
-/// Whether a pattern means this name: `*` stands for any text, and `?` for a character. A rule with a
-/// class, such as `[ab]`, counts for nothing.
+/// Whether a pattern means this name: `*` stands for any text, and `?` for a character. A rule with
+/// a class, such as `[ab]`, counts for nothing.
 fn is_like(pattern: &[char], name: &[char]) -> bool {
     match (pattern, name) {
         ([], []) => true,

@@ -5,8 +5,8 @@ use crate::settings::{ProjectFile, items};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 
-/// Keys that let no shell past, whatever they say: they choose a model and how it is used, words and
-/// looks, or switch something off.
+/// Keys that let no shell past, whatever they say: they choose a model and how it is used, words
+/// and looks, or switch something off.
 const HARMLESS: [&str; 24] = [
     "$schema",
     "model",
@@ -34,8 +34,8 @@ const HARMLESS: [&str; 24] = [
     "disableWorkflows",
 ];
 
-/// What of `permissions` opens nothing. A mode is here, since no mode that a project chooses lets the
-/// conversation write what the client starts.
+/// What of `permissions` opens nothing. A mode is here, since no mode that a project chooses lets
+/// the conversation write what the client starts.
 const HARMLESS_PERMISSIONS: [&str; 5] = [
     "deny",
     "ask",
@@ -45,8 +45,8 @@ const HARMLESS_PERMISSIONS: [&str; 5] = [
 ];
 
 /// The tools that may be allowed: a shell's command is in the sandbox all the same, deny rules bind
-/// the client's own readers, and a search writes nothing. A rule to edit also opens the folder to the
-/// sandbox, and one to fetch the host.
+/// the client's own readers, and a search writes nothing. A rule to edit also opens the folder to
+/// the sandbox, and one to fetch the host.
 const HARMLESS_TOOLS: [&str; 5] = ["Bash", "Glob", "Grep", "Read", "WebSearch"];
 
 /// By what a project may let a shell past.
@@ -69,7 +69,8 @@ const MEANS: [(Means, &str); 4] = [
     ),
 ];
 
-/// What these files say that may let a shell past, each sentence behind a blank. Empty if nothing does.
+/// What these files say that may let a shell past, each sentence behind a blank. Empty if nothing
+/// does.
 pub(super) fn sentences(projects: &[ProjectFile]) -> String {
     let mut sentences = String::new();
     for (means, words) in MEANS {

@@ -1,8 +1,8 @@
 use super::*;
 
 /// What a rule means for `~/private/ids.md`: all of its folder, and the file by its name. Each
-/// was tried in both versions of the client, from another folder, in auto mode, and in a shell of its
-/// sandbox. What only the tools take counts as nothing.
+/// was tried in both versions of the client, from another folder, in auto mode, and in a shell of
+/// its sandbox. What only the tools take counts as nothing.
 const MEANT: &str = include_str!("meant.txt");
 
 #[test]
