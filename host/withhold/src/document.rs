@@ -1,7 +1,7 @@
 //! Reads a Markdown document: its headings are names of rules, and all else may hold values.
 
 use crate::label::is_id;
-use crate::markdown::{Line, cells};
+use crate::markdown::{Heading, Line, cells};
 use crate::parts::parts;
 use crate::piece::{Role, add_piece};
 use crate::values::Values;
@@ -17,12 +17,16 @@ pub(crate) fn read(document: &str) -> Values {
         .trim_start_matches('\u{feff}')
         .replace("\r\n", "\n");
     let mut reader = Reader::default();
+    reader.values.begin_section("");
     let mut lines = text.split(|c| LINE_ENDS.contains(c));
     while let Some(line) = lines.next() {
         reader.read(&Line::of(line), lines.clone());
     }
     reader.values
 }
+
+/// Below a heading of this text, nothing is compared: explanations stand there.
+const NOTES: &str = "notes";
 
 /// What is known before the next line.
 #[derive(Default)]
@@ -32,6 +36,9 @@ struct Reader<'t> {
     code: Option<&'t str>,
     /// Whether it may stand in a table whose first column has names of rules.
     names_rules: bool,
+    /// The level of the heading `Notes` above the line. A heading of the same level, or of a
+    /// higher one, ends these notes.
+    notes: Option<usize>,
 }
 
 impl<'t> Reader<'t> {
@@ -46,12 +53,14 @@ impl<'t> Reader<'t> {
             if line.is_end_of(open) {
                 self.code = None;
             } else {
-                add_piece(&mut self.values, line.content, Role::Content);
+                self.read_piece(line.content, Role::Content);
             }
         } else if let Some(marks) = line.fence() {
             self.code = Some(marks);
         } else if let Some(heading) = line.heading(next) {
-            self.read_heading(heading);
+            self.read_heading(&heading);
+        } else if self.notes.is_some() {
+            self.values.add_note(line.content);
         } else if line.is_above_rows(next) {
             self.names_rules = cells(line.content).next().is_some_and(is_id);
         } else {
@@ -61,9 +70,21 @@ impl<'t> Reader<'t> {
     }
 
     /// A heading is the name of a rule, and so is its first part: `Name (high)`, and `Name`.
-    fn read_heading(&mut self, heading: &str) {
-        self.values.add_rule(&words_in(heading));
-        if let Some(first) = parts(heading).first() {
+    fn read_heading(&mut self, heading: &Heading<'_>) {
+        let text = heading.text.trim();
+        let is_in_notes = self.notes.is_some_and(|level| level < heading.level);
+        if text.eq_ignore_ascii_case(NOTES) && !is_in_notes {
+            self.notes = Some(heading.level);
+            return;
+        }
+        if is_in_notes {
+            self.values.add_note(text);
+            return;
+        }
+        self.notes = None;
+        self.values.begin_section(text);
+        self.values.add_rule(&words_in(text));
+        if let Some(first) = parts(text).first() {
             self.values.add_rule(&words_in(first));
         }
     }
@@ -83,7 +104,17 @@ impl<'t> Reader<'t> {
             } else {
                 Role::Content
             };
-            add_piece(&mut self.values, cell, role);
+            self.read_piece(cell, role);
+        }
+    }
+
+    /// Adds what stands in this line, item or cell. Below `Notes`, nothing of it is a value.
+    fn read_piece(&mut self, text: &str, role: Role) {
+        if self.notes.is_some() {
+            self.values.add_note(text);
+        } else {
+            add_piece(&mut self.values, text, role);
+            self.values.end_piece();
         }
     }
 }

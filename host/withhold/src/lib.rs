@@ -20,12 +20,14 @@ mod markdown;
 mod parts;
 mod piece;
 mod place;
+mod places;
 mod quotation;
 mod run;
 mod values;
 mod words;
 
-use quotation::quotations;
+pub use places::{Found, Rule, places};
+use quotation::{Quotation, TextKind, quotations};
 use std::ops::Range;
 use words::words_in;
 
@@ -38,7 +40,7 @@ pub const MARK: &str = "[withheld]";
 /// A quotation inside such a path stays, and so does one inside a heading's text or a rule's id.
 pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     let values = document::read(document);
-    replace(report, quotations(report, &values, known))
+    replace(report, quotations(report, TextKind::Report, &values, known))
 }
 
 /// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
@@ -48,11 +50,12 @@ pub fn has_few_values(document: &str) -> bool {
 
 /// The report with [`MARK`] in place of these quotations, which are sorted by where they start.
 /// Two with nothing but blanks between them become one.
-fn replace(report: &str, quotations: Vec<Range<usize>>) -> String {
+fn replace(report: &str, quotations: Vec<Quotation>) -> String {
     let mut kept = String::with_capacity(report.len());
     // Where the quotations so far end, if there are any.
     let mut done = None;
-    for Range { start, end } in quotations {
+    for Quotation { at, .. } in quotations {
+        let Range { start, end } = at;
         // Nothing is between two that overlap.
         let between = report.get(done.unwrap_or(0)..start).unwrap_or_default();
         if done.is_none() || !between.trim_matches(' ').is_empty() {

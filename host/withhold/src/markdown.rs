@@ -3,6 +3,12 @@
 /// What may stand before the content of a line.
 const BEFORE: [char; 3] = ['>', ' ', '\t'];
 
+/// A heading: of `## Phone`, the text is ` Phone`, and the level is 2.
+pub(crate) struct Heading<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) level: usize,
+}
+
 /// One line, and what of it stands behind its marks: of `>  - Larkspur`, the content is
 /// `- Larkspur`, and the item is `Larkspur`.
 pub(crate) struct Line<'t> {
@@ -59,12 +65,11 @@ impl<'t> Line<'t> {
         false
     }
 
-    /// The text of the heading that this line is, above the line `next`: ` Phone` of `# Phone`.
-    /// `#phone` is none.
+    /// The heading that this line is, above the line `next`: `# Phone` is one, `#phone` is none.
     ///
     /// A line of `=` under a text makes the text a heading. A line of `-` does not: it may also be
     /// a rule between two values, or the end of what is at the top of many files.
-    pub(crate) fn heading(&self, next: &str) -> Option<&'t str> {
+    pub(crate) fn heading(&self, next: &str) -> Option<Heading<'t>> {
         // So deep, it is code.
         if self.indent >= 4 {
             return None;
@@ -73,8 +78,10 @@ impl<'t> Line<'t> {
         let marks = self.content.len() - text.len();
         let is_marked = (1..=6).contains(&marks) && text.starts_with([' ', '\t']);
         let is_underlined = next.contains('=') && next.trim().trim_matches('=').is_empty();
-        if is_marked || is_underlined && !self.is_item() {
-            Some(text)
+        if is_marked {
+            Some(Heading { text, level: marks })
+        } else if is_underlined && !self.is_item() {
+            Some(Heading { text, level: 1 })
         } else {
             None
         }

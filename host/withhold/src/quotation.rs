@@ -2,7 +2,7 @@
 
 use crate::escapes::ESCAPES;
 use crate::place::{is_place, paths};
-use crate::run::{Run, has_name};
+use crate::run::{Run, section_of_name};
 use crate::values::{MAX_WORDS, Values};
 use crate::words::{Word, decoded_words_in, words_in};
 use std::ops::Range;
@@ -11,13 +11,36 @@ use std::ops::Range;
 /// may be in more pieces.
 const MOST: usize = 2 * MAX_WORDS;
 
+/// A value in a text.
+#[derive(Debug)]
+pub(crate) struct Quotation {
+    pub(crate) at: Range<usize>,
+    /// The section of the document that has the value.
+    pub(crate) section: usize,
+}
+
+/// What the compared text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextKind {
+    /// A report of an agent. Names in it have any case.
+    Report,
+    /// Code, or whatever else is published. Short names count only as the document writes them.
+    Code,
+}
+
 /// Where the report has one of these values, sorted by where each quotation starts. Of
 /// `Theo Blix`, there may be one for each name, and one for both.
 ///
 /// What lies in one of the `known` paths or in the name of a rule is no quotation.
-pub(crate) fn quotations(report: &str, values: &Values, known: &[&str]) -> Vec<Range<usize>> {
+pub(crate) fn quotations(
+    report: &str,
+    kind: TextKind,
+    values: &Values,
+    known: &[&str],
+) -> Vec<Quotation> {
     let mut comparison = Comparison {
         report,
+        kind,
         values,
         quoted: Vec::new(),
         allowed: Vec::new(),
@@ -35,8 +58,9 @@ pub(crate) fn quotations(report: &str, values: &Values, known: &[&str]) -> Vec<R
 /// A report that is compared with a document's values, and what was found in it so far.
 struct Comparison<'c> {
     report: &'c str,
+    kind: TextKind,
     values: &'c Values,
-    quoted: Vec<Range<usize>>,
+    quoted: Vec<Quotation>,
     /// Names of rules and known paths. A quotation inside one stays.
     allowed: Vec<Range<usize>>,
 }
@@ -47,8 +71,9 @@ impl Comparison<'_> {
     /// two, and so on, up to [`MOST`].
     fn compare(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
-            if has_name(&word.letters, &self.values.names) {
-                self.quoted.push(word.at.clone());
+            if let Some(section) = section_of_name(&word.letters, &self.values.names) {
+                let at = word.at.clone();
+                self.quoted.push(Quotation { at, section });
             }
             let behind = words.get(index + 1..).unwrap_or_default();
             // A number is compared without a country's code, too: `0551234` also as `551234`.
@@ -66,27 +91,41 @@ impl Comparison<'_> {
 
     /// Notes where this run stands, if it is a value or the name of a rule.
     fn judge(&mut self, run: &Run) {
-        if run.is_one_of(&self.values.values) && !is_place(self.report, run) {
-            self.quoted.push(run.at.clone());
+        if let Some(known) = run.known_in(&self.values.values)
+            && !self.is_word_of_code(run)
+            && !is_place(self.report, run)
+        {
+            self.quoted.push(Quotation {
+                at: run.at.clone(),
+                section: known.section,
+            });
         }
-        if run.is_one_of(&self.values.rules) {
+        if run.known_in(&self.values.rules).is_some() {
             self.allowed.push(run.at.clone());
         }
     }
 
+    /// Whether this run is a short name that the document writes otherwise: `max` in code, if the
+    /// document has `Max`.
+    fn is_word_of_code(&self, run: &Run) -> bool {
+        self.kind == TextKind::Code
+            && run.is_short_name()
+            && !self.values.writings.contains(&run.written)
+    }
+
     /// The quotations that lie in none of the allowed places, sorted.
-    fn quotations(mut self) -> Vec<Range<usize>> {
+    fn quotations(mut self) -> Vec<Quotation> {
         self.quoted
-            .sort_unstable_by_key(|quotation| quotation.start);
+            .sort_unstable_by_key(|quotation| quotation.at.start);
         self.allowed.sort_unstable_by_key(|place| place.start);
         let mut allowed = self.allowed.into_iter().peekable();
         // Where the last of the allowed places ends that begin before the quotation or with it.
         let mut allowed_to = 0;
         self.quoted.retain(|quotation| {
-            while let Some(place) = allowed.next_if(|place| place.start <= quotation.start) {
+            while let Some(place) = allowed.next_if(|place| place.start <= quotation.at.start) {
                 allowed_to = allowed_to.max(place.end);
             }
-            quotation.end > allowed_to
+            quotation.at.end > allowed_to
         });
         self.quoted
     }

@@ -2,7 +2,7 @@
 
 use crate::list::Rank;
 use crate::words::Word;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// A number with fewer digits is compared as written: `47:11` may be a place in a file.
@@ -11,6 +11,10 @@ pub(crate) const LONG_NUMBER: usize = 6;
 /// A name of so many letters may have an ending, of at most so many, or a letter before it.
 const LONG_NAME: usize = 5;
 const ENDING: usize = 3;
+
+/// In code, a name of at most so many bytes counts only as the document writes it: `max` is a word
+/// of code, and `Max` a person.
+const SHORT_NAME: usize = 4;
 
 /// Gaps behind so many letters of a run are not compared.
 const GAPS: usize = u128::BITS as usize;
@@ -24,27 +28,30 @@ pub(crate) fn hash(start: u64, text: &str) -> u64 {
     hash
 }
 
-/// Whether this word is a long one of `names`, alone, with an ending or with a letter before it.
-/// If `wexel` is a name, `wexels` and `twexel` have it; `unwexel` and `wexelling` do not.
-pub(crate) fn has_name(word: &str, names: &HashSet<u64>) -> bool {
+/// Names by the hash of their letters, each with its section of the document.
+pub(crate) type Names = HashMap<u64, usize>;
+
+/// The section of the long name that this word is, alone, with an ending or with a letter before
+/// it. If `wexel` is a name, `wexels` and `twexel` have it; `unwexel` and `wexelling` do not.
+pub(crate) fn section_of_name(word: &str, names: &Names) -> Option<usize> {
     let mut letters = word.chars();
     letters.next();
-    begins_with_name(word, names) || begins_with_name(letters.as_str(), names)
+    section_of_start(word, names).or_else(|| section_of_start(letters.as_str(), names))
 }
 
-/// Whether this word is a long one of `names`, alone or with an ending: `wexel` or `wexels`.
-fn begins_with_name(word: &str, names: &HashSet<u64>) -> bool {
+/// The section of the long name that this word is, alone or with an ending: `wexel` or `wexels`.
+fn section_of_start(word: &str, names: &Names) -> Option<usize> {
     let size = word.chars().count();
     let mut so_far = 0;
     for (index, c) in word.chars().enumerate() {
         so_far = hash(so_far, c.encode_utf8(&mut [0; 4]));
         let length = index + 1;
         let is_long = length >= LONG_NAME && length + ENDING >= size;
-        if is_long && names.contains(&so_far) {
-            return true;
+        if is_long && let Some(section) = names.get(&so_far) {
+            return Some(*section);
         }
     }
-    false
+    None
 }
 
 /// What is known of the runs with the same letters, by the hash of these.
@@ -56,6 +63,8 @@ pub(crate) struct Known {
     gaps: Gaps,
     /// Whether a run has more than one or two ordinary words.
     is_special: bool,
+    /// The section of the document in which the first one stands.
+    pub(crate) section: usize,
 }
 
 /// A bit for each gap of a run, at the number of letters before it.
@@ -70,6 +79,8 @@ pub(crate) struct Run {
     size: usize,
     words: usize,
     digits: usize,
+    /// The hash of its first word as it is written.
+    pub(crate) written: u64,
     has_letters: bool,
     ends_with_digit: bool,
     /// Whether a word is not ordinary.
@@ -88,6 +99,7 @@ impl Run {
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
         if self.words == 0 {
             self.at = word.at.clone();
+            self.written = word.written;
         } else {
             self.push_gap(letters, word);
         }
@@ -126,30 +138,42 @@ impl Run {
         self.is_number() && self.digits < LONG_NUMBER
     }
 
-    pub(crate) fn add_to(&self, runs: &mut Runs) {
-        let known = runs.entry(self.hash).or_default();
+    /// Whether it is one word of at most [`SHORT_NAME`] letters: `Max`, and not `47`.
+    pub(crate) fn is_short_name(&self) -> bool {
+        self.words == 1 && self.has_letters && self.size <= SHORT_NAME
+    }
+
+    /// Adds this run, which stands in this section, unless its letters are known.
+    pub(crate) fn add_to(&self, runs: &mut Runs, section: usize) {
+        let known = runs.entry(self.hash).or_insert_with(|| Known {
+            section,
+            ..Known::default()
+        });
         known.gaps |= self.gaps;
         known.is_special |= self.has_special || self.words > 2;
     }
 
-    /// Whether it is one of `runs`: it has the same letters, and no further gaps. If it is no short
-    /// number, gaps with nothing in them do not count, and neither do those between two digits.
+    /// What is known of it if it is one of `runs`: it has the same letters, and no further gaps. If
+    /// it is no short number, gaps with nothing in them do not count, and neither do those between
+    /// two digits.
     ///
     /// One or two ordinary words must have a capital each, or be glued to each other: `Blue Door`
     /// and `blue-door` are `Blue Door`, and `blue door` is not.
-    pub(crate) fn is_one_of(&self, runs: &Runs) -> bool {
-        let Some(known) = runs.get(&self.hash) else {
-            return false;
-        };
+    pub(crate) fn known_in<'r>(&self, runs: &'r Runs) -> Option<&'r Known> {
+        let known = runs.get(&self.hash)?;
         let is_glued = self.words > 1 && !self.has_blank;
         if self.has_small && !is_glued && !known.is_special {
-            return false;
+            return None;
         }
         let compared = if self.is_short_number() {
             self.gaps
         } else {
             self.apart
         };
-        compared & !known.gaps == 0
+        if compared & !known.gaps == 0 {
+            Some(known)
+        } else {
+            None
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! The values of a document, and which words are worth to be one.
 
-use crate::run::{LONG_NUMBER, Run, Runs, hash};
+use crate::run::{LONG_NUMBER, Names, Run, Runs, hash};
 use crate::words::{NOTHING, PHONE, Word, digits_in, words_in};
 use std::collections::HashSet;
-use std::slice;
+use std::{mem, slice};
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
 pub(crate) const MAX_WORDS: usize = 12;
@@ -24,16 +24,36 @@ const LONG_CODE: usize = 7;
 pub(crate) struct Values {
     /// What a report must not quote.
     pub(crate) values: Runs,
-    /// Names that a report must not have with an ending either, by their hash.
-    pub(crate) names: HashSet<u64>,
+    /// Names that a report must not have with an ending either.
+    pub(crate) names: Names,
     /// Names of rules that are given as such: headings, ids.
     pub(crate) rules: Runs,
+    /// The hash of each word of the values as the document writes it.
+    pub(crate) writings: HashSet<u64>,
+    /// The sections of the document, of which the last one is being read. The first one is what
+    /// stands above all headings, and has none.
+    pub(crate) sections: Vec<Section>,
+    /// How many lines stand below `Notes`.
+    pub(crate) notes: usize,
+    /// Whether the line, item or cell that is being read has a value.
+    has_new: bool,
+}
+
+/// What stands below one heading, up to the next one.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) heading: String,
+    /// How many lines, items and cells have a value.
+    pub(crate) values: usize,
 }
 
 impl Values {
     /// Adds the name of a rule, if it has at most 12 words.
     pub(crate) fn add_rule(&mut self, words: &[Word]) {
-        add(&mut self.rules, words);
+        if let Some(run) = run_of(words) {
+            let section = self.section();
+            run.add_to(&mut self.rules, section);
+        }
     }
 
     /// Adds the name of a rule, unless it has a long number: that may be a person's.
@@ -47,8 +67,47 @@ impl Values {
     /// `the` and `12` are none.
     pub(crate) fn add_value(&mut self, words: &[Word]) {
         if says_enough(words) {
-            add(&mut self.values, words);
+            self.add_run(words);
         }
+    }
+
+    /// Adds all these words as one value, if they are not too many.
+    fn add_run(&mut self, words: &[Word]) {
+        let Some(run) = run_of(words) else {
+            return;
+        };
+        let section = self.section();
+        run.add_to(&mut self.values, section);
+        self.writings.extend(words.iter().map(|word| word.written));
+        self.has_new = true;
+    }
+
+    /// Begins the section below this heading.
+    pub(crate) fn begin_section(&mut self, heading: &str) {
+        self.sections.push(Section {
+            heading: heading.to_owned(),
+            values: 0,
+        });
+    }
+
+    /// Ends a line, item or cell: it counts in its section if it had a value.
+    pub(crate) fn end_piece(&mut self) {
+        let had_value = mem::take(&mut self.has_new);
+        if had_value && let Some(section) = self.sections.last_mut() {
+            section.values += 1;
+        }
+    }
+
+    /// Counts a line below `Notes`, unless it is blank.
+    pub(crate) fn add_note(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.notes += 1;
+        }
+    }
+
+    /// The number of the section that is being read. The first one is 0.
+    fn section(&self) -> usize {
+        self.sections.len().saturating_sub(1)
     }
 
     /// Adds each of these words that is a name: a word that the list of English words does not have,
@@ -61,13 +120,14 @@ impl Values {
             if !is_name {
                 continue;
             }
-            add(&mut self.values, slice::from_ref(word));
-            self.names.insert(hash(0, &word.letters));
+            self.add_run(slice::from_ref(word));
+            let section = self.section();
+            self.names.entry(hash(0, &word.letters)).or_insert(section);
             // Something stands before it, as an apostrophe, and no blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
                 let with_first = words.get(index - 1..=index).unwrap_or_default();
-                add(&mut self.values, with_first);
+                self.add_run(with_first);
             }
         }
     }
@@ -123,22 +183,22 @@ impl Values {
             let behind = with_code.get(code..).unwrap_or_default();
             let rest = behind.trim_start_matches('0');
             if rest.len() >= LONG_NUMBER {
-                add(&mut self.values, &words_in(rest));
+                self.add_run(&words_in(rest));
             }
         }
     }
 }
 
-/// Adds all these words as one run, if they are not too many.
-fn add(runs: &mut Runs, words: &[Word]) {
+/// All these words as one run. No words make none, and neither do more than [`MAX_WORDS`].
+fn run_of(words: &[Word]) -> Option<Run> {
     if words.is_empty() || words.len() > MAX_WORDS {
-        return;
+        return None;
     }
     let mut run = Run::default();
     for word in words {
         run.push(&word.letters, word);
     }
-    run.add_to(runs);
+    Some(run)
 }
 
 /// Whether these words together are worth to be a value: a number or a code of four characters, a

@@ -3,6 +3,7 @@
 use crate::escapes::decoded;
 use crate::letters::{fold, is_ideograph, is_invisible, is_without_blanks, letter};
 use crate::list::{Rank, rank};
+use crate::run::hash;
 use std::mem;
 use std::ops::Range;
 
@@ -21,6 +22,8 @@ pub(crate) struct Word {
     pub(crate) at: Range<usize>,
     /// What counts of it, without case, accents and width.
     pub(crate) letters: String,
+    /// The hash of the word as it is written.
+    pub(crate) written: u64,
     /// How much it says: a name or a number more than another word.
     pub(crate) points: usize,
     /// What the list says of it, if it is there.
@@ -178,6 +181,7 @@ impl Cutter {
             } else {
                 word.is_number = false;
             }
+            word.written = hash(word.written, c.encode_utf8(&mut [0; 4]));
             fold(c, &mut word.letters);
         }
     }

@@ -1,0 +1,64 @@
+//! Where a text that is about to be published has a value of a document.
+
+use crate::document;
+use crate::quotation::{TextKind, quotations};
+use crate::values::Section;
+use crate::words::words_in;
+use std::ops::Range;
+
+/// A value in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it stands, in bytes.
+    pub at: Range<usize>,
+    /// The rule of the document above the value.
+    pub rule: Rule,
+}
+
+/// A heading of a document, which is the name of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its number among the document's headings, from 1. A value above all headings has 0.
+    pub number: usize,
+    /// The text of the heading.
+    pub name: String,
+    /// Whether the heading may be a value itself: a word is no ordinary one, as in `Theo Blix`.
+    pub is_telling: bool,
+}
+
+impl Rule {
+    fn of(number: usize, section: Option<&Section>) -> Self {
+        let name = section.map_or(String::new(), |section| section.heading.clone());
+        let words = words_in(&name);
+        let is_telling = words
+            .iter()
+            .any(|word| word.may_be_name() || word.digits > 0);
+        Self {
+            number,
+            name,
+            is_telling,
+        }
+    }
+}
+
+/// Where `text` has a value of the `document`, sorted. Two that overlap are one.
+///
+/// The text is code, or whatever else is published. A name of up to four letters counts only as the
+/// document writes it: if it has `Max`, then `max` is no value. Names of rules and places in files
+/// stay, as in a report.
+pub fn places(document: &str, text: &str) -> Vec<Found> {
+    let values = document::read(document);
+    let mut found: Vec<Found> = Vec::new();
+    for quotation in quotations(text, TextKind::Code, &values, &[]) {
+        match found.last_mut() {
+            Some(last) if quotation.at.start < last.at.end => {
+                last.at.end = last.at.end.max(quotation.at.end);
+            }
+            _ => found.push(Found {
+                at: quotation.at,
+                rule: Rule::of(quotation.section, values.sections.get(quotation.section)),
+            }),
+        }
+    }
+    found
+}
