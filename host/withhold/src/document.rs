@@ -2,7 +2,7 @@
 
 use crate::label::is_id;
 use crate::markdown::{Heading, Line, cells};
-use crate::parts::parts;
+use crate::parts::{parts, sentences};
 use crate::piece::{Role, add_piece};
 use crate::values::Values;
 use crate::words::words_in;
@@ -53,7 +53,7 @@ impl<'t> Reader<'t> {
             if line.is_end_of(open) {
                 self.code = None;
             } else {
-                self.read_piece(line.content, Role::Content);
+                self.read_piece(line.content, Role::Item);
             }
         } else if let Some(marks) = line.fence() {
             self.code = Some(marks);
@@ -65,7 +65,7 @@ impl<'t> Reader<'t> {
             self.names_rules = cells(line.content).next().is_some_and(is_id);
         } else {
             let names_what_follows = line.is_term(next) || line.is_above_items(below);
-            self.read_row(line.item, names_what_follows);
+            self.read_row(line, names_what_follows);
         }
     }
 
@@ -90,7 +90,9 @@ impl<'t> Reader<'t> {
     }
 
     /// Adds the cells of a row. A text without a bar is one cell.
-    fn read_row(&mut self, row: &str, names_what_follows: bool) {
+    fn read_row(&mut self, line: &Line<'t>, names_what_follows: bool) {
+        let row = line.item;
+        let is_item = line.is_item() || row.contains('|');
         let behind_bar = row.strip_prefix('|').unwrap_or(row);
         for (index, cell) in cells(row).enumerate() {
             // If the first cell is blank, the next one is in another column.
@@ -101,8 +103,10 @@ impl<'t> Reader<'t> {
             }
             let role = if is_rule || names_what_follows {
                 Role::Label
+            } else if is_item {
+                Role::Item
             } else {
-                Role::Content
+                Role::Text
             };
             self.read_piece(cell, role);
         }
@@ -113,7 +117,9 @@ impl<'t> Reader<'t> {
         if self.notes.is_some() {
             self.values.add_note(text);
         } else {
-            add_piece(&mut self.values, text, role);
+            for sentence in sentences(text) {
+                add_piece(&mut self.values, sentence, role);
+            }
             self.values.end_piece();
         }
     }

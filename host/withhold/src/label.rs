@@ -3,6 +3,9 @@
 /// What stands between a label and its value.
 pub(crate) const ENDS_LABEL: [char; 4] = [':', '：', '=', '＝'];
 
+/// A mark beside one of these is a part of a longer sign.
+const OF_SIGNS: [char; 5] = [':', '=', '>', '<', '!'];
+
 /// No label goes on behind these: a list does, or a sentence, a URL, a command.
 const NOT_IN_A_LABEL: [&str; 15] = [
     ",", ";", "，", "、", "；", "،", "؛", "\t", "–", "—", "·", " / ", "://", "?", " -",
@@ -28,6 +31,10 @@ pub(crate) fn labelled(text: &str) -> Labelled<'_> {
     for (at, mark) in start.match_indices(ENDS_LABEL) {
         let (name, _) = text.split_at(at);
         let (label, value) = text.split_at(at + mark.len());
+        // `=>`, `==` and `::` are other signs.
+        if name.ends_with(OF_SIGNS) || value.starts_with(OF_SIGNS) {
+            continue;
+        }
         if mark != ":" || is_end_of_label(name, value) {
             if is_label(label) {
                 return Labelled { label, value };
@@ -43,13 +50,21 @@ pub(crate) fn labelled(text: &str) -> Labelled<'_> {
 /// does; in `10:20`, `C:\Users` and `a.md:12` it does not.
 fn is_end_of_label(name: &str, value: &str) -> bool {
     if value.is_empty() || value.starts_with(is_unseen) {
-        return true;
+        return !is_house_number(name);
     }
-    let is_path = name.contains('.') || value.starts_with(['/', '\\', ':']);
+    // Behind another colon, it is a part of an address: `2001:db8:47a:9`.
+    let is_path = name.contains(['.', ':']) || value.starts_with(['/', '\\']);
     let is_short = count_words(name) <= GLUED_LABEL;
     let ends_with_word =
         name.ends_with(|c: char| !c.is_numeric() && !c.is_whitespace() && c != ':');
     !is_path && is_short && ends_with_word
+}
+
+/// Whether the text ends with the `No` of a house in an address: `Gul Sok. No`. `Cust. no.` is a
+/// label.
+fn is_house_number(text: &str) -> bool {
+    let mut words = text.split_whitespace().rev();
+    words.next() == Some("No") && words.next().is_some_and(|word| word.ends_with('.'))
 }
 
 /// Whether a reader sees no character here: a blank, a mark such as `**`, or the start of a tag.

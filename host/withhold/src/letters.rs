@@ -59,8 +59,10 @@ fn fold_part(part: char, letters: &mut String) {
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase);
     for c in small {
-        if c.is_alphanumeric() {
-            add(without_stroke(c), letters);
+        match c {
+            'þ' => letters.push_str("th"),
+            _ if c.is_alphanumeric() => add(without_stroke(c), letters),
+            _ => {}
         }
     }
 }
@@ -83,7 +85,7 @@ fn without_stroke(c: char) -> char {
         'ł' => 'l',
         'ø' | 'œ' => 'o',
         'æ' => 'a',
-        'đ' => 'd',
+        'đ' | 'ð' => 'd',
         'ħ' => 'h',
         'ŧ' => 't',
         'ȷ' => 'j',

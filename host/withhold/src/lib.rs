@@ -11,6 +11,7 @@
 //!   `place` says what stays.
 #![forbid(unsafe_code)]
 
+mod dates;
 mod document;
 mod escapes;
 mod label;

@@ -25,6 +25,15 @@ pub(crate) fn rank(word: &str) -> Option<Rank> {
     }
 }
 
+/// Words of the names of fields, in lower case and without accents, sorted: `name`, `telefon`.
+static FIELDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("../fields.txt").lines().collect());
+
+/// Whether this word, with the letters that count, is one of a field's name: `phone` is one.
+pub(crate) fn is_field(letters: &str) -> bool {
+    FIELDS.binary_search(&letters).is_ok()
+}
+
 /// The word of a line: `the` of `the 0`.
 fn without_rank(line: &'static str) -> &'static str {
     line.trim_end_matches([' ', '0', '1', '2'])

@@ -37,7 +37,7 @@ impl<'t> Line<'t> {
     }
 
     /// Whether it has a list's mark: `- Larkspur` has one, `Larkspur` has none.
-    fn is_item(&self) -> bool {
+    pub(crate) fn is_item(&self) -> bool {
         self.item != self.content
     }
 

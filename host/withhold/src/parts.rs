@@ -3,8 +3,8 @@
 use crate::letters::is_mark;
 
 /// Signs between two parts, beside [`is_mark`]. Behind ` #` and ` ^`, Obsidian has a tag or an id.
-const SIGNS: [&str; 11] = [
-    "->", "=>", "  ", " #", " ^", "\t", " //", " --", "<!--", " <", "<br>",
+const SIGNS: [&str; 12] = [
+    "->", "==>", "=>", "  ", " #", " ^", "\t", " //", " --", "<!--", " <", "<br>",
 ];
 
 /// Words and signs between two parts, with a blank on each side.
@@ -49,7 +49,7 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = Some(line);
     while let Some(text) = rest {
-        let (part, behind) = first_part(text);
+        let (part, behind) = cut_first(text);
         if !part.trim().is_empty() {
             parts.push(part);
         }
@@ -58,8 +58,37 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     parts
 }
 
+/// The sentences of a line: a full stop ends one behind a word of four letters or more, before a
+/// blank and a capital. In `Gul Sok. No: 14` and `Dr. Strong`, none ends so.
+pub(crate) fn sentences(line: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for (at, mark) in line.match_indices(". ") {
+        let (before, behind) = line.split_at(at);
+        let last_word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
+        let is_long = last_word.is_some_and(|word| word.chars().count() >= 4);
+        if is_long
+            && behind
+                .get(2..)
+                .is_some_and(|next| next.starts_with(char::is_uppercase))
+        {
+            sentences.extend(line.get(start..at));
+            start = at + mark.len();
+        }
+    }
+    sentences.extend(line.get(start..));
+    sentences
+}
+
+/// The first part of a text, and all that stands behind it. A text without a separator is one
+/// part.
+pub(crate) fn first_part(text: &str) -> (&str, &str) {
+    let (part, rest) = cut_first(text);
+    (part, rest.unwrap_or_default())
+}
+
 /// The text up to its first separator, and what stands behind this, if there is one.
-fn first_part(text: &str) -> (&str, Option<&str>) {
+fn cut_first(text: &str) -> (&str, Option<&str>) {
     for (at, c) in text.char_indices() {
         // No separator begins with one of these, and most characters are.
         if c.is_ascii_alphanumeric() {

@@ -1,20 +1,30 @@
 //! What stands in one line, item or cell of a document, and which of its words are values.
 
 use crate::label::{ENDS_LABEL, Labelled, count_words, is_id, labelled, rule_id};
+use crate::list::{Rank, is_field};
 use crate::markdown::without_marker;
-use crate::parts::parts;
+use crate::parts::{first_part, parts};
 use crate::values::{SHORT_PART, Values};
 use crate::words::{Word, words_in};
 
 /// A label of more words is the start of a sentence, such as `Never mention the two codes:`.
 const LABEL: usize = 4;
 
+/// The most words of a term that an item explains.
+const MAX_TERM: usize = 5;
+
+/// So many words behind a term, or more, explain it: `Bluebell: the second will`.
+const EXPLANATION: usize = 3;
+
 /// What a line, item or cell is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// It names what stands below or beside it: only names in it are values.
     Label,
-    Content,
+    /// An item, cell or line of code, which may begin with a term and explain it.
+    Item,
+    /// Another line.
+    Text,
 }
 
 /// Adds the values of this line, item or cell: of `Phone: 1 555 0100`, the number, but not the
@@ -27,7 +37,7 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     }
     let label_words = match role {
         Role::Label => &piece.words,
-        Role::Content => piece.words_of(piece.label),
+        Role::Item | Role::Text => piece.words_of(piece.label),
     };
     let is_sentence = count_words(piece.label) > LABEL;
     let is_name = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
@@ -36,13 +46,49 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     }
     values.add_quotations(&piece.words, label_words.len());
     values.add_codes(&piece.words);
+    values.add_dates(&piece.words);
     if role == Role::Label {
         return;
     }
     values.add_value(piece.words_of(piece.value));
+    if role == Role::Item && !is_sentence {
+        add_term(values, &piece);
+    }
     let text_for_codes = if is_sentence { text } else { piece.value };
     add_joined_codes(values, &piece, text_for_codes);
     add_parts(values, &piece);
+}
+
+/// Adds the term that an item begins with and explains: `Bluebell` of `Bluebell: the second will`,
+/// of `Bluebell – the second will` and of `Bluebell (the second will)`. A field's name is none, as
+/// in `Note: call before noon`, and neither is a word without a capital that the list has.
+fn add_term(values: &mut Values, piece: &Piece<'_>) {
+    let (term, explanation) = if piece.label.is_empty() {
+        first_part(piece.text)
+    } else {
+        (piece.label, piece.value)
+    };
+    let words = piece.words_of(term);
+    let is_short = words.len() <= MAX_TERM && count_words(explanation) >= EXPLANATION;
+    let is_marked = words.first().is_some_and(|word| word.is_capital) || term.contains(is_quote);
+    let is_term = is_marked || words.iter().any(Word::may_be_name);
+    let is_quoted = term.contains(is_quote);
+    if is_short && is_term && !is_name_of_field(words, is_quoted) {
+        values.add_value(words);
+        values.add_names(words);
+    }
+}
+
+/// Whether these words are the name of a field, as `Home address` or `Name of the client`. `Dr
+/// Strong` is none: behind the field's word, a word with a capital says whose it is.
+fn is_name_of_field(words: &[Word], is_quoted: bool) -> bool {
+    let behind_first = words.get(1..).unwrap_or_default();
+    let says_whose = behind_first.iter().any(|word| {
+        (word.is_capital || is_quoted && word.has_blank)
+            && word.rank != Some(Rank::Empty)
+            && !is_field(&word.letters)
+    });
+    !says_whose && words.iter().any(|word| is_field(&word.letters))
 }
 
 /// A line, item or cell, cut into a label and a value.
@@ -69,11 +115,21 @@ impl<'t> Piece<'t> {
             value,
         };
         if is_id(label) {
-            let rule = rule_id(value);
+            let rule = piece.without_names(rule_id(value));
             (piece.label, piece.value) = text.split_at(label.len() + rule.len());
             piece.rule = Some(rule);
         }
         piece
+    }
+
+    /// The name of a rule up to a name of somebody behind it: ` R-12` of ` R-12 Zaphod Wexel`. All
+    /// of `full name` is a rule's.
+    fn without_names<'p>(&self, rule: &'p str) -> &'p str {
+        let mut behind_first = self.words_of(rule).iter().skip(1);
+        match behind_first.find(|word| word.has_blank && word.is_like_a_name()) {
+            Some(name) => rule.split_at(name.at.start - self.start_of(rule)).0,
+            None => rule,
+        }
     }
 
     /// Where this part of the text starts in it.
@@ -111,7 +167,9 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
         .into_iter()
         .map(|part| Part::of(piece, part))
         .collect();
-    let is_list = is_list(&parts, piece.value);
+    let long_parts = parts.iter().filter(|part| part.is_long()).count();
+    let has_long_part = long_parts > 0;
+    let is_list = is_list(&parts, long_parts, piece.value);
     // Whether the quoted part before is a label that says that a rule's name follows.
     let mut names_rule = false;
     for part in &parts {
@@ -124,7 +182,8 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
         if is_id(part.label) || is_quoted && names_rule {
             values.add_id(words);
         }
-        if is_list || is_quoted {
+        let is_told = is_list && !(has_long_part && is_plain(words));
+        if is_told || is_quoted {
             values.add_value(words);
         }
         if is_quoted {
@@ -165,6 +224,11 @@ impl<'t> Part<'t> {
             quotes,
         }
     }
+
+    /// Whether it has more words than a part that may be a value by itself.
+    fn is_long(&self) -> bool {
+        count_words(self.value) > SHORT_PART
+    }
 }
 
 impl Quotes {
@@ -194,12 +258,17 @@ fn is_quote(c: char) -> bool {
     "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c)
 }
 
-/// Whether the parts of this text are those of a list: all are short, or nothing is quoted and at
-/// most a third are longer than three words. `call us, as we agreed last week` is no list.
-fn is_list(parts: &[Part<'_>], text: &str) -> bool {
-    let long = parts
-        .iter()
-        .filter(|part| count_words(part.value) > SHORT_PART)
-        .count();
+/// Whether the parts of this text, of which so many are long, are those of a list: none is long, or
+/// nothing is quoted and at most a third are. `call us, as we agreed last week` is no list.
+fn is_list(parts: &[Part<'_>], long: usize, text: &str) -> bool {
     long == 0 || long * 3 <= parts.len() && !text.contains(is_quote)
+}
+
+/// Whether these words are one ordinary word without a capital, as `drafts` in
+/// `look for these in drafts, precedents and file names`.
+fn is_plain(words: &[Word]) -> bool {
+    match words {
+        [word] => !word.is_capital && word.rank.is_some(),
+        _ => false,
+    }
 }

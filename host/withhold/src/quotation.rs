@@ -1,5 +1,6 @@
 //! Where a report quotes a document.
 
+use crate::dates::{date_at, section_of_date};
 use crate::escapes::ESCAPES;
 use crate::place::{is_place, paths};
 use crate::run::{Run, section_of_name};
@@ -75,6 +76,7 @@ impl Comparison<'_> {
                 let at = word.at.clone();
                 self.quoted.push(Quotation { at, section });
             }
+            self.judge_date(words.get(index..).unwrap_or_default());
             let behind = words.get(index + 1..).unwrap_or_default();
             // A number is compared without a country's code, too: `0551234` also as `551234`.
             for first in word.starts() {
@@ -86,6 +88,19 @@ impl Comparison<'_> {
                     self.judge(&run);
                 }
             }
+        }
+    }
+
+    /// Notes where the date stands that these words begin with, if it is one of the values.
+    fn judge_date(&mut self, words: &[Word]) {
+        if self.values.days.is_empty() {
+            return;
+        }
+        if let Some(date) = date_at(words)
+            && let Some(section) = section_of_date(&date, &self.values.days)
+        {
+            let at = date.at;
+            self.quoted.push(Quotation { at, section });
         }
     }
 

@@ -12,6 +12,9 @@ pub(crate) const LONG_NUMBER: usize = 6;
 const LONG_NAME: usize = 5;
 const ENDING: usize = 3;
 
+/// In a code of so many letters and digits, gaps do not count.
+const LONG_CODE: usize = 10;
+
 /// In code, a name of at most so many bytes counts only as the document writes it: `max` is a word
 /// of code, and `Max` a person.
 const SHORT_NAME: usize = 4;
@@ -28,8 +31,17 @@ pub(crate) fn hash(start: u64, text: &str) -> u64 {
     hash
 }
 
-/// Names by the hash of their letters, each with its section of the document.
-pub(crate) type Names = HashMap<u64, usize>;
+/// Names by the hash of their letters.
+pub(crate) type Names = HashMap<u64, Name>;
+
+/// What is known of a name.
+pub(crate) struct Name {
+    /// How many letters it has: as they are written, five for `Joëls`; or as they count, if these
+    /// are more. A syllable of Korean has two or three.
+    pub(crate) size: usize,
+    /// The section of the document in which it stands first.
+    pub(crate) section: usize,
+}
 
 /// The section of the long name that this word is, alone, with an ending or with a letter before
 /// it. If `wexel` is a name, `wexels` and `twexel` have it; `unwexel` and `wexelling` do not.
@@ -46,9 +58,12 @@ fn section_of_start(word: &str, names: &Names) -> Option<usize> {
     for (index, c) in word.chars().enumerate() {
         so_far = hash(so_far, c.encode_utf8(&mut [0; 4]));
         let length = index + 1;
-        let is_long = length >= LONG_NAME && length + ENDING >= size;
-        if is_long && let Some(section) = names.get(&so_far) {
-            return Some(*section);
+        // Any shorter start leaves a longer rest than an ending.
+        if length + ENDING >= size
+            && let Some(name) = names.get(&so_far)
+            && name.size >= LONG_NAME
+        {
+            return Some(name.section);
         }
     }
     None
@@ -82,6 +97,8 @@ pub(crate) struct Run {
     /// The hash of its first word as it is written.
     pub(crate) written: u64,
     has_letters: bool,
+    /// Whether a word is of a script with capitals, or a number.
+    has_case: bool,
     ends_with_digit: bool,
     /// Whether a word is not ordinary.
     has_special: bool,
@@ -110,7 +127,9 @@ impl Run {
         self.digits += word.digits;
         self.has_letters |= !word.is_number;
         self.ends_with_digit = letters.ends_with(char::is_numeric);
-        self.has_special |= !matches!(word.rank, Some(Rank::Empty | Rank::Ordinary));
+        let is_ordinary = matches!(word.rank, Some(Rank::Empty | Rank::Ordinary));
+        self.has_special |= !is_ordinary || word.is_caseless;
+        self.has_case |= !word.is_caseless;
         self.has_small |= !word.is_capital;
     }
 
@@ -138,6 +157,11 @@ impl Run {
         self.is_number() && self.digits < LONG_NUMBER
     }
 
+    /// Whether it has a digit and is long, as an IBAN: people write it in groups, or in one piece.
+    fn is_long_code(&self) -> bool {
+        self.digits > 0 && self.size >= LONG_CODE
+    }
+
     /// Whether it is one word of at most [`SHORT_NAME`] letters: `Max`, and not `47`.
     pub(crate) fn is_short_name(&self) -> bool {
         self.words == 1 && self.has_letters && self.size <= SHORT_NAME
@@ -155,7 +179,7 @@ impl Run {
 
     /// What is known of it if it is one of `runs`: it has the same letters, and no further gaps. If
     /// it is no short number, gaps with nothing in them do not count, and neither do those between
-    /// two digits.
+    /// two digits. In a long code, and in a script without capitals, no gap counts.
     ///
     /// One or two ordinary words must have a capital each, or be glued to each other: `Blue Door`
     /// and `blue-door` are `Blue Door`, and `blue door` is not.
@@ -167,6 +191,8 @@ impl Run {
         }
         let compared = if self.is_short_number() {
             self.gaps
+        } else if self.is_long_code() || !self.has_case {
+            0
         } else {
             self.apart
         };

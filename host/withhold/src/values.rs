@@ -1,6 +1,7 @@
 //! The values of a document, and which words are worth to be one.
 
-use crate::run::{LONG_NUMBER, Names, Run, Runs, hash};
+use crate::dates::{Days, date_at};
+use crate::run::{LONG_NUMBER, Name, Names, Run, Runs, hash};
 use crate::words::{NOTHING, PHONE, Word, digits_in, words_in};
 use std::collections::HashSet;
 use std::{mem, slice};
@@ -26,6 +27,8 @@ pub(crate) struct Values {
     pub(crate) values: Runs,
     /// Names that a report must not have with an ending either.
     pub(crate) names: Names,
+    /// Days that a report must not have in any order either.
+    pub(crate) days: Days,
     /// Names of rules that are given as such: headings, ids.
     pub(crate) rules: Runs,
     /// The hash of each word of the values as the document writes it.
@@ -121,8 +124,11 @@ impl Values {
                 continue;
             }
             self.add_run(slice::from_ref(word));
-            let section = self.section();
-            self.names.entry(hash(0, &word.letters)).or_insert(section);
+            let name = Name {
+                size: word.size.max(word.letters.chars().count()),
+                section: self.section(),
+            };
+            self.names.entry(hash(0, &word.letters)).or_insert(name);
             // Something stands before it, as an apostrophe, and no blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
@@ -146,6 +152,18 @@ impl Values {
         }
     }
 
+    /// Adds the dates among these words.
+    pub(crate) fn add_dates(&mut self, words: &[Word]) {
+        let section = self.section();
+        for start in 0..words.len() {
+            let date = words.get(start..).and_then(date_at);
+            for day in date.into_iter().flat_map(|date| date.days) {
+                self.days.entry(day).or_insert(section);
+                self.has_new = true;
+            }
+        }
+    }
+
     /// Adds the numbers and codes among these words: each run of words with digits.
     pub(crate) fn add_codes(&mut self, words: &[Word]) {
         for code in words.split(|word| word.digits == 0) {
@@ -164,6 +182,9 @@ impl Values {
             if is_long_code(word) {
                 self.add_value(slice::from_ref(word));
             }
+        }
+        if words.iter().all(is_short_code) && words.len() == 1 {
+            self.add_value(words);
         }
         if words.iter().all(|word| word.is_number) {
             self.add_phone(words);
@@ -209,18 +230,25 @@ fn says_enough(words: &[Word]) -> bool {
     let is_joined = words.len() > 1 && words.iter().skip(1).all(|word| !word.has_blank);
     let is_code = digits > 0 && is_joined;
     let is_name = words.len() > 1 && words.iter().all(|word| word.is_capital);
-    if digits >= SHORT || is_code && size >= SHORT || is_name {
+    if digits >= SHORT || is_code && size >= SHORT {
+        return true;
+    }
+    // Two letters end the name of a file: `.rs`, `.py`. In Chinese, they may be a person.
+    if digits == 0 && size <= 2 && words.iter().all(|word| !word.is_caseless) {
+        return false;
+    }
+    if is_name {
         return true;
     }
     words.iter().map(says).sum::<usize>() > 1
 }
 
 /// How much a word of a short value says: nothing if it is a number, `the` or `q7`, 1 if it is a
-/// character such as `木`, 2 or 4 if it is another word. Two are enough.
+/// character such as `木` or `김`, 2 or 4 if it is another word. Two are enough.
 fn says(word: &Word) -> usize {
     if word.is_number || word.digits > 0 && word.size < 3 {
         0
-    } else if word.is_alone {
+    } else if word.is_alone || word.is_caseless && word.size == 1 {
         1
     } else {
         2 * (word.points - NOTHING)
@@ -230,6 +258,13 @@ fn says(word: &Word) -> usize {
 /// Whether this word of letters and digits is long: `tblix42`. `sha256` and `4711` are not.
 fn is_long_code(word: &Word) -> bool {
     !word.is_number && word.size >= LONG_CODE
+}
+
+/// Whether this is a number of four or five digits, as a PIN or a house, and no year.
+fn is_short_code(word: &Word) -> bool {
+    let century = word.letters.get(..2);
+    let is_year = word.digits == 4 && matches!(century, Some("19" | "20"));
+    word.is_number && (SHORT..LONG_NUMBER).contains(&word.digits) && !is_year
 }
 
 /// The fewest words at the start of these that are a quotation: `Blue Door` of
@@ -254,6 +289,13 @@ fn is_quotation(words: &[Word]) -> bool {
         let digits = digits_in(words);
         // A year and a month are no number.
         return digits > LONG_NUMBER || digits == LONG_NUMBER && words.len() == 1;
+    }
+    // The number is a value by itself: of `PIN 5519`, the word may stay.
+    if let [word, number] = words
+        && word.rank.is_some()
+        && is_short_code(number)
+    {
+        return false;
     }
     let of_all: usize = words.iter().map(|word| word.points).sum();
     // The points of the words that say something. Two may come from words that say nothing.

@@ -33,6 +33,8 @@ pub(crate) struct Word {
     pub(crate) digits: usize,
     pub(crate) is_number: bool,
     pub(crate) is_capital: bool,
+    /// Whether its first letter is of a script without capitals, as Hebrew or Korean.
+    pub(crate) is_caseless: bool,
     /// Whether it is one letter of a script that puts no blanks between words.
     pub(crate) is_alone: bool,
     /// Whether anything stands between it and the word before, and whether a blank does.
@@ -41,10 +43,12 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// Whether it can be a name: it has four letters or more, and the list does not have it.
-    /// `larkspur` can; `house`, `ida` and `ida7` cannot.
+    /// Whether it can be a name: it has four letters or more, or three without capitals as in
+    /// Korean, and the list does not have it. `larkspur` and `Koen` can; `house`, `ida` and `ida7`
+    /// cannot.
     pub(crate) fn may_be_name(&self) -> bool {
-        let is_long = self.letters.len() > 3 && self.size > 2;
+        let least = if self.is_caseless { 3 } else { 4 };
+        let is_long = self.size >= least;
         self.rank.is_none() && self.digits == 0 && !self.is_alone && is_long
     }
 
@@ -166,6 +170,7 @@ impl Cutter {
                 // Until a letter comes that is no digit.
                 is_number: true,
                 is_capital: c.is_uppercase(),
+                is_caseless: c.is_alphabetic() && !c.is_uppercase() && !c.is_lowercase(),
                 is_alone,
                 has_gap: mem::take(&mut self.has_gap),
                 has_blank: mem::take(&mut self.has_blank),

@@ -1,0 +1,99 @@
+//! Dates in any order: `12 March 2011`, `March 12, 2011` and `2011-03-12` are one day.
+
+use crate::words::Word;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A day: a year of four digits, a month from 1 to 12, and a day of the month from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Day {
+    year: u32,
+    month: u32,
+    day: u32,
+}
+
+/// Days, each with the section of the document in which it stands first.
+pub(crate) type Days = HashMap<Day, usize>;
+
+/// How the names of the months begin, without case and accents: in English, German, French,
+/// Spanish, Italian, Portuguese, Dutch and Polish.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "ene", "gen", "sty"],
+    &["feb", "fev", "lut"],
+    &["mar", "maart"],
+    &["apr", "abr", "avr", "kwi"],
+    &["may", "mai", "mei", "mag", "maj"],
+    &["jun", "giu", "juin", "cze"],
+    &["jul", "lug", "juil", "lip"],
+    &["aug", "ago", "aout", "sie"],
+    &["sep", "set", "wrz"],
+    &["oct", "okt", "ott", "out", "paz"],
+    &["nov", "lis"],
+    &["dec", "dez", "dic", "gru"],
+];
+
+/// A date in a text: where it stands, and which day it is. `3/4/2011` may be two days.
+pub(crate) struct Date {
+    pub(crate) at: Range<usize>,
+    pub(crate) days: Vec<Day>,
+}
+
+/// The date that these words begin with: of `12 March 2011 at noon`, the first three words are one.
+/// `12 March` has no year, so it is none.
+pub(crate) fn date_at(words: &[Word]) -> Option<Date> {
+    let [first, second, third, ..] = words else {
+        return None;
+    };
+    let year = number(third);
+    let days = match (number(first), number(second)) {
+        (Some(a), Some(b)) => vec![
+            day(Some(a), b, third),
+            day(year, b, first),
+            day(year, a, second),
+        ],
+        (Some(_), None) => vec![day(year, month(second)?, first)],
+        (None, Some(_)) => vec![day(year, month(first)?, second)],
+        (None, None) => return None,
+    };
+    let days: Vec<Day> = days.into_iter().flatten().collect();
+    if days.is_empty() {
+        return None;
+    }
+    Some(Date {
+        at: first.at.start..third.at.end,
+        days,
+    })
+}
+
+/// The section of the document that has this date.
+pub(crate) fn section_of_date(date: &Date, days: &Days) -> Option<usize> {
+    date.days.iter().find_map(|day| days.get(day)).copied()
+}
+
+/// The value of a word of at most four digits.
+fn number(word: &Word) -> Option<u32> {
+    if word.is_number && word.digits <= 4 {
+        word.letters.parse().ok()
+    } else {
+        None
+    }
+}
+
+/// The number of the month that this word names: 3 for `March`, `Mar` and `mars`.
+fn month(word: &Word) -> Option<u32> {
+    let index = MONTHS
+        .iter()
+        .position(|starts| starts.iter().any(|start| word.letters.starts_with(start)))?;
+    u32::try_from(index + 1).ok()
+}
+
+/// The day that this word is, of this month and year. `0` and `32` are none.
+fn day(year: Option<u32>, month: u32, word: &Word) -> Option<Day> {
+    let year = year.filter(|year| (1000..=9999).contains(year))?;
+    let day = number(word).filter(|day| (1..=31).contains(day))?;
+    if (1..=12).contains(&month) {
+        Some(Day { year, month, day })
+    } else {
+        None
+    }
+}
