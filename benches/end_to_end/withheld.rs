@@ -50,10 +50,10 @@ impl Texts {
 
 /// What a text may be made of, again and again.
 #[rustfmt::skip]
-pub(crate) const KINDS: [&str; 36] = [
+pub(crate) const KINDS: [&str; 37] = [
     "a", "a ", "a\n", "Theo ", "Theo\n", "- Theo Blix\n", "aB", "Ab1", "0", "0 ", "+1 555 0100\n", "1.2.3.4 ",
     "é", "e\u{301}", "あ", "あ、", "Я ", "\u{200b}", "\u{202e}a", "\\\\", "\\u0041", "&amp;", "%41", "<b>",
-    "`", "```\n", "| a | Bc |\n", "**a:** Bc\n", "# Ab\n", "- a\n  - b\n", "a@b.example ", "src/a.rs:7 ", "\"Ab\" ", "(", "_a", "\r",
+    "`", "```\n", "| a | Bc |\n", "**a:** Bc\n", "# Ab\n", "- a\n  - b\n", "a@b.example ", "src/a.rs:7 ", "\"Ab\" ", "(", "_a", "\r", "中",
 ];
 
 /// The kind whose 1 MB, as the document and as the report, takes longest, in milliseconds.

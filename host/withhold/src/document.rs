@@ -17,7 +17,7 @@ pub(crate) fn read(document: &str) -> Values {
         .trim_start_matches('\u{feff}')
         .replace("\r\n", "\n");
     let mut reader = Reader::default();
-    reader.values.begin_section("");
+    reader.values.begin_section("", 0);
     let mut lines = text.split(|c| LINE_ENDS.contains(c));
     while let Some(line) = lines.next() {
         reader.read(&Line::of(line), lines.clone());
@@ -82,7 +82,8 @@ impl<'t> Reader<'t> {
             return;
         }
         self.notes = None;
-        self.values.begin_section(text);
+        self.values.begin_section(text, heading.level);
+        self.values.words += words_in(text).len();
         self.values.add_rule(&words_in(text));
         if let Some(first) = parts(text).first() {
             self.values.add_rule(&words_in(first));
@@ -117,6 +118,7 @@ impl<'t> Reader<'t> {
         if self.notes.is_some() {
             self.values.add_note(text);
         } else {
+            self.values.words += words_in(text).len();
             for sentence in sentences(text) {
                 add_piece(&mut self.values, sentence, role);
             }

@@ -28,9 +28,8 @@ mod values;
 mod words;
 
 pub use places::{Found, Rule, places};
-use quotation::{Quotation, TextKind, quotations};
+use quotation::{TextKind, quotations};
 use std::ops::Range;
-use words::words_in;
 
 /// What stands in place of a quotation.
 pub const MARK: &str = "[withheld]";
@@ -40,23 +39,58 @@ pub const MARK: &str = "[withheld]";
 /// `known` are paths that the reader of the report knows, such as the folder of its session.
 /// A quotation inside such a path stays, and so does one inside a heading's text or a rule's id.
 pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
-    let values = document::read(document);
-    replace(report, quotations(report, TextKind::Report, &values, known))
+    replace(report, withheld(document, report, known))
 }
 
-/// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
-pub fn has_few_values(document: &str) -> bool {
-    document::read(document).values.len() * 10 < words_in(document).len()
+/// Where the `report` quotes the `document`, sorted by where each quotation starts. `known` is as
+/// for [`withhold`].
+pub fn withheld(document: &str, report: &str, known: &[&str]) -> Vec<Range<usize>> {
+    let values = document::read(document);
+    let quotations = quotations(report, TextKind::Report, &values, known);
+    quotations.into_iter().map(|found| found.at).collect()
+}
+
+/// What is found in a document, in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// How many lines, items and cells above all headings have a value.
+    pub above: usize,
+    /// The same for each heading, in their order. A heading above others counts what stands
+    /// directly below it.
+    pub below: Vec<usize>,
+    /// How many lines stand below a heading `Notes`, and are not compared.
+    pub notes: usize,
+    /// Whether a heading has no value below it, and no heading of a deeper level.
+    pub has_empty_heading: bool,
+    /// Whether nothing, or next to nothing, is a value: less than one for ten words.
+    pub has_few_values: bool,
+}
+
+impl Summary {
+    /// Of this document.
+    pub fn of(document: &str) -> Self {
+        let read = document::read(document);
+        let mut named = read.sections.iter().skip(1);
+        let has_empty_heading =
+            named.any(|section| section.values == 0 && !section.is_above_others);
+        let mut counts = read.sections.iter().map(|section| section.values);
+        Self {
+            above: counts.next().unwrap_or_default(),
+            below: counts.collect(),
+            notes: read.notes,
+            has_empty_heading,
+            has_few_values: read.values.len() * 10 < read.words,
+        }
+    }
 }
 
 /// The report with [`MARK`] in place of these quotations, which are sorted by where they start.
 /// Two with nothing but blanks between them become one.
-fn replace(report: &str, quotations: Vec<Quotation>) -> String {
+fn replace(report: &str, quotations: Vec<Range<usize>>) -> String {
     let mut kept = String::with_capacity(report.len());
     // Where the quotations so far end, if there are any.
     let mut done = None;
-    for Quotation { at, .. } in quotations {
-        let Range { start, end } = at;
+    for Range { start, end } in quotations {
         // Nothing is between two that overlap.
         let between = report.get(done.unwrap_or(0)..start).unwrap_or_default();
         if done.is_none() || !between.trim_matches(' ').is_empty() {

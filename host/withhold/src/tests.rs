@@ -1,6 +1,6 @@
 //! The table of cases, and values in each form that a report may have.
 
-use super::{MARK, has_few_values, withhold};
+use super::{Found, MARK, Rule, Summary, places, withhold};
 use regex_syntax::hir::{Class, HirKind};
 use serde::Deserialize;
 
@@ -150,12 +150,81 @@ fn a_document_of_headings_labels_and_ordinary_words_has_few_values() {
         "- Family\n  - file\n",
         "Severity: high\n",
     ] {
-        assert!(has_few_values(few), "{few}");
+        assert!(Summary::of(few).has_few_values, "{few}");
     }
     for document in table().documents {
-        assert!(!has_few_values(&document.text), "{}", document.text);
+        let summary = Summary::of(&document.text);
+        assert!(!summary.has_few_values, "{}", document.text);
     }
-    assert!(!has_few_values(""));
+    assert!(!Summary::of("").has_few_values);
+}
+
+#[test]
+fn values_are_counted_below_each_heading_and_notes_apart() {
+    let text = "- Larkspur\n# Names\n- Theo Blix\n- Ida Wexel\n\n# Codes\n- of the\n# Sub\n| P-017 | tblix42 |\n# Notes\nTwo\n\nlines\n";
+    let summary = Summary {
+        above: 1,
+        below: vec![2, 0, 2],
+        notes: 2,
+        has_empty_heading: true,
+        has_few_values: false,
+    };
+    assert_eq!(Summary::of(text), summary);
+    let nested = Summary::of("# All\n\n## Names\n- Theo Blix\n");
+    assert_eq!(
+        (nested.below, nested.has_empty_heading),
+        (vec![0, 1], false)
+    );
+}
+
+/// What stands at each place, and the rule above it.
+fn told<'t>(document: &str, text: &'t str) -> Vec<(&'t str, usize, String)> {
+    let found = places(document, text).into_iter();
+    found
+        .map(|Found { at, rule }| (&text[at], rule.number, rule.name))
+        .collect()
+}
+
+#[test]
+fn a_place_says_the_rule_of_its_value() {
+    let document = "- Larkspur\n# Full name\n- Theo Blix\n- Max\n# Hosts\n- svc-deploy-ost\n";
+    let code = "const THEO_BLIX = 'larkspur'; // svc-deploy-ost, Theo\n";
+    assert_eq!(
+        told(document, code),
+        [
+            ("THEO_BLIX", 1, "Full name".to_owned()),
+            ("larkspur", 0, String::new()),
+            ("svc-deploy-ost", 2, "Hosts".to_owned()),
+            ("Theo", 1, "Full name".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn a_short_name_counts_in_code_only_as_it_is_written() {
+    let document = "# Names\n- Koen\n- Ida\n- Larkspur\n";
+    let code = "koen(KOEN, ida, IDA, LARKSPUR); // Koen and Ida";
+    let found: Vec<&str> = told(document, code).iter().map(|one| one.0).collect();
+    assert_eq!(found, ["LARKSPUR", "Koen", "Ida"]);
+}
+
+#[test]
+fn a_heading_with_a_name_is_telling() {
+    let telling = |heading: &str| {
+        let document = format!("# {heading}\n- Quillfeather\n");
+        let found = places(&document, "Quillfeather");
+        found[0].rule.clone()
+    };
+    assert_eq!(
+        telling("Theo Blix"),
+        Rule {
+            number: 1,
+            name: "Theo Blix".into(),
+            is_telling: true,
+        }
+    );
+    assert!(telling("Room 47").is_telling);
+    assert!(!telling("Home address (high)").is_telling);
 }
 
 #[test]

@@ -36,7 +36,8 @@ pub(crate) struct Values {
     /// The sections of the document, of which the last one is being read. The first one is what
     /// stands above all headings, and has none.
     pub(crate) sections: Vec<Section>,
-    /// How many lines stand below `Notes`.
+    /// How many words are compared, and how many lines are not: those below `Notes`.
+    pub(crate) words: usize,
     pub(crate) notes: usize,
     /// Whether the line, item or cell that is being read has a value.
     has_new: bool,
@@ -46,6 +47,10 @@ pub(crate) struct Values {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) heading: String,
+    /// The level of the heading, from 1.
+    level: usize,
+    /// Whether a heading of a deeper level follows it.
+    pub(crate) is_above_others: bool,
     /// How many lines, items and cells have a value.
     pub(crate) values: usize,
 }
@@ -86,10 +91,14 @@ impl Values {
     }
 
     /// Begins the section below this heading.
-    pub(crate) fn begin_section(&mut self, heading: &str) {
+    pub(crate) fn begin_section(&mut self, heading: &str, level: usize) {
+        if let Some(last) = self.sections.last_mut() {
+            last.is_above_others = level > last.level;
+        }
         self.sections.push(Section {
             heading: heading.to_owned(),
-            values: 0,
+            level,
+            ..Section::default()
         });
     }
 

@@ -15,7 +15,7 @@ use keyhole_core::{
 use keyhole_serve::{resources::room_to_compare, session::SHOWS_A_KEY};
 use keyhole_setup::Named;
 use keyhole_walk::{Handle, System, Walker, printable::is_blank};
-use keyhole_withhold::has_few_values;
+use keyhole_withhold::Summary;
 use std::{
     collections::{BTreeSet, HashSet},
     sync::Arc,
@@ -54,6 +54,8 @@ pub(crate) struct EntryReport {
     pub(crate) is_blank: bool,
     /// Its length as Claude Code counts: in UTF-16 code units.
     pub(crate) chars: usize,
+    /// What is found in a served file whose reports are compared.
+    pub(super) summary: Option<Summary>,
     /// What is wrong with this one, or what others may read, and what to do. It may hold paths.
     pub(super) detail: Option<String>,
     /// What else there is to know of the entry or its file.
@@ -180,6 +182,7 @@ impl<'a> Judge<'a> {
             result: served.map(|text| text.len() as u64),
             is_blank: served.is_ok_and(is_blank),
             chars,
+            summary: served.ok().and_then(|text| summary_of(text, entry)),
             detail: advice.map(|advice| self.secrets.hidden_in(advice)),
             findings,
         }
@@ -254,10 +257,23 @@ fn of_text(text: &str, entry: &Entry) -> Vec<Finding> {
     if text.contains('\0') {
         findings.push(Finding::NulCharacters {});
     }
-    if entry.withhold && has_few_values(text) {
-        findings.push(Finding::FewValues {});
+    if let Some(summary) = summary_of(text, entry) {
+        if summary.has_few_values {
+            findings.push(Finding::FewValues {});
+        } else if summary.has_empty_heading {
+            findings.push(Finding::HeadingWithoutValue {});
+        }
     }
     findings
+}
+
+/// What `withhold` finds in a text, if its entry has it.
+fn summary_of(text: &str, entry: &Entry) -> Option<Summary> {
+    if entry.withhold {
+        Some(Summary::of(text))
+    } else {
+        None
+    }
 }
 
 /// How a text begins that stands for another one: pointers of Git LFS and git-annex, and what age,

@@ -118,6 +118,9 @@ findings! {
     FewValues {} "few-values" Warning
         "`withhold` finds next to no value in the file, so it takes next to nothing out of a report."
         ("withhold finds next to no value in the file, so it takes next to nothing out of a report: headings, labels and ordinary words stay. Write each value as an item of a list");
+    HeadingWithoutValue {} "heading-without-value" Warning
+        "`withhold` finds no value below a heading of the file, so it takes nothing of it out of a report."
+        ("withhold finds no value below a heading of the file, so it takes nothing of it out of a report. Write each value as an item of a list; what only explains belongs below a heading Notes");
     WeakKey {} "weak-key" Warning
         "The key may be guessed. Its entry has agents, so no other agent gets the file by it."
         ("a key of fewer than 16 characters, or fewer than 6 different ones, may be guessed");

@@ -172,6 +172,7 @@ fn judged_entries(
         let mut judged = runtime.block_on(judge.report(named, entry, taker));
         if !is_private {
             (judged.name, judged.path, judged.detail) = (None, None, None);
+            judged.summary = None;
         }
         entries.push(judged);
     }

@@ -76,6 +76,7 @@ impl Report {
         said.extend(is_hidden.then(|| format!("{HIDDEN}: {NO_PATH}")));
         said.extend(of_entries(&all));
         said.extend(details(None));
+        said.extend(all.iter().filter_map(|one| values_of(one)));
         let served = all.iter().filter(|one| one.is_served()).count();
         let long = Finding::LongForClaudeCode {};
         let but = match lines(&all, |one| one.findings.contains(&long)) {
@@ -185,6 +186,11 @@ fn of_one(one: &EntryReport) -> Value {
         // only the message says why.
         "code": one.result.err().map(Refusal::as_str),
         "message": one.message(),
+        // Of a file that is compared with reports: how many lines with values stand above all
+        // headings and below each, and how many lines of notes are not compared.
+        "values": one.summary.as_ref().map(|summary| json!({
+            "above": summary.above, "below": summary.below, "notes": summary.notes,
+        })),
     });
     if one.is_binding {
         value["name"] = json!(one.name);
@@ -230,6 +236,25 @@ fn of_entries(all: &[&EntryReport]) -> Vec<String> {
         }
     }
     said
+}
+
+/// How many values of an entry's file are compared with reports, below each of its headings.
+fn values_of(one: &EntryReport) -> Option<String> {
+    let summary = one.summary.as_ref()?;
+    let mut said = format!("line {}, values for withhold", one.line);
+    if summary.below.is_empty() {
+        said += &format!(": {}", summary.above);
+    } else {
+        let counts: Vec<String> = summary.below.iter().map(usize::to_string).collect();
+        said += &format!(" below each heading: {}", counts.join(", "));
+    }
+    if summary.notes > 0 {
+        said += &format!(
+            "; lines of notes, which are not compared: {}",
+            summary.notes
+        );
+    }
+    Some(said)
 }
 
 /// In which lines of the map these entries stand, in words. None if there are none.
