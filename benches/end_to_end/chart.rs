@@ -1,4 +1,4 @@
-//! The chart of docs/performance.md, as SVG.
+//! The chart of benches/README.md, as SVG.
 
 use crate::{measure::Measured, report::show, server::KEYHOLE};
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ pub(crate) fn chart(measured: &Measured) -> Result<String, std::fmt::Error> {
         r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y}" viewBox="0 0 {WIDTH} {y}" role="img" aria-label="keyhole and other servers: start, call, throughput, memory">
 <style>text{{font:12px sans-serif;fill:#222}}.t{{font-weight:bold}}.k{{fill:#1b6e53}}.o{{fill:#b5bcc4}}</style>
 <rect width="{WIDTH}" height="{y}" fill="#fff"/>
-{body}<text x="10" y="{note}">Medians; logarithmic scales. Numbers and conditions: docs/performance.md</text>
+{body}<text x="10" y="{note}">Medians; logarithmic scales. Numbers and conditions: benches/README.md</text>
 </svg>
 "##,
         note = y - 12.0,

@@ -2,7 +2,7 @@
 //!
 //! Starts each server as a client would, over stdio, all in turn and in many rounds:
 //! keyhole, the same server without its sandbox, one that answers a constant, and
-//! servers that people use instead. Writes the tables of docs/performance.md and its
+//! servers that people use instead. Writes the tables of benches/README.md and its
 //! chart. No number makes it fail.
 //!
 //! - `server`: the list of servers, and how to start and call each
@@ -25,8 +25,8 @@ use std::{env, error::Error, fs, path::PathBuf};
 const USAGE: &str = "usage: keyhole-bench [--short] [--peers DIR] [--packaged FILE]";
 
 /// Relative to the repository's root, where `./x` starts it.
-const PAGE: &str = "docs/performance.md";
-const CHART: &str = "docs/performance.svg";
+const PAGE: &str = "benches/README.md";
+const CHART: &str = "benches/performance.svg";
 
 #[allow(clippy::print_stdout, reason = "this program reports to a terminal")]
 fn main() -> Result<(), Box<dyn Error>> {

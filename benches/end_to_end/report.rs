@@ -1,4 +1,4 @@
-//! The tables of docs/performance.md.
+//! The tables of benches/README.md.
 
 use crate::{
     measure::{COLUMNS, Measured, Spread},

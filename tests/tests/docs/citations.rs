@@ -168,7 +168,7 @@ fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
     let mut missing = Vec::new();
     let others = [
         "CHANGELOG.md",
-        "docs/performance.md",
+        "benches/README.md",
         "integrations/bernstein/README.md",
         "release/README.md",
         "tests/README.md",
