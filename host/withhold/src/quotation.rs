@@ -120,12 +120,15 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether this run is a short name that the document writes otherwise: `max` in code, if the
-    /// document has `Max`.
+    /// Whether this run is a short name that the document writes otherwise, or that begins a longer
+    /// identifier: `max` and `MaxSize` in code, if the document has `Max`.
     fn is_word_of_code(&self, run: &Run) -> bool {
-        self.kind == TextKind::Code
-            && run.is_short_name()
-            && !self.values.writings.contains(&run.written)
+        if self.kind == TextKind::Report || !run.is_short_name() {
+            return false;
+        }
+        let behind = self.report.get(run.at.end..).unwrap_or_default();
+        let is_written_so = self.values.writings.contains(&run.written);
+        !is_written_so || behind.starts_with(char::is_alphanumeric)
     }
 
     /// The quotations that lie in none of the allowed places, sorted.

@@ -162,9 +162,9 @@ impl Run {
         self.digits > 0 && self.size >= LONG_CODE
     }
 
-    /// Whether it is one word of at most [`SHORT_NAME`] letters: `Max`, and not `47`.
+    /// Whether it has at most [`SHORT_NAME`] letters: `Max` and `IdA`, and not `47`.
     pub(crate) fn is_short_name(&self) -> bool {
-        self.words == 1 && self.has_letters && self.size <= SHORT_NAME
+        self.has_letters && self.size <= SHORT_NAME
     }
 
     /// Adds this run, which stands in this section, unless its letters are known.

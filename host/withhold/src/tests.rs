@@ -203,7 +203,7 @@ fn a_place_says_the_rule_of_its_value() {
 #[test]
 fn a_short_name_counts_in_code_only_as_it_is_written() {
     let document = "# Names\n- Koen\n- Ida\n- Larkspur\n";
-    let code = "koen(KOEN, ida, IDA, LARKSPUR); // Koen and Ida";
+    let code = "koen(KOEN, ida, IDA, IdaSize, LARKSPUR); // Koen and Ida";
     let found: Vec<&str> = told(document, code).iter().map(|one| one.0).collect();
     assert_eq!(found, ["LARKSPUR", "Koen", "Ida"]);
 }

@@ -31,7 +31,7 @@ pub(crate) struct Values {
     pub(crate) days: Days,
     /// Names of rules that are given as such: headings, ids.
     pub(crate) rules: Runs,
-    /// The hash of each word of the values as the document writes it.
+    /// The hash of the first word of each short name as the document writes it.
     pub(crate) writings: HashSet<u64>,
     /// The sections of the document, of which the last one is being read. The first one is what
     /// stands above all headings, and has none.
@@ -86,7 +86,9 @@ impl Values {
         };
         let section = self.section();
         run.add_to(&mut self.values, section);
-        self.writings.extend(words.iter().map(|word| word.written));
+        if run.is_short_name() {
+            self.writings.insert(run.written);
+        }
         self.has_new = true;
     }
 
