@@ -24,6 +24,24 @@ const SWITCHES: [(&str, bool); 3] = [
     ("failIfUnavailable", true),
 ];
 
+/// Where `sandbox` opens it if it is true: to each socket, behind which a program may run commands
+/// outside; to namespaces in which a shell renames the folder above what is denied; to the machine's
+/// own `/proc`; and to all files.
+const OPENING_SWITCHES: [&str; 4] = [
+    "network/allowAllUnixSockets",
+    "allowNestedUserNamespaces",
+    "enableWeakerNestedSandbox",
+    "filesystem/disabled",
+];
+
+/// Where `sandbox` opens it for what is listed: to programs, and to sockets. Elsewhere than on
+/// macOS, the client takes no notice of the second (2.1.332).
+const OPENING_LISTS: &[&str] = if cfg!(target_os = "macos") {
+    &["excludedCommands", "network/allowUnixSockets"]
+} else {
+    &["excludedCommands"]
+};
+
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
 /// programs, the shell and what it runs first, and what is loaded into a program. By the last two
 /// it chooses what a program of the client's own runs, and who is sent the conversation.
@@ -148,15 +166,20 @@ impl Shells {
         let mut weak = Vec::new();
         for managed in &settings.managed {
             let file = "the administrator's settings";
-            weak.extend(weakening(file, managed, places, files));
+            let mut keys = opening(managed);
+            keys.extend(weakening(managed, places, files));
+            weak.extend(named_in(file, &keys));
             slow_lists.extend(growing_lists(file, managed));
         }
+        // These count beside an administrator's, and a project's do not.
+        let mut keys = opening(&settings.value);
         let mut past = String::new();
         // What an administrator has set, no other settings take down.
         if !are_managed {
-            weak.extend(weakening(&user_file, &settings.value, places, files));
+            keys.extend(weakening(&settings.value, places, files));
             past = sentences(&settings.projects);
         }
+        weak.extend(named_in(&user_file, &keys));
         let counting: Vec<_> = settings.managed.iter().chain([&settings.value]).collect();
         let mut lacks: Vec<_> = needed(places, programs)
             .iter()
@@ -238,29 +261,51 @@ fn is_set(managed: &[Value], key: &str, wanted: bool) -> bool {
         .any(|one| one.pointer(&pointer) == Some(&Value::Bool(wanted)))
 }
 
-/// The keys of the user's or of an administrator's settings that let a shell past the sandbox, to
-/// one of the files, with the name of this file. They trust what they start themselves.
-fn weakening(file: &str, settings: &Value, places: &Places, files: &[PathBuf]) -> Option<String> {
+/// The keys of these settings that open the sandbox: they add to what others say of it.
+fn opening(settings: &Value) -> Vec<String> {
+    let sandbox = &settings["sandbox"];
+    let mut keys = Vec::new();
+    for key in OPENING_SWITCHES {
+        if sandbox.pointer(&format!("/{key}")) == Some(&Value::Bool(true)) {
+            keys.push(dotted(key));
+        }
+    }
+    for key in OPENING_LISTS {
+        let listed = sandbox.pointer(&format!("/{key}"));
+        if listed.is_some_and(|list| !items(list).is_empty()) {
+            keys.push(dotted(key));
+        }
+    }
+    keys
+}
+
+/// A key of `sandbox` for people.
+fn dotted(key: &str) -> String {
+    format!("sandbox.{}", key.replace('/', "."))
+}
+
+/// The other keys of the user's or of an administrator's settings that let a shell past the
+/// sandbox, to one of the files. They trust what they start themselves.
+fn weakening(settings: &Value, places: &Places, files: &[PathBuf]) -> Vec<String> {
     let sandbox = &settings["sandbox"];
     let mut keys = Vec::new();
     for (switch, wanted) in SWITCHES {
         if sandbox.get(switch).is_some_and(|value| *value != wanted) {
-            keys.push(format!("sandbox.{switch}"));
+            keys.push(dotted(switch));
         }
-    }
-    if !items(&sandbox["excludedCommands"]).is_empty() {
-        keys.push("sandbox.excludedCommands".to_owned());
-    }
-    if sandbox["filesystem"]["disabled"] == true {
-        keys.push("sandbox.filesystem.disabled".to_owned());
     }
     let mut allowed = items(&sandbox["filesystem"]["allowRead"]).iter();
     if allowed.any(|path| opens(path, places, files)) {
-        keys.push("sandbox.filesystem.allowRead".to_owned());
+        keys.push(dotted("filesystem/allowRead"));
     }
     if leaves_platform_out(&sandbox["enabledPlatforms"]) {
-        keys.push("sandbox.enabledPlatforms".to_owned());
+        keys.push(dotted("enabledPlatforms"));
     }
+    keys
+}
+
+/// The keys with the name of their file. None if there are none.
+fn named_in(file: &str, keys: &[String]) -> Option<String> {
     if keys.is_empty() {
         return None;
     }
