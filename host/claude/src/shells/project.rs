@@ -7,14 +7,13 @@ use serde_json::Value;
 
 /// Keys that let no shell past, whatever they say: they choose a model and how it is used, words
 /// and looks, or switch something off.
-const HARMLESS: [&str; 24] = [
+const HARMLESS: [&str; 23] = [
     "$schema",
     "model",
     "fallbackModel",
     "effortLevel",
     "alwaysThinkingEnabled",
     "autoCompactEnabled",
-    "outputStyle",
     "language",
     "theme",
     "verbose",
@@ -56,10 +55,11 @@ enum Means {
     Sandbox,
     Variables,
     Permissions,
+    Texts,
 }
 
 /// The means, each with the words for it.
-const MEANS: [(Means, &str); 4] = [
+const MEANS: [(Means, &str); 5] = [
     (Means::Programs, "What may start programs outside of it"),
     (Means::Sandbox, "What changes the sandbox itself"),
     (Means::Variables, "Variables of what starts it"),
@@ -67,6 +67,7 @@ const MEANS: [(Means, &str); 4] = [
         Means::Permissions,
         "What opens folders or needs no question",
     ),
+    (Means::Texts, "What the client itself reads, also by a link"),
 ];
 
 /// What these files say that may let a shell past, each sentence behind a blank. Empty if nothing
@@ -113,6 +114,7 @@ impl Means {
         match key {
             "sandbox" => Some(Self::Sandbox),
             "env" => Some(Self::Variables),
+            "outputStyle" => Some(Self::Texts),
             "permissions" if are_harmless(value) => None,
             "permissions" => Some(Self::Permissions),
             _ if HARMLESS.contains(&key) => None,
