@@ -4,6 +4,7 @@
 
 mod fault;
 mod file;
+mod links;
 mod managed;
 mod project;
 mod shapes;
@@ -15,6 +16,7 @@ use crate::{
 pub use fault::{Fault, Way};
 pub use file::{NotLoaded, Unread, json};
 use file::{loaded, parsed};
+pub use links::Link;
 use serde_json::Value;
 pub use shapes::WrongValue;
 use std::path::Path;
@@ -41,6 +43,8 @@ pub struct Settings {
     pub managed: Vec<Value>,
     /// The project's settings and lists of servers.
     pub projects: Vec<ProjectFile>,
+    /// What of the project the client reads elsewhere.
+    pub links: Vec<Link>,
     /// Those of [`Self::faults`] that are known without the servers' names.
     faults: Vec<Fault>,
 }
@@ -68,6 +72,7 @@ impl Settings {
             value: Value::Null,
             managed: Vec::new(),
             projects: Vec::new(),
+            links: Vec::new(),
             faults: Vec::new(),
         };
         settings.read_users();
@@ -104,6 +109,7 @@ impl Settings {
         let places = self.places.as_ref().ok();
         let home = places.map_or(Path::new("/"), |places| &places.home);
         let users = places.map(Places::settings);
+        self.links = links::links(folder, home);
         for project::File { path, shown } in project::files(folder, home) {
             if users.as_ref() != Some(&path) {
                 let read = parsed(&path);

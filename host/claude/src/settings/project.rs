@@ -58,7 +58,7 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
 
 /// The top of the folder's repository; if that is a worktree, also the top of the main checkout.
 /// The client takes the second instead, but only if both name each other.
-fn tops(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
     let mut above = folder.ancestors();
     let Some(top) = above.find(|above| above.join(".git").exists()) else {
         return Vec::new();

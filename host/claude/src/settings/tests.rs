@@ -81,3 +81,18 @@ fn rules_of_an_administrator_count_and_alone_if_they_say_so() {
     fs::write(&etc, only.to_string()).unwrap();
     assert_eq!(missing(), ["Read(~/a.md)"]);
 }
+
+#[test]
+fn a_project_with_too_many_names_is_told() {
+    let home = home("{}");
+    let commands = home.path().join("p/.claude/commands/a");
+    fs::create_dir_all(&commands).unwrap();
+    assert!(read(&home).links.is_empty());
+    for number in 0..1_000 {
+        fs::write(commands.join(format!("{number}.md")), "").unwrap();
+    }
+    let links = read(&home).links;
+    assert_eq!(links.len(), 1);
+    assert!(links[0].is_outward, "{links:?}");
+    assert!(links[0].shown.contains("past the first 1000"), "{links:?}");
+}

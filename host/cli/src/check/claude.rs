@@ -9,7 +9,8 @@ use super::{
 };
 use keyhole_claude::{
     PLUGIN,
-    settings::{Settings, Way, switches_plugin_on},
+    paths::without_links,
+    settings::{Link, Settings, Way, switches_plugin_on},
     shells::Shells,
 };
 use keyhole_core::{Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
@@ -253,8 +254,32 @@ impl<'a> Client<'a> {
         Some(Finding::PluginNotOn { file })
     }
 
-    /// Adds to the report whether the client's sandbox keeps shells from these files, and what
-    /// makes it slower. That they are kept is said only if rules keep the client's tools from them,
+    /// What the client reads through links of the project: one of these files, or the folder that
+    /// one is in, or what is not the project's.
+    fn links(&self, files: &[PathBuf]) -> Vec<Finding> {
+        let files: Vec<_> = files.iter().map(|file| without_links(file)).collect();
+        let mut findings = Vec::new();
+        for Link {
+            shown,
+            real,
+            is_outward,
+        } in &self.settings.links
+        {
+            let link = shown.clone();
+            let mut below = files.iter();
+            if let Some(real) = real
+                && below.any(|file| file.starts_with(real))
+            {
+                findings.push(Finding::LinkToFile { link });
+            } else if *is_outward {
+                findings.push(Finding::ProjectLink { link });
+            }
+        }
+        findings
+    }
+
+    /// Adds to the report what the client reads past its rules and its sandbox, whether that keeps
+    /// shells from these files, and what makes it slower. That they are kept is said only if rules keep the client's tools from them,
     /// too.
     fn judge_shells(
         &self,
@@ -263,6 +288,7 @@ impl<'a> Client<'a> {
         plugin: Option<&Plugin>,
         are_closed: bool,
     ) {
+        report.findings.extend(self.links(files));
         let Some(shells) = Shells::of(&self.settings, files, &self.programs(plugin)) else {
             return;
         };

@@ -180,6 +180,12 @@ findings! {
     ShellsOpen { why: String } "shells-open" Warning
         "A shell command of the main conversation can read the private files."
         ("{why}");
+    LinkToFile { link: String } "project-link-to-file" Error
+        "A link in a project's `.claude` leads to a private file, so the client may hand it to the main conversation."
+        ("{link} leads to a private file of yours: Claude Code reads it there as the project's own text, outside its sandbox and past its rules, and the main conversation gets it. Delete this link");
+    ProjectLink { link: String } "project-link" Warning
+        "A link in a project's `.claude` leads out of the project, where the client reads outside its sandbox and past its rules."
+        ("{link} may lead out of this project: Claude Code reads what is there outside its sandbox and past its rules. Delete this link if it is not yours");
     ShellsSlower { lists: String } "shells-slower" Warning
         "A pattern in the sandbox's lists makes each shell command slower, the more files it names."
         ("a pattern with ** makes each shell command in Claude Code's sandbox slower, the more files it names, and in the end none starts. Name folders instead in {lists}. If an entry there ends in /tool-results/**, delete it: an older keyhole wrote it");
