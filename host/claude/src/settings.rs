@@ -136,7 +136,18 @@ impl Settings {
         }
     }
 
-    /// What the settings that count deny.
+    /// All settings: the administrator's, the user's, and the project's.
+    fn all(&self) -> Vec<&Value> {
+        let projects = self.projects.iter();
+        let read = projects.filter_map(|project| project.read.as_ref().ok());
+        self.managed
+            .iter()
+            .chain([&self.value])
+            .chain(read)
+            .collect()
+    }
+
+    /// What the settings that count deny, but for a project's.
     pub fn denied(&self) -> Denied {
         if self.is_managed_alone() {
             Denied::of(&self.managed)
@@ -173,7 +184,14 @@ impl Settings {
     /// What is wrong or switched off. `servers` are the names of own agents' servers.
     pub fn faults(&self, servers: &[&str]) -> Vec<Fault> {
         let mut faults = self.faults.clone();
-        faults.extend(managed::decided(&self.managed, servers));
+        let all = self.all();
+        faults.extend(managed::decided(&self.managed, &all, servers));
+        let rules = if self.is_managed_alone() {
+            Denied::of(&self.managed)
+        } else {
+            Denied::of(all.iter().copied())
+        };
+        faults.extend(managed::denied(&rules, &all, servers));
         if !self.managed.is_empty() {
             faults.push(Fault::ManagedElsewhere);
         }

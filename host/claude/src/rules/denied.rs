@@ -42,6 +42,25 @@ impl Denied {
         self.0
     }
 
+    /// The first rule by which this agent cannot start, or call the tool of this server. A pattern
+    /// counts in a tool's name, and not in an agent's (2.1.332).
+    pub(crate) fn stopping(&self, server: &str, agent: &str) -> Option<&str> {
+        let tool = letters(&format!("mcp__{server}__load_context"));
+        let others = [
+            format!("mcp__{server}"),
+            "Agent".to_owned(),
+            "Agent(*)".to_owned(),
+            format!("Agent({agent})"),
+        ];
+        let mut rules = self.0.iter();
+        let rule = rules.find(|rule| {
+            // The client's older name of the tool counts, too.
+            let renamed = rule.replacen("Task", "Agent", 1);
+            is_like(&letters(rule), &tool) || others.contains(&renamed)
+        })?;
+        Some(rule)
+    }
+
     /// Whether all is denied that one of our rules denies.
     pub(super) fn covers(&self, rule: &str, home: &Path) -> bool {
         if rule.starts_with("Bash(") {

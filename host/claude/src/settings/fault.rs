@@ -76,14 +76,20 @@ faults! {
         "An administrator allows no hooks but their own, so no agent gets its file."
         ("an administrator set allowManagedHooksOnly: no hook of yours or of a plugin runs, so no agent gets its file");
     ServersNotAllowed "servers-not-allowed" [Plugin]
-        "An administrator lists the servers that may run, and that of the plugin's agent is not among them, so the agent gets no file."
-        ("an administrator set allowedMcpServers without the server keyhole_privacy_scanner, so the plugin's agent gets no file");
+        "Settings list the servers that may run, and that of the plugin's agent is not among them, so the agent gets no file."
+        ("allowedMcpServers is set without the server keyhole_privacy_scanner, so the plugin's agent gets no file");
     OwnServersNotAllowed "own-servers-not-allowed" [Agent]
-        "An administrator lists the servers that may run, and that of an own agent is not among them, so this agent gets no file."
-        ("an administrator set allowedMcpServers without the server of an agent of yours, so that agent gets no file. The server has its binding's name");
+        "Settings list the servers that may run, and that of an own agent is not among them, so this agent gets no file."
+        ("allowedMcpServers is set without the server of an agent of yours, so that agent gets no file. The server has its binding's name");
     ServersByCommand "servers-by-command" []
-        "An administrator lists the commands of the servers that may run, so a name alone lets none of Keyhole's run."
-        ("an administrator set allowedMcpServers with serverCommand: a server of Keyhole's runs only if its whole command is listed, which is not compared here");
+        "Settings list the commands of the servers that may run, so a name alone lets none of Keyhole's run."
+        ("allowedMcpServers is set with serverCommand: a server of Keyhole's runs only if its whole command is listed, which is not compared here");
+    PluginDenied { entry: String } "plugin-denied" [Plugin]
+        "Settings deny the plugin's agent, its tool or its server, so the agent gets no file."
+        ("settings have {entry}, so the plugin's agent gets no file. Take it out");
+    OwnDenied { entry: String } "own-denied" [Agent]
+        "Settings deny an own agent, its tool or its server, so this agent gets no file."
+        ("settings have {entry}, so an agent of yours gets no file. Take it out");
     MarketplaceNotAllowed "marketplace-not-allowed" [Plugin]
         "An administrator lists the marketplaces that are allowed, and the plugin's is not among them, so it cannot be installed."
         ("an administrator set strictKnownMarketplaces: the plugin's marketplace is not among those that are allowed, so the plugin cannot be installed");

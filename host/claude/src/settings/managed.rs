@@ -1,7 +1,9 @@
-//! What an administrator's settings decide.
+//! What an administrator's settings decide; and with all others, which agents and servers are
+//! denied.
 
 use super::{fault::Fault, file::parsed, hooks_off, items};
-use crate::hook::PLUGIN_SERVERS;
+use crate::{PLUGIN, hook::PLUGIN_SERVERS, rules::Denied};
+use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 use std::{
     fs,
@@ -92,12 +94,21 @@ const DECISIONS: [Decision; 10] = [
     },
 ];
 
-/// What the keys in `managed`, an administrator's files, switch off. `servers` are the names of own
-/// agents' servers.
-pub(super) fn decided(managed: &[Value], servers: &[&str]) -> Vec<Fault> {
+/// What the keys in `managed`, an administrator's files, switch off. Which servers are allowed, any
+/// of the files in `all` adds to, unless an administrator says otherwise. `servers` are the names of
+/// own agents' servers.
+pub(super) fn decided(managed: &[Value], all: &[&Value], servers: &[&str]) -> Vec<Fault> {
+    let of_managed: Vec<&Value> = managed.iter().collect();
+    let mut files = managed.iter();
+    let are_all_counting = !files.any(|file| file["allowManagedMcpServersOnly"] == true);
     let mut faults = Vec::new();
     for decision in DECISIONS {
-        let set: Vec<&Value> = managed
+        let counting = if decision.pointer == ALLOWED_SERVERS && are_all_counting {
+            all
+        } else {
+            &of_managed
+        };
+        let set: Vec<&Value> = counting
             .iter()
             .filter_map(|file| file.pointer(decision.pointer))
             .collect();
@@ -127,6 +138,40 @@ impl Decides {
             }
         }
     }
+}
+
+/// What deny rules, or lists of denied servers in these files, keep from an agent with a server of
+/// ours.
+pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for server in PLUGIN_SERVERS {
+        if let Some(entry) = denial(rules, files, server.name, PLUGIN.agent) {
+            faults.push(Fault::PluginDenied { entry });
+        }
+    }
+    for server in servers {
+        if let Some(entry) = denial(rules, files, server, server) {
+            faults.push(Fault::OwnDenied { entry });
+        }
+    }
+    faults.dedup();
+    faults
+}
+
+/// The entry of a list that keeps this agent from starting, or from the tool of this server.
+fn denial(rules: &Denied, files: &[&Value], server: &str, agent: &str) -> Option<String> {
+    if let Some(rule) = rules.stopping(server, agent) {
+        return Some(format!("{} in permissions.deny", printable_text(rule)));
+    }
+    let entries = files
+        .iter()
+        .flat_map(|file| items(&file["deniedMcpServers"]));
+    let mut names = entries.filter_map(|entry| entry["serverName"].as_str());
+    // A plugin's server has colons there.
+    if names.any(|name| name.replace(':', "_") == server) {
+        return Some(format!("{server} in deniedMcpServers"));
+    }
+    None
 }
 
 /// Whether these entries allow servers by their names, and one of these names is not there.

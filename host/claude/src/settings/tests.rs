@@ -83,6 +83,22 @@ fn rules_of_an_administrator_count_and_alone_if_they_say_so() {
 }
 
 #[test]
+fn what_several_settings_say_of_servers_counts_together() {
+    let home = home(r#"{"allowedMcpServers": [{"serverName": "a"}]}"#);
+    let etc = home.path().join("etc/managed-settings.json");
+    let mut listed = json!({ "allowedMcpServers": [{ "serverName": "keyhole_privacy_scanner" }] });
+    fs::write(&etc, listed.to_string()).unwrap();
+    assert_eq!(read(&home).faults(&["a"]), [Fault::ManagedElsewhere]);
+    listed["allowManagedMcpServersOnly"] = true.into();
+    fs::write(&etc, listed.to_string()).unwrap();
+    assert!(
+        read(&home)
+            .faults(&["a"])
+            .contains(&Fault::OwnServersNotAllowed)
+    );
+}
+
+#[test]
 fn a_project_with_too_many_names_is_told() {
     let home = home("{}");
     let commands = home.path().join("p/.claude/commands/a");
