@@ -6,6 +6,7 @@ mod denied;
 use crate::{
     Variables,
     paths::{named_and_real, normal, without_links},
+    settings::parsed,
     state_folder, usual_map,
 };
 pub use denied::Denied;
@@ -120,7 +121,8 @@ pub fn is_set(name: &str, value: &OsStr) -> bool {
 }
 
 impl Places {
-    /// The places of a client that is started with these variables.
+    /// The places of a client that is started with these variables, and with those of the user's
+    /// settings.
     ///
     /// # Errors
     /// If a variable names a place that no rule can name, or none at all.
@@ -132,29 +134,19 @@ impl Places {
             .unwrap_or("~/.claude")
             .to_owned();
         let claude = own.unwrap_or_else(|| home.join(".claude"));
-        let mut usual = None;
-        for name in ["TMPDIR", "TMP", "TEMP"] {
-            if usual.is_none() {
-                usual = folder_in(name, variable)?;
-            }
-        }
-        let of_tasks = folder_in("CLAUDE_CODE_TMPDIR", variable)?;
-        let mut kept = Vec::new();
-        for folder in named_and_real(&claude.join("projects")) {
-            kept.push(Part::Transcripts.of(folder));
-        }
-        for above in folders_of_tasks(OS, of_tasks, usual) {
-            for folder in named_and_real(&above) {
-                kept.push(Part::Tasks.of(folder.join("claude-")));
-            }
-        }
+        // The client sets these before it looks at any of them.
+        let settings = parsed(&claude.join("settings.json")).unwrap_or_default();
+        let kept = kept_by_client(&claude, &|name| match settings["env"][name].as_str() {
+            Some(set) => Some(set.into()),
+            None => variable(name),
+        })?;
         Ok(Self {
             home: home.to_owned(),
             claude,
             shown,
             map: normal(&usual_map(home, variable)),
             tickets: normal(&state_folder(home, variable)),
-            kept: without_doubles(kept),
+            kept,
         })
     }
 
@@ -299,6 +291,28 @@ impl Places {
             Err(_) => Some(as_pattern(visible(path)?)),
         }
     }
+}
+
+/// Where a client with these variables, whose folder this is, keeps transcripts and what tasks
+/// print.
+fn kept_by_client(claude: &Path, variable: Variables<'_>) -> Result<Vec<Kept>, OddPlace> {
+    let mut usual = None;
+    for name in ["TMPDIR", "TMP", "TEMP"] {
+        if usual.is_none() {
+            usual = folder_in(name, variable)?;
+        }
+    }
+    let of_tasks = folder_in("CLAUDE_CODE_TMPDIR", variable)?;
+    let mut kept = Vec::new();
+    for folder in named_and_real(&claude.join("projects")) {
+        kept.push(Part::Transcripts.of(folder));
+    }
+    for above in folders_of_tasks(OS, of_tasks, usual) {
+        for folder in named_and_real(&above) {
+            kept.push(Part::Tasks.of(folder.join("claude-")));
+        }
+    }
+    Ok(without_doubles(kept))
 }
 
 /// The folder of a file of ours: of a plugin's program, all that the client starts of the plugin.

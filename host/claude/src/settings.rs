@@ -14,8 +14,9 @@ use crate::{
     rules::{Denied, OddPlace, Places},
 };
 pub use fault::{Fault, Way};
+use file::loaded;
+pub(crate) use file::parsed;
 pub use file::{NotLoaded, Unread, json};
-use file::{loaded, parsed};
 pub use links::Link;
 use serde_json::Value;
 pub use shapes::WrongValue;

@@ -42,7 +42,7 @@ pub(super) fn loaded(file: &Path) -> Result<Value, NotLoaded> {
 }
 
 /// What a settings file says, whether the client loads it or not. Null if it is not there.
-pub(super) fn parsed(file: &Path) -> Result<Value, Unread> {
+pub(crate) fn parsed(file: &Path) -> Result<Value, Unread> {
     // A pipe would hold us up.
     if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
         return Err(Unread::NotAFile);
