@@ -15,7 +15,7 @@ use crate::{
 use keyhole_claude::{
     PLUGIN,
     rules::{Denied, Places},
-    settings,
+    settings::{self, pointer},
 };
 use keyhole_core::{Entry, Table};
 use keyhole_walk::printable::printable;
@@ -56,7 +56,7 @@ fn is_as_fresh(key: &str) -> bool {
     digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// What becomes of the rules that no entry of the map needs any more.
+/// What becomes of the rules, and of the plugin's variable, that no entry of the map needs any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// They stay.
@@ -185,8 +185,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes out of Claude Code's settings what setup wrote there for the plugin, and finds the
-    /// rules that no other entry needs: these, too, if they are to go.
+    /// Finds what setup wrote into Claude Code's settings that no other entry needs: the rules, and
+    /// the plugin's variable. Takes it out if it is to go.
     fn take_from_settings(
         &mut self,
         user: &User<'_>,
@@ -212,20 +212,22 @@ impl Plan {
             rules.retain(|rule| !of_transcripts.contains(rule));
         }
         let mut changes = Vec::new();
-        if name == PLUGIN_NAME && !entries.withholds_others {
+        if name == PLUGIN_NAME
+            && !entries.withholds_others
+            && value.pointer(&pointer(PROGRESS)) == Some(&"1".into())
+        {
             changes.push(Change::new(PROGRESS, vec!["1".into()], Value::Null));
         }
-        if rules.is_empty() {
-            return self.change(found, &changes);
+        if !rules.is_empty() {
+            if entries.files.is_empty() {
+                self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
+            }
+            let gone = rules.into_iter().map(Value::from).collect();
+            changes.push(Change::new(RULES, gone, json!([])));
         }
-        if entries.files.is_empty() {
-            self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
-        }
-        let gone = rules.into_iter().map(Value::from).collect();
-        let change = Change::new(RULES, gone, json!([]));
-        self.rules = change.shown();
-        if unneeded == Rules::Go {
-            changes.push(change);
+        self.rules = changes.iter().map(Change::shown).collect();
+        if unneeded == Rules::Stay {
+            return Ok(());
         }
         self.change(found, &changes)
     }

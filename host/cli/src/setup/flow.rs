@@ -64,7 +64,7 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     let head = format!("This takes away what setup wrote for {name}:");
     dialog.screen.show(&format!("{head}\n{changes}"))?;
     if !rules.is_empty() {
-        let head = "No other entry of the map needs these rules:";
+        let head = "No other entry of the map needs these lines of Claude Code's settings:";
         dialog.screen.show(&format!("\n{head}\n{rules}"))?;
     }
     if is_dry {
@@ -75,7 +75,7 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
         return stop_with(format!("nothing is taken away\n{ending}"));
     }
     let mut plan = without_rules;
-    if !rules.is_empty() && dialog.agrees("Take the rules away, too?")? {
+    if !rules.is_empty() && dialog.agrees("Take these lines away, too?")? {
         plan = with_rules;
     }
     dialog.write(&plan, "\nTake it away?")?;
