@@ -360,3 +360,34 @@ onEachShell('shells-around: by what else a session without permissions reads it 
   const leaks = Object.keys(AROUND).filter((name) => (name === 'link' ? isRead(session.of('parent').at(-1)) : got(name)));
   assert.deepEqual(leaks, Object.keys(AROUND).filter((name) => AROUND[name].includes(client.version)), session.report());
 });
+
+/** What the client reads through a project's link. */
+const LINKED = ['.claude/skills/linked/SKILL.md', '.claude/commands/linked.md', '.claude/output-styles/linked.md'];
+
+onEachShell('project-links: the client reads a skill, a command and an output style through a link, past the rules and the sandbox', async ({ t, home, client }) => {
+  const machine = await setUp(home);
+  if (!home.manage(machine)) t.diagnostic("skipped: project-links (an administrator's settings cannot be played here)");
+  home.trust();
+  home.write(home.project, '.claude/settings.json', JSON.stringify({ outputStyle: 'linked' }));
+  const use = call('Skill', { skill: 'linked' });
+  const isRead = async (...before) => {
+    const { requests } = await home.session({ parent: [...before, use, say('Done.')] }, BASH);
+    return requests.some(({ text }) => text.includes(CANARY));
+  };
+  assert.equal(await isRead(), false);
+  for (const name of LINKED) {
+    const link = path.join(home.project, name);
+    fs.mkdirSync(path.dirname(link), { recursive: true });
+    fs.symlinkSync(path.join(home.home, 'private/catalog.md'), link);
+    assert.equal(await isRead(), true, name);
+    const { stdout } = await home.run(...home.command(PROGRAM, 'check'));
+    assert.ok(stdout.includes(`error: ${name} leads to a private file`), stdout);
+    fs.rmSync(link);
+  }
+  // In a folder below, which a shell makes.
+  const make = home.write(home.project, 'make', '#!/bin/sh\nmkdir -p below/.claude/skills/linked && echo x >below/a.txt && ln -s ~/private/catalog.md below/.claude/skills/linked/SKILL.md\n');
+  fs.chmodSync(make, 0o755);
+  const file = path.join(home.project, 'below/a.txt');
+  assert.equal(await isRead(bash('./make'), call('Read', { file_path: file })), client.version === '2.1.290');
+  assert.ok(fs.existsSync(file));
+});
