@@ -1,0 +1,2 @@
+//! The gate: what a call would publish is compared with the lists of the map.
+#![forbid(unsafe_code)]

@@ -1,0 +1,78 @@
+//! Finds what of a git repository is about to leave the machine: what is staged, changed and new
+//! files, and commits that no remote has. It knows nothing of lists.
+//!
+//! It starts one program, git, and none of the project's: git runs in a `GIT_DIR` of our own,
+//! without the project's configuration, hooks and attributes' programs.
+#![deny(unsafe_code)]
+
+use std::path::PathBuf;
+
+/// What of one repository a call would publish.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The words of the call. A changed or new file is taken if its path, or that of a folder
+    /// above it, is one of these, relative to the folder of the call. A branch or tag is
+    /// sent if its name is one.
+    pub words: Vec<String>,
+    /// Whether the call takes all changed and new files: `-a`, `-A`, `--all`, `-u`, `.`, `*`.
+    pub takes_all: bool,
+    /// Whether HEAD's commit is made again, so that its message and its changes leave too.
+    pub amends: bool,
+    /// What the call sends, if it sends commits.
+    pub sends: Option<Sent>,
+}
+
+/// Which commits a call sends: those of HEAD, and of each branch and tag that is one of its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// The remote that it names. Only what this one has counts as published then.
+    pub remote: Option<String>,
+    /// Whether it sends every branch and tag: `--all`, `--mirror`, `--tags`.
+    pub all: bool,
+}
+
+/// What would be published.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Each text with its place, in the order in which git tells them.
+    pub passages: Vec<Passage>,
+    /// How many files are staged, changed beside that, and new.
+    pub staged: usize,
+    /// See `staged`.
+    pub changed: usize,
+    /// See `staged`.
+    pub new: usize,
+    /// How many commits no remote has.
+    pub commits: usize,
+}
+
+/// A text that would be published, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Where it stands.
+    pub place: Place,
+    /// The text. Of added lines, all that follow one another.
+    pub text: String,
+}
+
+/// Where a text stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Added lines of a file, staged or changed, or of one commit.
+    Lines {
+        /// The file, relative to the repository's top.
+        path: PathBuf,
+        /// The number of the first line, from 1.
+        first: usize,
+        /// The commit's name, seven digits, if it is a commit's.
+        commit: Option<String>,
+    },
+    /// The message of a commit, by the first seven digits of its name.
+    Message(String),
+    /// The message of a tag.
+    TagMessage(String),
+    /// The name of a file itself.
+    Path(PathBuf),
+    /// The name of a branch or tag.
+    Branch(String),
+}
