@@ -76,6 +76,9 @@ pub struct Entry {
     pub agents: Option<Box<[AgentName]>>,
     /// Whether what its agents report is compared with the file, and quotes are taken out.
     pub withhold: bool,
+    /// The folders whose repositories may publish what the file has, as absolute paths; no folder
+    /// means nowhere. None: nothing that is published is compared with the file.
+    pub publish_only_in: Option<Box<[PathBuf]>>,
     /// The line of the map on which the entry begins, from 1.
     pub line: u32,
     /// The place in the text, in bytes. Do not show it: it may tell how long a key is.

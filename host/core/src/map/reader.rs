@@ -21,7 +21,13 @@ const MAP_FIELDS: [&str; 4] = [
     Table::Key.as_str(),
     Table::Binding.as_str(),
 ];
-const ENTRY_FIELDS: [&str; 4] = ["path", "max_bytes", "agents", "withhold"];
+const ENTRY_FIELDS: [&str; 5] = [
+    "path",
+    "max_bytes",
+    "agents",
+    "withhold",
+    "publish_only_in",
+];
 const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "description"];
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
@@ -198,12 +204,14 @@ impl Reader<'_> {
         };
         let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
         let withhold = optional(fields, "withhold", |value| self.withhold(value, fields))?;
+        let publish_only_in = optional(fields, "publish_only_in", |value| self.folders(value))?;
         let place = name.span().start;
         Ok(Entry {
             path,
             max_bytes: max_bytes.unwrap_or(default),
             agents: optional(fields, "agents", |value| self.agents(value))?,
             withhold: withhold.unwrap_or_default(),
+            publish_only_in,
             line: self.line(place),
             place,
         })
@@ -225,11 +233,23 @@ impl Reader<'_> {
     fn roots(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
         let roots = self.list(value, "a list: write roots = [\"FOLDER\"]", empty)?;
-        roots.iter().map(|root| self.root(root)).collect()
+        let folders = roots.iter().map(|root| self.folder(root, "a root"));
+        folders.collect()
     }
 
-    /// A root as an absolute path. Unlike a file's path, it must not be relative.
-    fn root(&self, value: &Value<'_>) -> Read<PathBuf> {
+    /// The folders of a list, which may be empty.
+    fn folders(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let wanted = "a list: write publish_only_in = [\"FOLDER\"]";
+            return Err(self.wrong_type(value, wanted));
+        };
+        let folders = items.iter().map(|item| self.folder(item, "a folder"));
+        folders.collect()
+    }
+
+    /// A folder as an absolute path. Unlike a file's path, it must not be relative. `what` names it
+    /// in the mistake: "a root".
+    fn folder(&self, value: &Value<'_>, what: &str) -> Read<PathBuf> {
         let text = self.string(value)?;
         if text.starts_with('/') || text.starts_with("~/") {
             let path = self.path(value)?;
@@ -237,7 +257,8 @@ impl Reader<'_> {
                 return Ok(absolute);
             }
         }
-        Err(self.mistake(value.span(), "a root must begin with / or ~/", None))
+        let message = format!("{what} must begin with / or ~/");
+        Err(self.mistake(value.span(), message, None))
     }
 
     /// The names of a list of agents.

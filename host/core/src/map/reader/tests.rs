@@ -96,6 +96,24 @@ fn each_mistake_is_shown_at_its_place_and_the_first_one_counts() {
 }
 
 #[test]
+fn an_entry_says_where_its_values_may_be_published() {
+    for (field, expected) in [
+        ("", None),
+        (", publish_only_in = []", Some(&[][..])),
+        (
+            ", publish_only_in = ['~/src/acme', '/srv/a']",
+            Some(&["/home/u/src/acme", "/srv/a"]),
+        ),
+    ] {
+        let map = parse(&format!("[keys]\nk = {{ path = 'a.md'{field} }}")).unwrap();
+        let folders = map.find(&key("k")).unwrap().publish_only_in.as_deref();
+        let paths = folders.map(|folders| folders.iter().map(Path::new).collect::<Vec<_>>());
+        let expected = expected.map(|folders| folders.iter().map(Path::new).collect());
+        assert_eq!(paths, expected, "{field}");
+    }
+}
+
+#[test]
 fn a_home_path_needs_a_home() {
     for text in ["[keys]\nk = '~/a.md'", "\nroots = ['~/a']"] {
         let error = Map::parse(text.as_bytes(), &location(None)).err().unwrap();
