@@ -1,0 +1,548 @@
+//! What a call would publish, by its words alone: nothing is looked up here.
+//!
+//! The words are a help, and no proof: what a script does, nobody sees in its name.
+
+use crate::shell::{CLOSING, Script};
+use keyhole_outgoing::{Sent, Wanted};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What one call may publish.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// What leaves with the call itself: a message, a title, the arguments of a tool.
+    pub text: String,
+    /// What leaves of each folder, one or more.
+    pub parts: Vec<Part>,
+}
+
+/// What a call may publish of one folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The folder in which the words mean something.
+    pub folder: PathBuf,
+    /// What leaves of its repository. None if the call sends only its text and its files.
+    pub wanted: Option<Wanted>,
+    /// Words that may name files which leave as they are, also if the repository has them.
+    pub files: Vec<String>,
+}
+
+/// Where a call is made.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'p> {
+    /// The session's folder.
+    pub folder: &'p Path,
+    /// The user's home, which `~` means.
+    pub home: Option<&'p Path>,
+}
+
+/// The tools that run a shell's command.
+const SHELLS: [&str; 2] = ["Bash", "Monitor"];
+
+/// The tool of a server sends something away if its name has one of these.
+const SENDING_TOOLS: [&str; 9] = [
+    "comment", "create", "merge", "post", "publish", "push", "send", "update", "upload",
+];
+
+/// What a call of this tool may publish: of Bash and Monitor, by their command; of a server's
+/// `create_issue`, its input. None if it publishes nothing that we know: `git status`, `Read`,
+/// `list_issues`.
+pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
+    if SHELLS.contains(&tool) {
+        return of_command(input["command"].as_str()?, at);
+    }
+    let (_, name) = tool.strip_prefix("mcp__")?.split_once("__")?;
+    let small = name.to_ascii_lowercase();
+    if !SENDING_TOOLS.iter().any(|word| small.contains(word)) {
+        return None;
+    }
+    let mut text = String::new();
+    add_texts(&mut text, input);
+    Some(Call {
+        text,
+        parts: vec![Part {
+            folder: at.folder.to_owned(),
+            ..Part::default()
+        }],
+    })
+}
+
+/// Adds all strings and numbers of a value, a line each. Names of fields are the tool's own.
+fn add_texts(text: &mut String, value: &Value) {
+    match value {
+        Value::String(string) => {
+            *text += string;
+            text.push('\n');
+        }
+        Value::Number(number) => *text += &format!("{number}\n"),
+        Value::Array(values) => values.iter().for_each(|value| add_texts(text, value)),
+        Value::Object(fields) => fields.values().for_each(|value| add_texts(text, value)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// What a shell's command may publish. If none of its own words publishes, it may hand a text to
+/// another shell, as `bash -c 'git push'` does.
+fn of_command(command: &str, at: At<'_>) -> Option<Call> {
+    let script = Script::of(command);
+    let mut reader = Reader::new(at);
+    reader.read(&script);
+    if reader.publishing.is_empty() && reader.words.iter().any(|word| is_shell(word)) {
+        for text in script.nested() {
+            reader.read(&Script::of(text));
+        }
+    }
+    if reader.publishing.is_empty() {
+        return None;
+    }
+    Some(Call {
+        text: reader.published(&script),
+        parts: reader.into_parts(),
+    })
+}
+
+/// Whether this program runs a text that it is given.
+fn is_shell(word: &str) -> bool {
+    matches!(
+        program(word),
+        "bash" | "dash" | "eval" | "ksh" | "sh" | "ssh" | "zsh"
+    )
+}
+
+/// A command that publishes.
+struct Publishing {
+    folder: PathBuf,
+    kind: Kind,
+    /// The words behind its program's name.
+    words: Vec<String>,
+}
+
+/// How a command publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It makes a commit, or sends some: `git`.
+    Commits,
+    /// The same, of all that is changed: `jj`.
+    Changes,
+    /// It sends what a branch has, and files that it names: `gh`, or `npm publish`.
+    Sends,
+    /// It sends its text, and files that it names: `curl`, `scp`, `rsync`, `docker push`.
+    Files,
+}
+
+/// Programs, and the words with which they publish. `*` is any program.
+const PUBLISHING: [(&str, Kind, &[&str]); 7] = [
+    (
+        "git",
+        Kind::Commits,
+        &["commit", "push", "submit", "send-email"],
+    ),
+    (
+        "jj",
+        Kind::Changes,
+        &["commit", "push", "submit", "send-email"],
+    ),
+    (
+        "gh",
+        Kind::Sends,
+        &["pr", "issue", "release", "gist", "api"],
+    ),
+    (
+        "glab",
+        Kind::Sends,
+        &["mr", "issue", "release", "snippet", "api"],
+    ),
+    ("docker", Kind::Files, &["push"]),
+    ("podman", Kind::Files, &["push"]),
+    ("*", Kind::Sends, &["publish", "upload"]),
+];
+
+/// What only reads or shows, whatever words follow.
+const READING: [&str; 13] = [
+    "cat", "echo", "grep", "head", "less", "ls", "man", "printf", "rg", "sed", "tail", "wc",
+    "which",
+];
+
+/// Behind `gh pr` and the like, what publishes nothing.
+const LOOKING: [&str; 8] = [
+    "checkout", "checks", "diff", "download", "list", "ls", "status", "view",
+];
+
+/// With these words, commits leave, and not only a text.
+const SENDING: [&str; 7] = [
+    "mr",
+    "pr",
+    "publish",
+    "push",
+    "release",
+    "send-email",
+    "submit",
+];
+
+/// With these, every branch or tag leaves.
+const EVERYTHING: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
+
+/// What may stand before a program's name.
+const BEFORE_PROGRAM: [&str; 8] = ["!", "builtin", "command", "do", "else", "then", "time", "{"];
+
+/// Behind these, a file's name stands, whose text leaves. git adds an ignored file with the last.
+const FILE_OPTIONS: [&str; 6] = [
+    "-F",
+    "--file",
+    "--body-file",
+    "--notes-file",
+    "-f",
+    "--force",
+];
+
+/// Behind these options of `git push` stands no remote.
+const PUSH_OPTIONS: [&str; 5] = ["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
+
+/// Reads commands one after another, and follows their folders.
+struct Reader<'p> {
+    at: At<'p>,
+    /// Where the next command may run: one folder, or several if nobody knows.
+    here: Vec<PathBuf>,
+    /// All folders so far.
+    seen: Vec<PathBuf>,
+    /// Folders as they were typed.
+    typed: Vec<String>,
+    /// The words of all commands.
+    words: Vec<String>,
+    /// Whether all changed files are added.
+    takes_all: bool,
+    publishing: Vec<Publishing>,
+}
+
+impl<'p> Reader<'p> {
+    fn new(at: At<'p>) -> Self {
+        Self {
+            at,
+            here: vec![at.folder.to_owned()],
+            seen: vec![at.folder.to_owned()],
+            typed: Vec::new(),
+            words: Vec::new(),
+            takes_all: false,
+            publishing: Vec::new(),
+        }
+    }
+
+    fn read(&mut self, script: &Script) {
+        for command in &script.commands {
+            let is_before = |word: &&String| BEFORE_PROGRAM.contains(&word.as_str());
+            let before = command.iter().take_while(is_before).count();
+            let words = command.get(before..).unwrap_or_default();
+            match words.first().map(String::as_str) {
+                Some("cd" | "pushd") => self.enter(words),
+                Some("popd" | CLOSING) => self.here.clone_from(&self.seen),
+                Some(program) if READING.contains(&program) => {}
+                _ => self.read_program(words),
+            }
+            self.words.extend(words.iter().cloned());
+        }
+    }
+
+    /// Goes to the folder behind `cd`.
+    fn enter(&mut self, words: &[String]) {
+        let mut arguments = words.iter().skip(1);
+        let target = arguments.find(|word| !matches!(word.as_str(), "-L" | "-P" | "--"));
+        self.here = self.folders(target.map_or("~", String::as_str));
+        for folder in &self.here {
+            if !self.seen.contains(folder) {
+                self.seen.push(folder.clone());
+            }
+        }
+    }
+
+    /// What this folder means from where the next command may run. What `-` and `$X` mean, nobody
+    /// knows: each of the folders so far.
+    fn folders(&mut self, typed: &str) -> Vec<PathBuf> {
+        if typed == "-" || typed.contains('$') {
+            return self.seen.clone();
+        }
+        self.typed.push(typed.to_owned());
+        let path = expand(typed, self.at.home);
+        self.here.iter().map(|here| here.join(&path)).collect()
+    }
+
+    /// Notes what the command of these words adds or publishes.
+    fn read_program(&mut self, words: &[String]) {
+        self.takes_all |= takes_all(words);
+        let Some((kind, arguments)) = publishing(words) else {
+            return;
+        };
+        let mut folders = self.here.clone();
+        for (index, word) in arguments.iter().enumerate() {
+            // `git commit -C X` means a message.
+            if is_verb(word) {
+                break;
+            }
+            if let ("-C", Some(folder)) = (word.as_str(), arguments.get(index + 1)) {
+                folders = self.folders(folder);
+            }
+        }
+        for folder in folders {
+            self.publishing.push(Publishing {
+                folder,
+                kind,
+                words: arguments.to_vec(),
+            });
+        }
+    }
+
+    /// The text that leaves with the command. Where a folder is, nobody publishes.
+    fn published(&self, script: &Script) -> String {
+        let mut text = script.text();
+        let known = [Some(self.at.folder), self.at.home];
+        let paths = known.iter().flatten().filter_map(|path| path.to_str());
+        // Shorter ones are `.` and `..`.
+        let folders = self.typed.iter().map(String::as_str).chain(paths);
+        for folder in folders.filter(|folder| folder.len() > 2) {
+            text = text.replace(folder, "");
+        }
+        text
+    }
+
+    /// What is published of each folder.
+    fn into_parts(self) -> Vec<Part> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.words.iter().flat_map(|word| names_in(word)) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        let wanted = Wanted {
+            words: names,
+            takes_all: self.takes_all,
+            amends: self.words.iter().any(|word| word == "--amend"),
+            sends: None,
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for one in &self.publishing {
+            let part = one.part(&wanted, &self.words);
+            match parts.iter_mut().find(|known| known.can_take(&part)) {
+                Some(known) => known.take(part),
+                None => parts.push(part),
+            }
+        }
+        parts
+    }
+}
+
+impl Publishing {
+    /// What this command publishes. `wanted` is what the whole call takes, and `words` are its
+    /// words.
+    fn part(&self, wanted: &Wanted, words: &[String]) -> Part {
+        let mut part = Part {
+            folder: self.folder.clone(),
+            ..Part::default()
+        };
+        part.files = match self.kind {
+            Kind::Commits | Kind::Changes => files_of_options(words),
+            Kind::Sends | Kind::Files => wanted.words.clone(),
+        };
+        if self.kind == Kind::Files {
+            return part;
+        }
+        part.wanted = Some(Wanted {
+            // What is packed need not be in the repository.
+            takes_all: wanted.takes_all || self.has("publish"),
+            sends: self.sent(),
+            ..wanted.clone()
+        });
+        part
+    }
+
+    fn has(&self, wanted: &str) -> bool {
+        self.words.iter().any(|word| word == wanted)
+    }
+
+    /// Which commits it sends, if it sends any. `jj` sends what it likes.
+    fn sent(&self) -> Option<Sent> {
+        if !SENDING.iter().any(|word| self.has(word)) {
+            return None;
+        }
+        Some(Sent {
+            remote: self.remote(),
+            all: self.kind == Kind::Changes || EVERYTHING.iter().any(|word| self.has(word)),
+        })
+    }
+
+    /// The remote that stands behind `push`. An address names none.
+    fn remote(&self) -> Option<String> {
+        let mut behind = self.words.iter().skip_while(|word| *word != "push");
+        behind.next()?;
+        let mut is_value = false;
+        for word in behind {
+            if !is_value && !word.starts_with('-') {
+                return Some(word.clone()).filter(|name| !name.contains([':', '/', '$', '.']));
+            }
+            is_value = PUSH_OPTIONS.contains(&&**word);
+        }
+        None
+    }
+}
+
+impl Part {
+    fn sends(&self) -> Option<&Sent> {
+        self.wanted.as_ref()?.sends.as_ref()
+    }
+
+    /// Whether one part can say what both say: they are about one folder, and do not send different
+    /// commits.
+    fn can_take(&self, other: &Self) -> bool {
+        let differ = self.sends().is_some() && other.sends().is_some();
+        self.folder == other.folder && (!differ || self.sends() == other.sends())
+    }
+
+    /// Adds what the other part says of this folder.
+    fn take(&mut self, other: Self) {
+        self.files.extend(other.files);
+        if self.sends().is_none() {
+            self.wanted = other.wanted.or(self.wanted.take());
+        }
+    }
+}
+
+/// How these words publish, and those behind the program's name. None if they do not: `git log`.
+fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
+    for (index, word) in words.iter().enumerate() {
+        let rest = words.get(index + 1..).unwrap_or_default();
+        if sends_files(program(word), rest) {
+            return Some((Kind::Files, rest));
+        }
+        for (name, kind, verbs) in PUBLISHING {
+            let is_program = name == "*" || name == program(word);
+            if is_program && has_verb(rest, verbs) {
+                return Some((kind, rest));
+            }
+        }
+    }
+    None
+}
+
+/// A program's own name: `git` of `/usr/bin/git`.
+fn program(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
+/// Whether one of these words is a verb, and the word behind it does not say that it only looks.
+fn has_verb(words: &[String], verbs: &[&str]) -> bool {
+    let mut from_verb = words.iter().skip_while(|word| !verbs.contains(&&***word));
+    from_verb.next().is_some()
+        && !from_verb
+            .next()
+            .is_some_and(|word| LOOKING.contains(&&**word))
+}
+
+/// Whether some program publishes with this word.
+fn is_verb(word: &str) -> bool {
+    PUBLISHING.iter().any(|(_, _, verbs)| verbs.contains(&word))
+}
+
+/// Whether this program sends files or a text with these arguments: `curl -d x`, `scp a host:`.
+fn sends_files(program: &str, arguments: &[String]) -> bool {
+    match program {
+        "curl" => arguments.iter().any(|word| is_upload(word)),
+        "scp" | "rsync" => arguments.last().is_some_and(|word| is_remote(word)),
+        _ => false,
+    }
+}
+
+/// Whether curl sends something with this argument: `-d`, `-sF`, `--data-raw`, `POST`, `-XPUT`.
+fn is_upload(word: &str) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        let method = long.strip_prefix("request=").unwrap_or_default();
+        let mut starts = ["data", "form", "json", "upload-file"].iter();
+        return is_method(method) || starts.any(|start| long.starts_with(start));
+    }
+    let Some(letters) = word.strip_prefix('-') else {
+        return is_method(word);
+    };
+    // Behind one of these letters, a value begins.
+    let (flags, value) = letters.split_once('X').unwrap_or((letters, ""));
+    let mut flags = flags.chars().take_while(|c| !"AHKbcemouwxy".contains(*c));
+    is_method(value) || flags.any(|c| "dFT".contains(c))
+}
+
+fn is_method(word: &str) -> bool {
+    matches!(word, "POST" | "PUT" | "PATCH")
+}
+
+/// Whether this is a place on another machine: `host:dir`, `rsync://host`. `./a:b` is none.
+fn is_remote(word: &str) -> bool {
+    word.split_once(':')
+        .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
+}
+
+/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`. Of what
+/// a variable stands for, nobody knows.
+fn takes_all(words: &[String]) -> bool {
+    let adds = ["add", "commit", "stage"];
+    let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
+    words.first().is_some_and(|word| word == "jj") || from_verb.any(|word| is_all(word))
+}
+
+fn is_all(word: &str) -> bool {
+    if matches!(word, "." | "./" | ".." | ":/" | "--all" | "--update") {
+        return true;
+    }
+    if let Some(letters) = word.strip_prefix('-') {
+        // Behind `-m` and the like, a value begins.
+        let mut flags = letters.chars().take_while(|c| !"mFCct-".contains(*c));
+        return flags.any(|c| matches!(c, 'a' | 'A' | 'u'));
+    }
+    word.contains(['*', '$']) && !word.contains(char::is_whitespace)
+}
+
+/// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.
+fn names_in(word: &str) -> Vec<&str> {
+    let mut names = vec![word];
+    names.extend(glued(word));
+    names.extend(word.split(['=', '@', ':', ';', '+']));
+    names.retain(|name| !name.is_empty() && !name.starts_with('-'));
+    names
+}
+
+/// The value of a short option that is joined to it: `msg` of `-Fmsg`.
+fn glued(word: &str) -> Option<&str> {
+    let is_short = word.starts_with('-') && !word.starts_with("--");
+    word.get(2..).filter(|value| is_short && !value.is_empty())
+}
+
+/// The files whose texts leave by options of git: `msg` of `-F msg`, `-Fmsg` and `--file=msg`.
+fn files_of_options(words: &[String]) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut is_file = false;
+    for word in words {
+        if is_file {
+            files.push(word.clone());
+        }
+        is_file = FILE_OPTIONS.contains(&&**word);
+        if let Some((option, file)) = word.split_once('=')
+            && FILE_OPTIONS.contains(&option)
+        {
+            files.push(file.to_owned());
+        }
+        if let Some(file) = glued(word)
+            && word.starts_with("-F")
+        {
+            files.push(file.to_owned());
+        }
+    }
+    files
+}
+
+/// The path that a shell makes of this word, relative to where it is.
+pub(crate) fn expand(word: &str, home: Option<&Path>) -> PathBuf {
+    match (word.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(word),
+    }
+}
+
+#[cfg(test)]
+mod tests;

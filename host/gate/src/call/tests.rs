@@ -1,0 +1,254 @@
+//! Which calls may publish, and what of which folder.
+
+use super::{At, Call, Part, call};
+use keyhole_outgoing::Sent;
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn at() -> At<'static> {
+    At {
+        folder: Path::new("/work"),
+        home: Some(Path::new("/home/u")),
+    }
+}
+
+fn bash(command: &str) -> Option<Call> {
+    call("Bash", &json!({ "command": command }), at())
+}
+
+#[track_caller]
+fn parts(command: &str) -> Vec<Part> {
+    let found = bash(command);
+    found
+        .unwrap_or_else(|| panic!("nothing would be published: {command}"))
+        .parts
+}
+
+#[test]
+fn everyday_commands_are_not_compared() {
+    for command in [
+        "git status",
+        "git diff --cached",
+        "git log --oneline -20",
+        "git add -A",
+        "git fetch origin && git rebase origin/main",
+        "git checkout -b feature/x",
+        "git stash && cargo test && git stash pop",
+        "cd ~/src/northwind && ls -la",
+        "grep -rn Halcyon src/",
+        "rg 'git push' docs",
+        "cat docs/publish.md | head -50",
+        "echo 'now run git push'",
+        "cargo build --release 2>&1 | tail -5",
+        "npm test -- --watch=false",
+        "ssh kdvries-laptop uptime",
+        "curl -fsSL https://example.org/install.sh -o install.sh",
+        "curl -s -H 'Accept: application/json' -X GET https://api.example.org/v1/x",
+        "scp host:/var/log/a.log .",
+        "rsync -a --delete build/ /srv/www/",
+        "docker build -t app . && docker run app",
+        "psql -c \"select * from customers where name = 'Northwind'\"",
+        "gh pr view 12 --comments",
+        "gh issue list --label bug",
+        "cat >push.sh <<'E'\ngit push\nE",
+    ] {
+        assert_eq!(bash(command), None, "{command}");
+    }
+}
+
+#[test]
+fn commands_that_publish_are_compared_wherever_their_words_stand() {
+    for command in [
+        "git commit -m x",
+        "GIT_DIR=x git commit",
+        "/usr/bin/git push",
+        "if true; then git push; fi",
+        "sudo -u me git push origin main",
+        "make && (cd sub && git commit -am x)",
+        "jj commit -m x",
+        "jj git push",
+        "git send-email --to x 0001.patch",
+        "gh pr create --fill",
+        "gh issue comment 3 --body x",
+        "gh api graphql -f query=x",
+        "glab mr create",
+        "gh release create v1 a.zip",
+        "npm publish",
+        "cargo publish --dry-run",
+        "twine upload dist/*",
+        "bash -lc 'cd x && git push'",
+        "bash <<E\ngit push\nE",
+        "curl -X POST https://example.org -H 'a: b'",
+        "curl -sd @a.json https://example.org",
+        "curl --data-binary @a https://example.org",
+        "curl -F file=@a https://example.org",
+        "curl -sT a https://example.org",
+        "scp a.txt host:dir/",
+        "rsync -a ./ user@host:dir",
+        "docker push registry.example/app",
+    ] {
+        assert!(bash(command).is_some(), "{command}");
+    }
+    let monitor = call("Monitor", &json!({ "command": "git push" }), at());
+    assert!(monitor.is_some());
+}
+
+#[test]
+fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
+    let input = json!({ "title": "a", "labels": ["b", 7], "draft": true, "x": { "body": "c" } });
+    for (tool, is_sending) in [
+        ("mcp__github__create_issue", true),
+        ("mcp__slack__chat_postMessage", true),
+        ("mcp__plugin_x_y__UploadFile", true),
+        ("mcp__github__list_issues", false),
+        ("mcp__postgres__query", false),
+        ("mcp__plugin_keyhole_context__load_context", false),
+        ("mcp__create", false),
+        ("Write", false),
+    ] {
+        assert_eq!(call(tool, &input, at()).is_some(), is_sending, "{tool}");
+    }
+    let found = call("mcp__github__create_issue", &input, at()).unwrap();
+    let mut lines: Vec<&str> = found.text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["7", "a", "b", "c"]);
+    assert_eq!(found.parts[0].folder, at().folder);
+    assert_eq!(found.parts[0].wanted, None);
+    for input in [Value::Null, json!({}), json!({ "command": 7 })] {
+        assert_eq!(call("Bash", &input, at()), None, "{input}");
+    }
+}
+
+#[test]
+fn the_folder_is_that_in_which_the_command_runs() {
+    for (command, folders) in [
+        ("git push", &["/work"][..]),
+        ("cd sub && git push", &["/work/sub"]),
+        ("cd ~/a; cd b; git push", &["/home/u/a/b"]),
+        ("cd -- /srv/a && git push", &["/srv/a"]),
+        ("cd && git push", &["/home/u"]),
+        ("git -C ../q -c a=b push", &["/work/../q"]),
+        ("git -C '/srv/a b' push", &["/srv/a b"]),
+        ("git commit -C HEAD", &["/work"]),
+        ("pushd x; git push; popd", &["/work/x"]),
+        ("(cd x && make) && git push", &["/work", "/work/x"]),
+        ("cd x && cd - && git push", &["/work", "/work/x"]),
+        ("cd $X && git push", &["/work"]),
+        (
+            "cd a && git push; cd ../b && git push",
+            &["/work/a", "/work/a/../b"],
+        ),
+    ] {
+        let parts = parts(command);
+        let found: Vec<&Path> = parts.iter().map(|part| &*part.folder).collect();
+        let expected: Vec<&Path> = folders.iter().map(Path::new).collect();
+        assert_eq!(found, expected, "{command}");
+    }
+}
+
+#[test]
+fn all_changes_are_taken_by_the_words_that_add_them() {
+    for (command, takes_all) in [
+        ("git commit -m x", false),
+        ("git commit -am x", true),
+        ("git commit -qsam x", true),
+        ("git commit -m a", false),
+        ("git commit -ma", false),
+        ("git commit --amend --no-edit", false),
+        ("git add -A && git commit -m x", true),
+        ("git add . && git commit -m x", true),
+        ("git add src/*.rs && git commit -m x", true),
+        ("git add -u && git commit -m x", true),
+        ("git add \"$F\" && git commit -m x", true),
+        ("git add src/a.rs && git commit -m 'all *'", false),
+        ("git commit -m x && git push -u origin main", false),
+        ("jj commit -m x", true),
+        ("npm publish", true),
+    ] {
+        let wanted = parts(command)[0].wanted.clone().unwrap();
+        assert_eq!(wanted.takes_all, takes_all, "{command}");
+        assert_eq!(wanted.amends, command.contains("--amend"), "{command}");
+    }
+}
+
+#[test]
+fn commits_leave_if_the_call_pushes_or_sends() {
+    for (command, sent) in [
+        ("git commit -m 'git push'", None),
+        ("gh issue create -t x", None),
+        ("git push", Some((None, false))),
+        ("git commit -m x && git push", Some((None, false))),
+        ("git push && git commit -m x", Some((None, false))),
+        (
+            "git push -q -o ci.skip origin main",
+            Some((Some("origin"), false)),
+        ),
+        (
+            "git push --force https://example.org/x",
+            Some((None, false)),
+        ),
+        ("git push --tags", Some((None, true))),
+        ("git push --mirror pub", Some((Some("pub"), true))),
+        ("jj git push", Some((None, true))),
+        ("gh pr create", Some((None, false))),
+        ("npm publish", Some((None, false))),
+    ] {
+        let [part] = &parts(command)[..] else {
+            panic!("one folder: {command}")
+        };
+        let expected = sent.map(|(remote, all)| Sent {
+            remote: remote.map(str::to_owned),
+            all,
+        });
+        let wanted = part.wanted.as_ref().unwrap();
+        assert_eq!(wanted.sends, expected, "{command}");
+    }
+    // Each remote may lack other commits.
+    assert_eq!(parts("git push a && git push b").len(), 2);
+}
+
+#[test]
+fn each_word_may_name_a_file_or_a_branch() {
+    for (command, names) in [
+        ("git push origin +fix:main", &["fix", "main", "origin"][..]),
+        ("git merge f && git push", &["f"]),
+        ("git commit -F../msg", &["../msg"]),
+        ("git commit --file=../msg", &["../msg"]),
+    ] {
+        let wanted = parts(command)[0].wanted.clone().unwrap();
+        for name in names {
+            assert!(wanted.words.iter().any(|word| word == name), "{name}");
+        }
+    }
+    for (command, files) in [
+        ("git commit -F ../msg a.txt", &["../msg"][..]),
+        ("git commit -F../msg", &["../msg"]),
+        ("git commit --file=msg", &["msg"]),
+        ("git add -f a.key && git commit -m x", &["a.key"]),
+        ("git push origin main", &[]),
+    ] {
+        assert_eq!(parts(command)[0].files, files, "{command}");
+    }
+    for command in [
+        "gh gist create a.txt",
+        "curl -F 'f=@a.txt;type=text/plain' https://x",
+        "curl -d@a.txt https://x",
+        "curl -T a.txt https://x",
+        "scp a.txt host:",
+    ] {
+        let files = &parts(command)[0].files;
+        assert!(files.iter().any(|file| file == "a.txt"), "{command}");
+    }
+}
+
+#[test]
+fn the_text_is_that_of_the_words_without_quotes_and_without_folders() {
+    for (command, text) in [
+        ("git commit -m 'for \"X\"'", "git commit -m for \"X\""),
+        ("git commit -F - <<E\na\nb\nE", "git commit -F -\na\nb\n"),
+        ("cd ~/src/northwind && git push", "cd \ngit push"),
+        ("git -C /work/a push /home/u/b", "git -C  push /b"),
+    ] {
+        assert_eq!(bash(command).unwrap().text, text, "{command}");
+    }
+}

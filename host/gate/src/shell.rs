@@ -1,0 +1,217 @@
+//! Cuts a shell's command into words, as far as it takes to see what they publish.
+//!
+//! It expands nothing: of `cd $X`, the words are `cd` and `$X`.
+
+use std::{iter::Peekable, mem, str::Chars};
+
+/// What ends a command, beside a line's end. A bracket may end a shell of its own.
+const ENDS: &str = ";|&()`\n";
+
+/// What is said to be the end of a subshell: a command of this one word.
+pub(crate) const CLOSING: &str = ")";
+
+/// The commands of a text, and what else stands in it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Script {
+    /// The words of each command, without their quotes: of `git commit -m 'a b' && ls`, there are
+    /// two commands, and `a b` is one word.
+    pub(crate) commands: Vec<Vec<String>>,
+    /// The text of each heredoc.
+    pub(crate) heredocs: Vec<String>,
+}
+
+impl Script {
+    /// Reads a shell's command. A quote that is not closed reaches to the end.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut reader = Reader {
+            rest: text.chars().peekable(),
+            script: Self::default(),
+            command: Vec::new(),
+            word: None,
+            delimiters: Vec::new(),
+        };
+        while let Some(c) = reader.rest.next() {
+            reader.read(c);
+        }
+        reader.end_command();
+        reader.script
+    }
+
+    /// What may be a command itself: words with blanks, as of `bash -c 'cd x && git push'`, and
+    /// heredocs.
+    pub(crate) fn nested(&self) -> Vec<&str> {
+        let words = self.commands.iter().flatten();
+        let mut nested: Vec<&str> = words
+            .filter(|word| word.contains(char::is_whitespace))
+            .map(String::as_str)
+            .collect();
+        nested.extend(self.heredocs.iter().map(String::as_str));
+        nested
+    }
+
+    /// All of its text, without quotes: a command a line, then the heredocs.
+    pub(crate) fn text(&self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        lines.extend(self.commands.iter().map(|words| words.join(" ")));
+        lines.extend(self.heredocs.iter().cloned());
+        lines.join("\n")
+    }
+}
+
+/// What is read so far.
+struct Reader<'t> {
+    rest: Peekable<Chars<'t>>,
+    script: Script,
+    command: Vec<String>,
+    /// The word that is not over yet. An empty one in quotes is a word.
+    word: Option<String>,
+    /// The lines that end the heredocs whose text begins in the next line.
+    delimiters: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Reads on from this character, which stands in no quotes.
+    fn read(&mut self, c: char) {
+        match c {
+            '\'' => self.read_literal(),
+            '"' => self.read_quoted(),
+            '\\' => self.read_escaped(),
+            '#' if self.word.is_none() => self.skip_comment(),
+            '<' if self.rest.peek() == Some(&'<') => self.read_heredoc_start(),
+            _ if ENDS.contains(c) => {
+                self.end_command();
+                self.note_end(c);
+            }
+            '<' | '>' => self.end_word(),
+            _ if c.is_whitespace() => self.end_word(),
+            _ => self.push(c),
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().push(c);
+    }
+
+    fn end_word(&mut self) {
+        self.command.extend(self.word.take());
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        if !self.command.is_empty() {
+            self.script.commands.push(mem::take(&mut self.command));
+        }
+    }
+
+    /// Goes on behind what ended a command.
+    fn note_end(&mut self, end: char) {
+        match end {
+            '\n' => self.read_heredocs(),
+            ')' => self.script.commands.push(vec![CLOSING.to_owned()]),
+            _ => {}
+        }
+    }
+
+    /// Reads to the end of `'…'`.
+    fn read_literal(&mut self) {
+        self.word.get_or_insert_default();
+        while let Some(c) = self.rest.next_if(|c| *c != '\'') {
+            self.push(c);
+        }
+        self.rest.next();
+    }
+
+    /// Reads to the end of `"…"`. A command in it, as in `"$(cat <<'E' …)"`, may have quotes and
+    /// heredocs of its own.
+    fn read_quoted(&mut self) {
+        self.word.get_or_insert_default();
+        let mut depth = 0_usize;
+        while let Some(c) = self.rest.next() {
+            match c {
+                '"' if depth == 0 => return,
+                '\\' => self.read_escaped_in_quotes(),
+                '<' if depth > 0 && self.rest.peek() == Some(&'<') => self.read_heredoc_start(),
+                '\n' if !self.delimiters.is_empty() => self.read_heredocs(),
+                _ => {
+                    if c == '(' && self.word.as_ref().is_some_and(|word| word.ends_with('$')) {
+                        depth += 1;
+                    } else if c == ')' {
+                        depth = depth.saturating_sub(1);
+                    }
+                    self.push(c);
+                }
+            }
+        }
+    }
+
+    /// Reads the character behind a backslash as it is. A line's end there is nothing.
+    fn read_escaped(&mut self) {
+        match self.rest.next() {
+            None | Some('\n') => {}
+            Some(c) => self.push(c),
+        }
+    }
+
+    /// The same in `"…"`, where a backslash before most characters is one itself.
+    fn read_escaped_in_quotes(&mut self) {
+        match self.rest.peek() {
+            Some('"' | '\\' | '$' | '`' | '\n') => self.read_escaped(),
+            _ => self.push('\\'),
+        }
+    }
+
+    fn skip_comment(&mut self) {
+        while self.rest.next_if(|c| *c != '\n').is_some() {}
+    }
+
+    /// Reads the word behind `<<` or `<<-`. Behind `<<<` there is no heredoc.
+    fn read_heredoc_start(&mut self) {
+        self.rest.next();
+        if self.rest.next_if_eq(&'<').is_some() {
+            return;
+        }
+        self.rest.next_if_eq(&'-');
+        while self.rest.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+        let mut delimiter = String::new();
+        while let Some(c) = self
+            .rest
+            .next_if(|c| !c.is_whitespace() && !ENDS.contains(*c))
+        {
+            if !matches!(c, '\'' | '"' | '\\') {
+                delimiter.push(c);
+            }
+        }
+        if !delimiter.is_empty() {
+            self.delimiters.push(delimiter);
+        }
+    }
+
+    /// Reads the texts of the heredocs that begin here, at the start of a line.
+    fn read_heredocs(&mut self) {
+        for delimiter in mem::take(&mut self.delimiters) {
+            let mut text = String::new();
+            while self.rest.peek().is_some() {
+                let line = self.read_line();
+                if line.trim() == delimiter {
+                    break;
+                }
+                text += &line;
+                text.push('\n');
+            }
+            self.script.heredocs.push(text);
+        }
+    }
+
+    /// The rest of the line, without its end.
+    fn read_line(&mut self) -> String {
+        let mut line = String::new();
+        while let Some(c) = self.rest.next_if(|c| *c != '\n') {
+            line.push(c);
+        }
+        self.rest.next();
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests;

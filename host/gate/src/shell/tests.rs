@@ -1,0 +1,53 @@
+//! Each command and its words: `·` is a blank in a word, `¶` a line's end, and `|` stands between
+//! two commands.
+
+use super::Script;
+
+#[track_caller]
+fn reads(text: &str, commands: &str, heredocs: &[&str]) {
+    let script = Script::of(&text.replace('¶', "\n"));
+    let words = script.commands.iter().map(|words| {
+        let words = words.iter().map(|word| word.replace(' ', "·"));
+        words.collect::<Vec<_>>().join(" ").replace('\n', "¶")
+    });
+    let found = words.collect::<Vec<_>>().join(" | ");
+    assert_eq!(found, commands, "{text}");
+    assert_eq!(script.heredocs, heredocs, "{text}");
+}
+
+#[test]
+fn quotes_make_one_word_and_marks_end_a_command() {
+    for (text, commands) in [
+        (
+            "git  commit -m 'a b'&&ls;pwd",
+            "git commit -m a·b | ls | pwd",
+        ),
+        (
+            r#"git commit -m "a \"b\" c" # git push"#,
+            "git commit -m a·\"b\"·c",
+        ),
+        ("a 'b'\"c\"d '' >out <in", "a bcd  out in"),
+        ("a \\¶ b\\ c¶d", "a b·c | d"),
+        ("(cd x && y) | z", "cd x | y | ) | z"),
+        ("a 'never closed b", "a never·closed·b"),
+        ("cd $(git root) && x", "cd $ | git root | ) | x"),
+        ("echo a#b <<< 'x y'", "echo a#b x·y"),
+    ] {
+        reads(text, commands, &[]);
+    }
+}
+
+#[test]
+fn a_heredocs_text_is_no_command_also_in_quotes() {
+    reads("cat <<E && x¶a 'b¶E¶y", "cat | x | y", &["a 'b\n"]);
+    reads("cat <<-'E' >f¶\ta¶\tE¶y", "cat f | y", &["\ta\n"]);
+    reads("a <<A <<B¶1¶A¶2¶B¶c", "a | c", &["1\n", "2\n"]);
+    reads("a <<E¶never", "a", &["never\n"]);
+    reads(
+        "git commit -m \"$(cat <<'E'¶say \"x\" (y)¶E¶)\" && git push",
+        "git commit -m $(cat·) | git push",
+        &["say \"x\" (y)\n"],
+    );
+    // Not a heredoc: nothing is run there.
+    reads("git commit -m \"a << b¶c\"", "git commit -m a·<<·b¶c", &[]);
+}
