@@ -132,7 +132,7 @@ fn answer_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), Ho
 ///
 /// # Errors
 /// If it cannot be written.
-pub(crate) fn write_answer(answer: &Value) -> Result<(), HookError> {
+pub fn write_answer(answer: &Value) -> Result<(), HookError> {
     let written = put(format!("{answer}\n").as_bytes());
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }

@@ -15,7 +15,7 @@ use keyhole_claude::hook::{
     HookError, NOT_UNDERSTOOD, WATCHED, is_lower_hex, is_subagent_id, read_input, subagent,
 };
 use keyhole_core::{
-    AgentName, Caller, LiveMap, Load, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
+    Caller, LiveMap, Load, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_walk::printable::is_blank;
 use serde::Deserialize;
@@ -99,55 +99,72 @@ fn is_uuid(id: &str) -> bool {
 }
 
 /// What loads documents behind the wall, in a process that serves no session.
-pub(crate) struct Loading {
+pub struct Loading {
     pub(crate) map: Arc<LiveMap>,
     loader: Loader<LiveMap, Sandbox>,
     runtime: Runtime,
     /// Whether the whole wall stands around this process.
     is_walled: bool,
+    /// What of the wall does not stand.
+    warning: Option<String>,
 }
 
 impl Loading {
-    /// The document that `target` stands for, if `agent` may have it.
-    pub(crate) fn load(&self, target: Target, agent: &AgentName) -> Result<String, Refusal> {
-        let loading = self.loader.load(target, Caller::Agent(agent.clone()));
+    /// Starts as a server does: from then on, this process can start no program. If it cannot, it
+    /// tells the user why. `map` is the map, or why it is not known which one is meant.
+    ///
+    /// # Errors
+    /// The code of why it cannot start.
+    pub fn start(map: Result<LiveMap, String>) -> Result<Self, Refusal> {
+        let live = match map {
+            Ok(live) => Arc::new(live),
+            Err(why) => {
+                say(&why);
+                return Err(Refusal::MapMissing);
+            }
+        };
+        let no_streams = Opened {
+            streams: (),
+            threads: 1,
+        };
+        let started = match start(&live, None, || Ok(no_streams)) {
+            Ok(started) => started,
+            Err(error) => {
+                say(&error.to_string());
+                return Err(error.code);
+            }
+        };
+        // Of a map that cannot be used the agent reads.
+        let warning = match started.map {
+            Ok(_) => started.warning(&live),
+            Err(_) => None,
+        };
+        Ok(Self {
+            is_walled: started.is_walled(),
+            warning,
+            loader: Loader::new(Arc::clone(&live), started.sandbox, Limits::default()),
+            map: live,
+            runtime: started.runtime,
+        })
+    }
+
+    /// The document that `target` stands for, if `caller` may have it.
+    ///
+    /// # Errors
+    /// The code of why there is none.
+    pub fn load(&self, target: Target, caller: Caller) -> Result<String, Refusal> {
+        let loading = self.loader.load(target, caller);
         Ok(self.runtime.block_on(loading)?.text)
     }
 }
 
-/// Starts as a server does. If it cannot, it tells the user why, and returns the code. `map` is
-/// the map, or why it is not known which one is meant.
+/// Starts as [`Loading::start`] does, and tells the user what of the wall does not stand.
 pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
-    let live = match map {
-        Ok(live) => Arc::new(live),
-        Err(why) => {
-            say(&why);
-            return Err(Refusal::MapMissing);
-        }
-    };
-    let no_streams = Opened {
-        streams: (),
-        threads: 1,
-    };
-    let started = match start(&live, None, || Ok(no_streams)) {
-        Ok(started) => started,
-        Err(error) => {
-            say(&error.to_string());
-            return Err(error.code);
-        }
-    };
-    // Of a map that cannot be used the agent reads.
-    if started.map.is_ok()
-        && let Some(warning) = started.warning(&live)
-    {
-        say(&warning);
+    let loading = Loading::start(map)?;
+    if let Some(warning) = &loading.warning {
+        say(warning);
     }
-    Ok(Loading {
-        is_walled: started.is_walled(),
-        loader: Loader::new(Arc::clone(&live), started.sandbox, Limits::default()),
-        map: live,
-        runtime: started.runtime,
-    })
+    Ok(loading)
 }
 
 /// Answers the client's input. Without a map, or if it cannot start as a server does, the agent
@@ -198,7 +215,7 @@ fn document(
     let Ok(Some(agent)) = subagent(id, name, |id| client.is_subagents(id)) else {
         return Err(Refusal::CallerNotVerified);
     };
-    let text = loading?.load(Target::OfCaller, &agent)?;
+    let text = loading?.load(Target::OfCaller, Caller::Agent(agent))?;
     if client.size_of(&text) > MAX_DOCUMENT {
         return Err(Refusal::TooLarge);
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 use keyhole_claude::hook::{HookError, NOT_UNDERSTOOD, read_input};
 use keyhole_core::{
-    AgentName, Key, LiveMap, Refusal, Target, absolute, limits::is_too_long_for_claude,
+    AgentName, Caller, Key, LiveMap, Refusal, Target, absolute, limits::is_too_long_for_claude,
 };
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
@@ -196,7 +196,8 @@ struct Documents<'l> {
 
 impl Documents<'_> {
     fn load(&self, key: &Key) -> Result<String, Refusal> {
-        self.loading.load(Target::Given(key.clone()), &self.agent)
+        let caller = Caller::Agent(self.agent.clone());
+        self.loading.load(Target::Given(key.clone()), caller)
     }
 
     /// Fails if the agent would get none of these documents, and says why it would not get the
