@@ -5,7 +5,21 @@
 //! without the project's configuration, hooks and attributes' programs.
 #![deny(unsafe_code)]
 
-use std::path::PathBuf;
+mod budget;
+mod collect;
+mod diff;
+mod error;
+mod file;
+mod git;
+mod refs;
+mod repository;
+mod scratch;
+mod taken;
+
+pub use error::Uncollected;
+pub use repository::Repository;
+
+use std::path::{Path, PathBuf};
 
 /// What of one repository a call would publish.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +67,16 @@ pub struct Passage {
     pub place: Place,
     /// The text. Of added lines, all that follow one another.
     pub text: String,
+}
+
+impl Passage {
+    /// A path, which is published as a name.
+    pub(crate) fn of_path(path: &Path) -> Self {
+        Self {
+            place: Place::Path(path.to_owned()),
+            text: path.to_string_lossy().into_owned(),
+        }
+    }
 }
 
 /// Where a text stands.

@@ -1,0 +1,66 @@
+//! Why it is unknown what would be published.
+
+use keyhole_walk::SystemError;
+use rustix::io::Errno;
+use std::io;
+
+/// Why it is unknown what would be published. Nothing of the repository or of git's words is
+/// in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Uncollected {
+    /// None of the places that are looked at has git.
+    #[error("git was not found")]
+    GitMissing,
+    /// A file of the repository is no regular file or cannot be read, or git cannot read the
+    /// repository, or tells what is not understood.
+    #[error("the repository cannot be read")]
+    Unreadable,
+    /// The repository keeps its branches in a format of git's that is not read.
+    #[error("the repository keeps its branches as a reftable, which is not read")]
+    Reftable,
+    /// A commit or a file's content is not on this machine, as in a partial clone.
+    #[error("a commit or the content of a file is not on this machine")]
+    ObjectMissing,
+    /// There is more than is read: see `budget.rs`.
+    #[error("there is too much to compare")]
+    TooMuch,
+    /// Git did not end in time.
+    #[error("git did not end in time")]
+    TooSlow,
+    /// The folder for git's own files cannot be made.
+    #[error("the folder for git's own files cannot be made")]
+    NoScratch,
+}
+
+impl Uncollected {
+    /// The same as a short word that does not change, such as `too-slow`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::GitMissing => "git-missing",
+            Self::Unreadable => "repository-unreadable",
+            Self::Reftable => "reftable",
+            Self::ObjectMissing => "object-missing",
+            Self::TooMuch => "too-much",
+            Self::TooSlow => "too-slow",
+            Self::NoScratch => "no-scratch",
+        }
+    }
+}
+
+impl From<SystemError> for Uncollected {
+    fn from(_: SystemError) -> Self {
+        Self::Unreadable
+    }
+}
+
+impl From<Errno> for Uncollected {
+    fn from(_: Errno) -> Self {
+        Self::Unreadable
+    }
+}
+
+impl From<io::Error> for Uncollected {
+    fn from(_: io::Error) -> Self {
+        Self::Unreadable
+    }
+}

@@ -1,0 +1,47 @@
+//! Reads single files of a repository, which may be anything: a FIFO, a device, a link.
+
+use crate::Uncollected;
+use keyhole_walk::{FileSystem as _, Kind, System, SystemError};
+use std::{fs::File, io::Read as _, path::Path};
+
+/// All of the regular file `path`, or None if nothing is there. It opens the file as the walk does,
+/// so it waits for no other process. It asks for no trust: a repository may be anybody's.
+///
+/// # Errors
+/// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`]
+/// if it is a FIFO, a link, a folder or the like, or if we may not read it.
+pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
+    let (root, _) = System.root()?;
+    let (file, stat) = match System.open(&root, path.as_os_str()) {
+        Err(SystemError::Missing) => return Ok(None),
+        opened => opened?,
+    };
+    if stat.kind != Kind::File {
+        return Err(Uncollected::Unreadable);
+    }
+    // One byte more, to see that there is more.
+    let end = most as u64 + 1;
+    let mut bytes = Vec::new();
+    File::from(file).take(end).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        return Err(Uncollected::TooMuch);
+    }
+    Ok(Some(bytes))
+}
+
+/// The text that bytes of a file stand for: UTF-16 if they begin with its mark, or else UTF-8. A
+/// byte that is no text becomes `U+FFFD`.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// The text of UTF-16 whose units `unit` reads.
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let (pairs, _) = bytes.as_chunks();
+    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+    String::from_utf16_lossy(&units)
+}

@@ -1,0 +1,234 @@
+//! Runs git with limits. It is the one program that is started, and nothing of the project's
+//! environment reaches it.
+
+use crate::{Uncollected, budget::Budget, file, scratch::Scratch};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::{Errno, retry_on_intr},
+    process::{Pid, Signal, kill_process_group},
+};
+use std::{
+    fs::OpenOptions,
+    io::{self, Read as _},
+    os::unix::process::CommandExt as _,
+    path::Path,
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// Where git is looked for. A project can set `PATH` for a hook, so that does not count.
+const PROGRAMS: [&str; 4] = [
+    "/usr/bin/git",
+    "/usr/local/bin/git",
+    "/opt/homebrew/bin/git",
+    "/bin/git",
+];
+
+/// All of git's environment besides `HOME`, `GIT_DIR` and `GIT_WORK_TREE`. `GIT_ALLOC_LIMIT` is the
+/// largest piece of memory that it takes, twice what we read: a packed file of a few kilobytes can
+/// hold gigabytes.
+const ENVIRONMENT: [(&str, &str); 10] = [
+    ("PATH", "/usr/bin:/bin"),
+    ("LC_ALL", "C"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ALLOC_LIMIT", "128m"),
+];
+
+/// How git tells a difference: all lines that differ and none beside them, each file as a text, a
+/// renamed file as such; and no program, no submodule.
+pub(crate) const DIFF: [&str; 8] = [
+    "-p",
+    "-U0",
+    "-M",
+    "--text",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=all",
+];
+
+/// The memory that git may write to on Linux: half a gigabyte. With 128 MB, it cannot start the
+/// threads that read 50,000 files.
+#[cfg(target_os = "linux")]
+const MEMORY: u64 = 512 << 20;
+
+/// The bytes of what git may say: it may warn of the ends of lines of 50,000 files.
+const WORDS: usize = 8 << 20;
+
+/// How long to wait before another look at whether git has ended, after its output has.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The names in [`Scratch`] of what git reads, and of what it says is wrong.
+const INPUT: &str = "input";
+const ERRORS: &str = "errors";
+
+/// Git, in a folder of its own and a checkout of the project's.
+#[derive(Debug)]
+pub(crate) struct Git<'a> {
+    /// Its `GIT_DIR`.
+    pub(crate) scratch: &'a Scratch,
+    /// Its `GIT_WORK_TREE`.
+    pub(crate) top: &'a Path,
+    /// What is left for all runs.
+    pub(crate) budget: &'a mut Budget,
+}
+
+impl Git<'_> {
+    /// What git prints with these arguments if it reads `input`, a name in a line.
+    ///
+    /// # Errors
+    /// [`Uncollected::GitMissing`]; [`Uncollected::TooSlow`] and [`Uncollected::TooMuch`] at the
+    /// end of the budget or of git's memory; [`Uncollected::ObjectMissing`] or
+    /// [`Uncollected::Unreadable`] if git fails, or says that anything is wrong.
+    pub(crate) fn run(&mut self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Uncollected> {
+        self.budget.time()?;
+        self.scratch.write(INPUT, input.as_bytes())?;
+        let mut git = Running(self.start(arguments)?);
+        let mut stdout = git.0.stdout.take().ok_or(Uncollected::Unreadable)?;
+        let output = self.read(&mut stdout)?;
+        let status = self.end(&mut git.0)?;
+        let said = file::contents(&self.scratch.path().join(ERRORS), WORDS)?;
+        judge(status, &said.unwrap_or_default())?;
+        Ok(output)
+    }
+
+    /// Starts the first git that is there.
+    fn start(&self, arguments: &[&str]) -> Result<Child, Uncollected> {
+        for program in PROGRAMS {
+            match self.command(program, arguments)?.spawn() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                started => {
+                    let child = started?;
+                    #[cfg(target_os = "linux")]
+                    limit_memory(&child);
+                    return Ok(child);
+                }
+            }
+        }
+        Err(Uncollected::GitMissing)
+    }
+
+    /// The command that runs this git. What it reads and says is in files, so that neither can make
+    /// it wait for us.
+    #[expect(clippy::disallowed_methods, reason = "the one program that is started")]
+    fn command(&self, program: &str, arguments: &[&str]) -> Result<Command, Uncollected> {
+        let input = self.scratch.open(INPUT, OpenOptions::new().read(true))?;
+        let mut emptied = OpenOptions::new();
+        emptied.write(true).create(true).truncate(true);
+        let errors = self.scratch.open(ERRORS, &emptied)?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(ENVIRONMENT)
+            .env("HOME", self.scratch.path())
+            .env("GIT_DIR", self.scratch.path())
+            .env("GIT_WORK_TREE", self.top)
+            .current_dir(self.top)
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .process_group(0);
+        Ok(command)
+    }
+
+    /// All that git prints.
+    fn read(&mut self, stdout: &mut ChildStdout) -> Result<Vec<u8>, Uncollected> {
+        let mut bytes = Vec::new();
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            let time = Timespec::try_from(self.budget.time()?).map_err(|_| Errno::INVAL)?;
+            let mut ends = [PollFd::new(stdout, PollFlags::IN)];
+            if retry_on_intr(|| poll(&mut ends, Some(&time)))? == 0 {
+                continue;
+            }
+            let got = stdout.read(&mut piece)?;
+            if got == 0 {
+                return Ok(bytes);
+            }
+            self.budget.take(got)?;
+            bytes.extend_from_slice(piece.get(..got).unwrap_or_default());
+        }
+    }
+
+    /// How git ended.
+    fn end(&self, child: &mut Child) -> Result<ExitStatus, Uncollected> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            self.budget.time()?;
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// A git that ends with this value, with all that it started.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(Some(_)) = self.0.try_wait() {
+            return;
+        }
+        let number = i32::try_from(self.0.id()).ok();
+        if let Some(group) = number.and_then(Pid::from_raw) {
+            // If it fails, git has ended meanwhile.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.0.wait();
+    }
+}
+
+/// Limits the memory of a program that was just started. macOS has no such limit.
+#[cfg(target_os = "linux")]
+fn limit_memory(child: &Child) {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let limit = Rlimit {
+        current: Some(MEMORY),
+        maximum: Some(MEMORY),
+    };
+    let number = i32::try_from(child.id()).ok();
+    if let Some(id) = number.and_then(Pid::from_raw) {
+        // If it fails, an administrator's lower limit is there already.
+        let _ = prlimit(Some(id), Resource::Data, limit);
+    }
+}
+
+/// What git says if it has too little memory: its allocator, the system, its limit.
+const NO_MEMORY: [&str; 3] = ["ut of memory", "attempting to allocate", "mmap failed"];
+
+/// What git says if an object is not there.
+const NO_OBJECT: [&str; 5] = [
+    "unable to read",
+    "ould not read",
+    "bad object",
+    "missing",
+    "lazy fetching disabled",
+];
+
+/// Judges how git ended and what it said.
+fn judge(status: ExitStatus, said: &[u8]) -> Result<(), Uncollected> {
+    let words = String::from_utf8_lossy(said);
+    let is_wrong = words
+        .lines()
+        .any(|line| line.starts_with("error:") || line.starts_with("fatal:"));
+    if status.success() && !is_wrong {
+        return Ok(());
+    }
+    // Without a code, a signal ended it: the system's, for want of memory.
+    if status.code().is_none() || NO_MEMORY.iter().any(|word| words.contains(word)) {
+        return Err(Uncollected::TooMuch);
+    }
+    if NO_OBJECT.iter().any(|word| words.contains(word)) {
+        return Err(Uncollected::ObjectMissing);
+    }
+    Err(Uncollected::Unreadable)
+}

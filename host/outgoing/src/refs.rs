@@ -1,0 +1,279 @@
+//! Reads HEAD, and the names of branches, tags and what the remotes have, without git: so no
+//! configuration decides where they are.
+
+use crate::{
+    Repository, Sent, Uncollected,
+    budget::{MAX_FILES, at_most},
+    file,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::Path,
+};
+
+/// The bytes of a file that holds one name: a path of 4,096 bytes has room in it.
+const ONE_NAME: usize = 8 << 10;
+
+/// The bytes of `packed-refs`: 50,000 names of 160 bytes.
+const ALL_NAMES: usize = 8 << 20;
+
+/// How many symbolic names in a row are followed, as in git (SYMREF_MAXDEPTH).
+const MAX_LINKS: usize = 5;
+
+/// Where the names begin of what the remotes had when they were last asked.
+const REMOTES: &str = "refs/remotes/";
+
+/// What HEAD says where the branches are a reftable, for programs that read it as a file.
+const NOT_HERE: &str = "ref: refs/heads/.invalid";
+
+/// How a repository names its objects.
+#[derive(Debug)]
+pub(crate) struct Format {
+    /// Git's word for it.
+    pub(crate) name: &'static str,
+    /// The name of a folder without files. Git knows it without an object.
+    pub(crate) empty_tree: &'static str,
+}
+
+/// All formats that git knows. In a repository without a commit, git says whether the index fits.
+static FORMATS: [Format; 2] = [
+    Format {
+        name: "sha1",
+        empty_tree: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    },
+    Format {
+        name: "sha256",
+        empty_tree: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    },
+];
+
+/// The names of a repository, and the objects that they stand for.
+#[derive(Debug)]
+pub(crate) struct Refs {
+    /// The commit of HEAD. None before the first one.
+    pub(crate) head: Option<String>,
+    /// The full name of HEAD's branch.
+    branch: Option<String>,
+    /// An object's name by each full name, such as `refs/heads/main`.
+    named: BTreeMap<String, String>,
+}
+
+/// A branch or tag, and what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Named<'a> {
+    /// Its full name; of a remote's branch, the name that it has there.
+    pub(crate) name: &'a str,
+    /// The object that it stands for.
+    pub(crate) object: &'a str,
+}
+
+impl Named<'_> {
+    /// The name without `refs/heads/`, `refs/tags/` or `refs/`.
+    pub(crate) fn short(&self) -> &str {
+        short(self.name)
+    }
+
+    /// Whether it is a tag.
+    pub(crate) fn is_tag(&self) -> bool {
+        self.name.starts_with("refs/tags/")
+    }
+}
+
+impl Refs {
+    /// Reads all names of a repository.
+    ///
+    /// # Errors
+    /// [`Uncollected::Reftable`] if they are not kept in files; [`Uncollected::Unreadable`] if one
+    /// of the files is no regular file or holds no object's name; [`Uncollected::TooMuch`] if there
+    /// are more than 50,000.
+    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+    pub(crate) fn of(repository: &Repository) -> Result<Self, Uncollected> {
+        let head_text = one_name(&repository.git.join("HEAD"))?.ok_or(Uncollected::Unreadable)?;
+        let has_reftable = fs::metadata(repository.common.join("reftable")).is_ok();
+        if has_reftable || head_text == NOT_HERE {
+            return Err(Uncollected::Reftable);
+        }
+        let mut texts = packed(&repository.common)?;
+        let mut folders = BTreeSet::from([&repository.common]);
+        // A linked worktree has a few of its own.
+        folders.insert(&repository.git);
+        for folder in folders {
+            add_loose(&mut texts, folder)?;
+        }
+        let mut named = BTreeMap::new();
+        for (name, content) in &texts {
+            if let Some(object) = resolve(&texts, &repository.common, content)? {
+                named.insert(name.clone(), object);
+            }
+        }
+        Ok(Self {
+            head: resolve(&texts, &repository.common, &head_text)?,
+            branch: target(&head_text).map(str::to_owned),
+            named,
+        })
+    }
+
+    /// How the objects are named: as HEAD's is, or any other that has a name.
+    pub(crate) fn format(&self) -> &'static Format {
+        let [sha1, sha256] = &FORMATS;
+        let any = self.head.as_ref().or_else(|| self.named.values().next());
+        if any.is_some_and(|object| object.len() == sha256.empty_tree.len()) {
+            return sha256;
+        }
+        sha1
+    }
+
+    /// The branches and tags that a call with these words sends. A word may be a full name or the
+    /// part after `refs/heads/` or the like, and may go on as in `+main:other` or `main~2`.
+    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent) -> Vec<Named<'_>> {
+        let mut asked = BTreeSet::new();
+        for word in words {
+            let source = word.trim_start_matches('+').split([':', '~', '^']).next();
+            asked.extend(source.map(str::to_lowercase));
+        }
+        let mut sending = Vec::new();
+        for (name, object) in &self.named {
+            let is_common = name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
+            // Some file systems take a name in other letters for the same one.
+            let is_asked = [name, short(name)]
+                .iter()
+                .any(|word| asked.contains(&word.to_lowercase()));
+            let is_head = self.branch.as_ref() == Some(name);
+            if is_asked || is_head || (sent.all && is_common) {
+                sending.push(Named { name, object });
+            }
+        }
+        sending
+    }
+
+    /// The branches that `remote` has, or those of all remotes: `refs/remotes/origin/x/y` is `x/y`.
+    pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named<'_>> {
+        let mut published = Vec::new();
+        for (full_name, object) in &self.named {
+            let Some(path) = full_name.strip_prefix(REMOTES) else {
+                continue;
+            };
+            let branch = match remote {
+                Some(named) => path
+                    .strip_prefix(named)
+                    .and_then(|rest| rest.strip_prefix('/')),
+                None => path.split_once('/').map(|(_, branch)| branch),
+            };
+            if let Some(name) = branch {
+                published.push(Named { name, object });
+            }
+        }
+        published
+    }
+}
+
+/// A name without `refs/heads/`, `refs/tags/` or `refs/`.
+fn short(name: &str) -> &str {
+    for kind in ["refs/heads/", "refs/tags/", "refs/"] {
+        if let Some(rest) = name.strip_prefix(kind) {
+            return rest;
+        }
+    }
+    name
+}
+
+/// The line of the file `path`, or None if there is none.
+fn one_name(path: &Path) -> Result<Option<String>, Uncollected> {
+    let Some(bytes) = file::contents(path, ONE_NAME)? else {
+        return Ok(None);
+    };
+    let line = String::from_utf8(bytes).map_err(|_| Uncollected::Unreadable)?;
+    Ok(Some(line.trim_end().to_owned()))
+}
+
+/// The names in `packed-refs`: a line is an object's name, a blank and the full name. A line that
+/// begins with `#` or `^` tells something else.
+fn packed(common: &Path) -> Result<BTreeMap<String, String>, Uncollected> {
+    let mut texts = BTreeMap::new();
+    let bytes = file::contents(&common.join("packed-refs"), ALL_NAMES)?.unwrap_or_default();
+    let lines = String::from_utf8(bytes).map_err(|_| Uncollected::Unreadable)?;
+    for line in lines.lines() {
+        if line.starts_with(['#', '^']) {
+            continue;
+        }
+        let (object, name) = line.split_once(' ').ok_or(Uncollected::Unreadable)?;
+        texts.insert(name.to_owned(), object.to_owned());
+    }
+    Ok(texts)
+}
+
+/// Adds the text of each file beneath `refs` in this folder. It counts before a packed name.
+#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+fn add_loose(texts: &mut BTreeMap<String, String>, folder: &Path) -> Result<(), Uncollected> {
+    let mut left = vec!["refs".to_owned()];
+    let mut seen = texts.len();
+    while let Some(name) = left.pop() {
+        let entries = match fs::read_dir(folder.join(&name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            read => read?,
+        };
+        for found in entries {
+            let entry = found?;
+            let named = entry.file_name().into_string();
+            let last = named.map_err(|_| Uncollected::Unreadable)?;
+            seen += 1;
+            at_most(seen, MAX_FILES)?;
+            // No name of git's: it is a lock, or a file of a desktop's.
+            if last.starts_with('.') || last.ends_with(".lock") {
+                continue;
+            }
+            let path = format!("{name}/{last}");
+            if entry.file_type()?.is_dir() {
+                left.push(path);
+            } else if let Some(text) = one_name(&entry.path())? {
+                texts.insert(path, text);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The name that a text such as `ref: refs/heads/main` names.
+fn target(text: &str) -> Option<&str> {
+    text.strip_prefix("ref:").map(str::trim_start)
+}
+
+/// The object that a text leads to: it is the object's name itself, or it names another name, of
+/// which `texts` has the text. None if that does not exist, as before the first commit.
+fn resolve(
+    texts: &BTreeMap<String, String>,
+    common: &Path,
+    first: &str,
+) -> Result<Option<String>, Uncollected> {
+    let mut text = first.to_owned();
+    for _ in 0..=MAX_LINKS {
+        let Some(name) = target(&text) else {
+            return Ok(Some(object_name(&text)?));
+        };
+        if !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
+            return Err(Uncollected::Unreadable);
+        }
+        let next = match texts.get(name) {
+            Some(known) => Some(known.clone()),
+            // Some file systems find a file by other letters too.
+            None => one_name(&common.join(name))?,
+        };
+        match next {
+            Some(found) => text = found,
+            None => return Ok(None),
+        }
+    }
+    Err(Uncollected::Unreadable)
+}
+
+/// The object's name with which a text begins: 40 digits, or 64 in a repository with SHA-256.
+fn object_name(text: &str) -> Result<String, Uncollected> {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let is_name =
+        matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_name {
+        return Err(Uncollected::Unreadable);
+    }
+    Ok(word.to_owned())
+}

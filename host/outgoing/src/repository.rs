@@ -1,0 +1,128 @@
+//! Finds the repository of a folder as git does, and the folders that belong to it.
+
+use crate::{Uncollected, file};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
+
+/// The bytes of a file that names a folder, such as `.git` of a linked worktree: a path has at most
+/// 4,096 on Linux.
+const POINTER: usize = 8 << 10;
+
+/// A git repository, seen from one of its checkouts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// The checkout's folder, or None of a bare repository.
+    pub(crate) checkout: Option<PathBuf>,
+    /// The folder with HEAD and index: `.git`, or the like.
+    pub(crate) git: PathBuf,
+    /// The folder with objects and branches. Linked worktrees have it in common.
+    pub(crate) common: PathBuf,
+}
+
+impl Repository {
+    /// The repository in which `folder` lies: the first one on the way up. None if there is no such
+    /// folder, or no repository: of an empty `.git`, too, git goes on upwards.
+    ///
+    /// It takes `.git` as a folder or as a file that names one, and a bare repository. It believes
+    /// no `core.worktree`: the checkout is where `.git` is.
+    ///
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if the folder cannot be looked up, or if `.git` is no folder and
+    /// does not name a repository.
+    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+    pub fn find(folder: &Path) -> Result<Option<Self>, Uncollected> {
+        let start = match fs::canonicalize(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            found => found?,
+        };
+        for checkout in start.ancestors() {
+            let dot_git = checkout.join(".git");
+            // Git goes on upwards as well where it may not look.
+            if let Ok(found) = fs::metadata(&dot_git) {
+                let is_folder = found.is_dir();
+                let git = if is_folder {
+                    dot_git
+                } else {
+                    pointed(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)?
+                };
+                if let Some(common) = common_of(&git)? {
+                    return Ok(Some(Self {
+                        checkout: Some(checkout.to_owned()),
+                        git,
+                        common,
+                    }));
+                }
+                if !is_folder {
+                    return Err(Uncollected::Unreadable);
+                }
+            }
+            if let Some(common) = common_of(checkout)? {
+                return Ok(Some(Self {
+                    checkout: None,
+                    git: checkout.to_owned(),
+                    common,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The checkout's folder, without links; of a bare repository, the repository itself.
+    pub fn top(&self) -> &Path {
+        self.checkout.as_deref().unwrap_or(&self.git)
+    }
+
+    /// The folder of the main checkout, without links: a linked worktree belongs to the checkout
+    /// that it was made from, and to the repository's own folder if that is bare or a submodule.
+    /// Of any other checkout, such as a submodule's, it is [`top`](Self::top).
+    pub fn main_checkout(&self) -> &Path {
+        if self.git == self.common {
+            return self.top();
+        }
+        match self.common.parent() {
+            Some(parent) if self.common.ends_with(".git") => parent,
+            _ => &self.common,
+        }
+    }
+}
+
+/// The folder with the objects and branches of the repository `git`, without links if another has
+/// it. None if `git` is no repository: it has no HEAD, or the other has no objects or branches.
+#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
+    if fs::symlink_metadata(git.join("HEAD")).is_err() {
+        return Ok(None);
+    }
+    let common = match pointed(&git.join("commondir"), b"")? {
+        Some(named) => fs::canonicalize(named)?,
+        None => git.to_owned(),
+    };
+    for part in ["objects", "refs"] {
+        if fs::metadata(common.join(part)).is_err() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(common))
+}
+
+/// The folder that the file `pointer` names after `prefix`, relative to its own. None if there is
+/// no such file.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`] if it is no regular file, or begins otherwise.
+fn pointed(pointer: &Path, prefix: &[u8]) -> Result<Option<PathBuf>, Uncollected> {
+    let Some(bytes) = file::contents(pointer, POINTER)? else {
+        return Ok(None);
+    };
+    let named = bytes.strip_prefix(prefix).ok_or(Uncollected::Unreadable)?;
+    let folder = pointer.parent().ok_or(Uncollected::Unreadable)?;
+    // Git takes away as much, and no blanks.
+    let lines_end = named.iter().rposition(|byte| !b"\r\n".contains(byte));
+    let length = lines_end.map_or(0, |last| last + 1);
+    let name = named.get(..length).unwrap_or_default();
+    Ok(Some(folder.join(OsStr::from_bytes(name))))
+}

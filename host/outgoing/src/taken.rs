@@ -1,0 +1,81 @@
+//! Which changed and new files a call takes.
+
+use crate::{Uncollected, Wanted};
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+/// What ends the part of a pattern that is a folder's name.
+const PATTERN: [char; 3] = ['*', '?', '['];
+
+/// The changed and new files that a call takes.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// Whether it takes all.
+    all: bool,
+    /// Else those with one of these paths, and those below one, relative to the top.
+    paths: Vec<PathBuf>,
+}
+
+impl Taken {
+    /// What the words of a call in `folder` take of the checkout at `top`: the words that name
+    /// something there. Of a pattern such as `src/*.rs`, that is all in `src`.
+    ///
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if the folder cannot be looked up.
+    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+    pub(crate) fn of(wanted: &Wanted, folder: &Path, top: &Path) -> Result<Self, Uncollected> {
+        let here = fs::canonicalize(folder)?;
+        let mut paths = Vec::new();
+        for word in &wanted.words {
+            let path = joined(&here, fixed_part(word));
+            let is_there = !word.is_empty() && fs::symlink_metadata(&path).is_ok();
+            if is_there && let Ok(relative) = path.strip_prefix(top) {
+                paths.push(relative.to_owned());
+            }
+        }
+        Ok(Self {
+            all: wanted.takes_all,
+            paths,
+        })
+    }
+
+    /// Whether it takes nothing.
+    pub(crate) const fn is_nothing(&self) -> bool {
+        !self.all && self.paths.is_empty()
+    }
+
+    /// Whether it takes the file of this path, relative to the top.
+    pub(crate) fn takes(&self, file: &Path) -> bool {
+        self.all || self.paths.iter().any(|path| file.starts_with(path))
+    }
+}
+
+/// The folder in which a pattern begins; of a word that is none, the word. A text with blanks is
+/// no pattern.
+fn fixed_part(word: &str) -> &str {
+    let Some(start) = word.find(PATTERN) else {
+        return word;
+    };
+    if word.contains(char::is_whitespace) {
+        return word;
+    }
+    let before = word.get(..start).unwrap_or_default();
+    before.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The path of `word` in `folder`, without `.` and `..`. No link is followed, as in git.
+fn joined(folder: &Path, word: &str) -> PathBuf {
+    let mut path = PathBuf::new();
+    for component in folder.join(word).components() {
+        match component {
+            Component::ParentDir => {
+                path.pop();
+            }
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+    }
+    path
+}
