@@ -59,6 +59,23 @@ Exit codes: 0 everything would load, and only for whom the map names; 1 somethin
 not, a key can be guessed, or an agent's server serves anybody; 2 no map, or an invalid one.")]
     Check(Check),
 
+    /// Look for what your lists have in what a repository would publish
+    #[command(after_help = "\
+Without FILE, it looks at what is staged, changed and new in the repository here, and at
+the commits of HEAD that no remote has, with their messages. `-` is standard input: of a
+difference, as `git diff` and `git log -p` print it, the added lines count. Compared are
+the lists of the map whose publish_only_in does not name this repository's folder.
+
+It prints places and names of rules, and never what it found.
+
+Examples:
+  keyhole scan
+  keyhole scan CHANGELOG.md
+  git log -p origin/main.. | keyhole scan --list list.md -
+
+Exit codes: 0 nothing found, 1 something found, 2 not compared; standard error says why.")]
+    Scan(Scan),
+
     /// Serve the tool `load_context` over MCP on standard input and output
     #[command(after_help = "\
 An MCP client starts this command: put it into the client's configuration.
@@ -89,6 +106,16 @@ for the Claude Code plugin, and leaves the ticket in CLAUDE_PLUGIN_DATA.
 
 Exit codes: 0 decided, 2 denied because of an error.")]
     Guard(Guard),
+
+    /// Ask, as a hook of Claude Code, before a call publishes what a list has
+    #[command(hide = true)]
+    #[command(after_help = "\
+Reads a PreToolUse question on standard input. It answers if the call would publish
+something that a list of the map has whose publish_only_in does not name the folder, or
+if that cannot be found out.
+
+Exit codes: 0 asked, or nothing to ask; 1 no answer because of an error.")]
+    Gate(MapArg),
 
     /// Hand a subagent its file when it starts, as a hook of Claude Code
     #[command(hide = true)]
@@ -236,6 +263,21 @@ pub(crate) struct Check {
     /// Print a line for the start of a session, and only if the map cannot be used
     #[arg(long, hide = true)]
     pub(crate) brief: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Scan {
+    #[command(flatten)]
+    pub(crate) map: MapArg,
+    /// Look at these files, or with `-` at standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Compare with this list, not with those of the map
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) list: Option<PathBuf>,
+    /// Print each finding as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ mod wish;
 use arguments::Cli;
 use clap::Parser as _;
 use keyhole_core::sandbox::{COMPONENT, COMPONENT_WIT};
+use keyhole_gate::{gate, scan};
 use keyhole_serve::{
     guard, inject,
     resources::{MAP_BYTES, require_memory},
@@ -56,11 +57,11 @@ fn is_typed(commands: &[&str]) -> bool {
 }
 
 /// First, each command closes what its client left open, and hides its memory. `start` has what
-/// `serve`, `inject` and `withhold` give up besides. Returns the exit code.
+/// `serve`, `inject`, `withhold`, `gate` and `scan` give up besides. Returns the exit code.
 fn run_command() -> Result<u8, Failure> {
     if let Err(error) = give_up() {
-        // The guard denies its call with 2.
-        let code = if is_typed(&["guard"]) { 2 } else { 1 };
+        // The guard denies its call with 2. A scan has then compared nothing.
+        let code = if is_typed(&["guard", "scan"]) { 2 } else { 1 };
         return Err(Failure(code, StartError::from(error).to_string()));
     }
     match Cli::try_parse() {
@@ -76,6 +77,8 @@ fn run(wish: Wish) -> Result<u8, Failure> {
         Wish::Guard(call) => guard::run(call).map_err(|why| Failure(2, why.to_string()))?,
         Wish::Inject(wanted) => inject::inject(wanted)?,
         Wish::Withhold { map, is_stop } => withhold::withhold(map, is_stop)?,
+        Wish::Gate(call) => gate::gate(call)?,
+        Wish::Scan(wanted) => return Ok(scan::scan(wanted)),
         Wish::Tickets(tickets) => tickets.make()?,
         Wish::Check(wanted) => return check::run(wanted),
         Wish::Agents(map) => print(&guard::agents(&map)?)?,

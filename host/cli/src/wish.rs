@@ -2,13 +2,14 @@
 //! typed; this says what it means.
 
 use crate::arguments;
-use keyhole_core::{AgentName, BindingName, Key, LiveMap, Location, ticket::Tickets};
+use keyhole_core::{AgentName, BindingName, Key, LiveMap, Location, absolute, ticket::Tickets};
+use keyhole_gate::{gate::Gate, said::Reader, scan::Scan};
 use keyhole_serve::{
     guard::{Guard, OwnServer},
     inject::Inject,
     session::{Callers, Session},
 };
-use keyhole_setup::clients::Client;
+use keyhole_setup::clients::{Client, all};
 use std::{
     env,
     io::{self, IsTerminal as _},
@@ -31,6 +32,10 @@ pub(crate) enum Wish {
         /// Whether a hook asks that runs when an agent is about to end.
         is_stop: bool,
     },
+    /// Ask before a call publishes what a list has.
+    Gate(Gate),
+    /// Look for what a list has in what would be published.
+    Scan(Scan),
     /// Make the folder for the plugin's tickets.
     Tickets(Tickets),
     /// Print the agents that the map names.
@@ -146,6 +151,8 @@ impl Wish {
                 map: map_meant(&map),
                 is_stop: stop,
             },
+            Command::Gate(typed) => Self::Gate(gate(&typed)),
+            Command::Scan(typed) => Self::Scan(scan(typed)),
             Command::Tickets => Self::Tickets(tickets_in(None)?),
             Command::Agents(typed) => Self::Agents(map_meant(&typed)?),
             Command::Check(typed) => Self::Check(check(typed)),
@@ -212,6 +219,48 @@ fn guard(typed: arguments::Guard) -> Guard {
         own,
         is_after: typed.after,
     }
+}
+
+fn gate(typed: &arguments::MapArg) -> Gate {
+    // What is set, and is anything else, is no terminal of a person's.
+    let is_attended = match env::var_os("CLAUDE_CODE_SESSION_ATTENDED") {
+        Some(set) => set == "1" || set == "true",
+        None => true,
+    };
+    let is_on_terminal = env::var_os("CLAUDE_CODE_ENTRYPOINT").is_some_and(|set| set == "cli");
+    Gate {
+        map: map_meant(typed),
+        home: absolute(|name| env::var_os(name), "HOME"),
+        scratch: scratch(),
+        reader: reader(is_on_terminal && is_attended),
+    }
+}
+
+fn scan(typed: arguments::Scan) -> Scan {
+    let mut variables = all().flat_map(|client| client.shell);
+    Scan {
+        files: typed.files,
+        list: typed.list,
+        map: map_meant(&typed.map),
+        scratch: scratch(),
+        is_json: typed.json,
+        reader: reader(io::stdout().is_terminal()),
+        is_clients_shell: variables.any(|name| env::var_os(name).is_some()),
+    }
+}
+
+fn reader(is_person: bool) -> Reader {
+    if is_person {
+        Reader::Person
+    } else {
+        Reader::Anybody
+    }
+}
+
+/// The folder for git's own files: the plugin's, where there is one. A project can choose the
+/// folder for temporary files.
+fn scratch() -> PathBuf {
+    absolute(|name| env::var_os(name), "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
 }
 
 fn check(typed: arguments::Check) -> Check {

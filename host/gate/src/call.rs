@@ -475,8 +475,8 @@ fn is_remote(word: &str) -> bool {
         .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
 }
 
-/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`. Of what
-/// a variable stands for, nobody knows.
+/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`; or what a
+/// variable stands for, which nobody knows. `git add .` names a folder, as `git add src` does.
 fn takes_all(words: &[String]) -> bool {
     let adds = ["add", "commit", "stage"];
     let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
@@ -484,7 +484,7 @@ fn takes_all(words: &[String]) -> bool {
 }
 
 fn is_all(word: &str) -> bool {
-    if matches!(word, "." | "./" | ".." | ":/" | "--all" | "--update") {
+    if matches!(word, ":/" | "--all" | "--update") {
         return true;
     }
     if let Some(letters) = word.strip_prefix('-') {
@@ -492,7 +492,7 @@ fn is_all(word: &str) -> bool {
         let mut flags = letters.chars().take_while(|c| !"mFCct-".contains(*c));
         return flags.any(|c| matches!(c, 'a' | 'A' | 'u'));
     }
-    word.contains(['*', '$']) && !word.contains(char::is_whitespace)
+    word.contains('$') && !word.contains(char::is_whitespace)
 }
 
 /// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.

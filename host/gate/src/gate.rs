@@ -1,0 +1,150 @@
+//! `keyhole gate`: a hook before each call of a shell or a server's tool. If the call may publish
+//! what a list of the map has, and the map does not allow it there, a person is asked.
+//!
+//! git runs first. Then the process gives up its rights, and only then is a list loaded: what has
+//! read a list can start no program. A call of which nothing is found is not answered.
+
+use crate::{
+    call::{At, Call, call},
+    compare::{Finding, List},
+    error::Uncompared,
+    gather::{Gathered, Listed, Places, gather},
+    said::{MOST, Reader, question},
+};
+use keyhole_claude::hook::{HookError, read_input};
+use keyhole_core::{LiveMap, MapError, Refusal, Target};
+use keyhole_serve::{guard::write_answer, inject::Loading, streams::Waiting};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+/// The whole takes at most so long. A hook has twenty seconds, and after them the client lets the
+/// call pass.
+const LONGEST: Duration = Duration::from_secs(12);
+
+/// A list takes at most five seconds to load. The last one begins before this.
+const LAST_LOAD: Duration = Duration::from_secs(7);
+
+/// What one run of the hook is for.
+pub struct Gate {
+    /// The map, or why it is not known which one is meant.
+    pub map: Result<LiveMap, String>,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// The folder for git's own files.
+    pub scratch: PathBuf,
+    /// Who reads the question.
+    pub reader: Reader,
+}
+
+/// What the client says of a call that is about to be made. There are other fields, too.
+#[derive(Deserialize)]
+struct Input {
+    tool_name: String,
+    tool_input: Value,
+    /// The session's folder.
+    cwd: PathBuf,
+}
+
+/// Reads the client's question, and asks the user if the call would publish what a list has, or if
+/// that cannot be found out. Otherwise there is no answer.
+///
+/// # Errors
+/// If the question cannot be understood, or the answer not be written. The client then goes on.
+pub fn gate(gate: Gate) -> Result<(), HookError> {
+    let start = Instant::now();
+    let reader = gate.reader;
+    let input: Input = read_input(Waiting(io::stdin()))?;
+    let at = At {
+        folder: &input.cwd,
+        home: gate.home.as_deref(),
+    };
+    let Some(call) = call(&input.tool_name, &input.tool_input, at) else {
+        return Ok(());
+    };
+    let mut looked = Looked::default();
+    let done = catch_unwind(AssertUnwindSafe(|| looked.look(gate, &call, start)));
+    // The panic has printed its place.
+    match done.unwrap_or(Err(Refusal::Internal.into())) {
+        Ok(()) => {}
+        Err(why) => looked.missed = Some(why),
+    }
+    let Some(reason) = question(&looked.findings, looked.missed, reader) else {
+        return Ok(());
+    };
+    write_answer(&json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "ask",
+        "permissionDecisionReason": reason,
+    } }))
+}
+
+/// What was found, and the first reason why something could not be compared.
+#[derive(Default)]
+struct Looked {
+    findings: Vec<Finding>,
+    missed: Option<Uncompared>,
+}
+
+impl Looked {
+    fn look(&mut self, gate: Gate, call: &Call, start: Instant) -> Result<(), Uncompared> {
+        // Without a home there is no map, and no list either.
+        let Ok(live) = gate.map else { return Ok(()) };
+        let map = match live.current() {
+            Err(MapError::Missing(_)) => return Ok(()),
+            read => read.map_err(|error| error.code())?,
+        };
+        let places = Places {
+            home: gate.home.as_deref(),
+            scratch: &gate.scratch,
+            start,
+        };
+        let gathered = gather(call, &map, &places, &mut self.missed);
+        if gathered.is_empty() {
+            return Ok(());
+        }
+        let loading = Loading::start(Ok(live))?;
+        for one in &gathered {
+            self.compare(one, &loading, start);
+        }
+        Ok(())
+    }
+
+    /// Compares what was gathered with each of its lists.
+    fn compare(&mut self, gathered: &Gathered, loading: &Loading, start: Instant) {
+        for listed in &gathered.lists {
+            let found = load(listed, loading, start)
+                .and_then(|list| list.findings(&gathered.texts, start + LONGEST));
+            match found {
+                Err(why) => self.missed = self.missed.or(Some(why)),
+                Ok(findings) => self.add(findings),
+            }
+        }
+    }
+
+    /// Adds these findings. One line is one passage. The call's text is compared for each folder.
+    fn add(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
+            let is_known = self
+                .findings
+                .iter()
+                .any(|known| known.place == finding.place && known.line == finding.line);
+            if !is_known && self.findings.len() < MOST {
+                self.findings.push(finding);
+            }
+        }
+    }
+}
+
+fn load(listed: &Listed, loading: &Loading, start: Instant) -> Result<List, Uncompared> {
+    if start.elapsed() > LAST_LOAD {
+        return Err(Uncompared::Late);
+    }
+    let target = Target::Given(listed.key.clone());
+    List::new(loading.load(target, listed.caller.clone())?)
+}

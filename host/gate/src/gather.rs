@@ -1,0 +1,178 @@
+//! Gathers what would be published, and with which lists it is compared, before any list is read:
+//! git is started here.
+
+use crate::{
+    call::{Call, Part, expand},
+    compare::Text,
+    error::Uncompared,
+};
+use keyhole_core::{Caller, Key, Map};
+use keyhole_outgoing::{Place, Repository, Uncollected};
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// The bytes of a file that are compared if a call names it.
+const MAX_FILE: u64 = 2 << 20;
+
+/// git has ten seconds in each folder. A folder that is begun later than this would not be done
+/// before the client's time for a hook, twenty seconds, is nearly over.
+const LAST_START: Duration = Duration::from_secs(2);
+
+/// A list of the map.
+#[derive(Clone)]
+pub(crate) struct Listed {
+    pub(crate) key: Key,
+    /// Somebody who may have it.
+    pub(crate) caller: Caller,
+}
+
+/// What would be published of one folder, and the lists that must not be published there.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    pub(crate) lists: Vec<Listed>,
+    pub(crate) texts: Vec<Text>,
+}
+
+/// Where git and files are looked up.
+pub(crate) struct Places<'p> {
+    pub(crate) home: Option<&'p Path>,
+    /// The folder for git's own files.
+    pub(crate) scratch: &'p Path,
+    /// When the hook began.
+    pub(crate) start: Instant,
+}
+
+/// The lists that the repository with this main checkout must not publish: those whose entry names
+/// folders, and none that holds it. A list without the field is never one.
+pub(crate) fn lists(map: &Map, repository: Option<&Repository>) -> Vec<Listed> {
+    let mut lists = Vec::new();
+    for (key, entry) in map.entries() {
+        let Some(folders) = &entry.publish_only_in else {
+            continue;
+        };
+        let checkout = repository.map(Repository::main_checkout);
+        let is_allowed = checkout.is_some_and(|it| folders.iter().any(|folder| holds(folder, it)));
+        if is_allowed {
+            continue;
+        }
+        let agents = entry.agents.iter().flatten();
+        let caller = agents.take(1).cloned().map(Caller::Agent).next();
+        lists.push(Listed {
+            key: key.clone(),
+            caller: caller.unwrap_or(Caller::Nobody),
+        });
+    }
+    lists
+}
+
+/// Whether this path, which has no links, lies in the folder, whose links are followed.
+#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
+fn holds(folder: &Path, path: &Path) -> bool {
+    fs::canonicalize(folder).is_ok_and(|real| path.starts_with(real))
+}
+
+/// What this call would publish of each folder whose lists are compared. If something of one cannot
+/// be told, the reason stands in `missed`, and the rest is compared.
+pub(crate) fn gather(
+    call: &Call,
+    map: &Map,
+    places: &Places<'_>,
+    missed: &mut Option<Uncompared>,
+) -> Vec<Gathered> {
+    let mut all = Vec::new();
+    for part in &call.parts {
+        let found = Repository::find(&part.folder);
+        let repository = found.as_ref().ok().and_then(Option::as_ref);
+        let lists = lists(map, repository);
+        if lists.is_empty() {
+            continue;
+        }
+        let mut texts = vec![Text {
+            place: None,
+            text: call.text.clone(),
+        }];
+        texts.extend(files(part, repository, places.home));
+        match collect(part, found, places) {
+            Ok(more) => texts.extend(more),
+            Err(why) => *missed = missed.or(Some(why)),
+        }
+        all.push(Gathered { lists, texts });
+    }
+    all
+}
+
+/// What leaves of the part's repository.
+fn collect(
+    part: &Part,
+    found: Result<Option<Repository>, Uncollected>,
+    places: &Places<'_>,
+) -> Result<Vec<Text>, Uncompared> {
+    let Some(wanted) = &part.wanted else {
+        return Ok(Vec::new());
+    };
+    let Some(repository) = found? else {
+        return Ok(Vec::new());
+    };
+    if places.start.elapsed() > LAST_START {
+        return Err(Uncompared::Late);
+    }
+    let outgoing = repository.collect(&part.folder, wanted, places.scratch)?;
+    Ok(outgoing.passages.into_iter().map(Text::from).collect())
+}
+
+/// The files that words of the call name: those that leave as they are, and those that are not in
+/// the repository, as in `git commit -F ../msg`.
+fn files(part: &Part, repository: Option<&Repository>, home: Option<&Path>) -> Vec<Text> {
+    let mut texts = Vec::new();
+    let words = part.wanted.iter().flat_map(|wanted| &wanted.words);
+    let outside = words.filter(|word| !part.files.contains(word));
+    for word in part.files.iter().chain(outside) {
+        let path = part.folder.join(expand(word, home));
+        let is_inside = repository.is_some_and(|it| lies_in(&path, it.top()));
+        if is_inside && !part.files.contains(word) {
+            continue;
+        }
+        if let Some(text) = read(&path, MAX_FILE) {
+            texts.push(of_file(word.into(), text));
+        }
+    }
+    texts
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
+fn lies_in(path: &Path, top: &Path) -> bool {
+    fs::canonicalize(path).is_ok_and(|real| real.starts_with(top))
+}
+
+/// The text of a file, up to so many bytes. None if there is no regular file that can be read.
+#[expect(clippy::disallowed_methods, reason = "it leaves, whoever wrote it")]
+pub(crate) fn read(path: &Path, most: u64) -> Option<String> {
+    // A pipe would hold us up.
+    if !path.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// All of a file's text.
+pub(crate) fn of_file(path: PathBuf, text: String) -> Text {
+    let place = Place::Lines {
+        path,
+        first: 1,
+        commit: None,
+    };
+    Text {
+        place: Some(place),
+        text,
+    }
+}
+
+#[cfg(test)]
+mod tests;
