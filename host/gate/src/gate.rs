@@ -52,14 +52,24 @@ struct Input {
 }
 
 /// Reads the client's question, and asks the user if the call would publish what a list has, or if
-/// that cannot be found out. Otherwise there is no answer.
+/// that cannot be found out. Otherwise there is no answer. A gate that fails stops no call: it only
+/// tells the user.
 ///
 /// # Errors
-/// If the question cannot be understood, or the answer not be written. The client then goes on.
+/// If the answer cannot be written.
 pub fn gate(gate: Gate) -> Result<(), HookError> {
     let start = Instant::now();
+    match read_input::<Input>(Waiting(io::stdin())) {
+        Ok(input) => answer(gate, &input, start),
+        Err(why) => {
+            let told = format!("keyhole: a call was not compared with your lists: {why}");
+            write_answer(&json!({ "systemMessage": told }))
+        }
+    }
+}
+
+fn answer(gate: Gate, input: &Input, start: Instant) -> Result<(), HookError> {
     let reader = gate.reader;
-    let input: Input = read_input(Waiting(io::stdin()))?;
     let at = At {
         folder: &input.cwd,
         home: gate.home.as_deref(),
@@ -70,9 +80,8 @@ pub fn gate(gate: Gate) -> Result<(), HookError> {
     let mut looked = Looked::default();
     let done = catch_unwind(AssertUnwindSafe(|| looked.look(gate, &call, start)));
     // The panic has printed its place.
-    match done.unwrap_or(Err(Refusal::Internal.into())) {
-        Ok(()) => {}
-        Err(why) => looked.missed = Some(why),
+    if let Err(why) = done.unwrap_or(Err(Refusal::Internal.into())) {
+        looked.missed = Some(why);
     }
     let Some(reason) = question(&looked.findings, looked.missed, reader) else {
         return Ok(());
@@ -93,7 +102,7 @@ struct Looked {
 
 impl Looked {
     fn look(&mut self, gate: Gate, call: &Call, start: Instant) -> Result<(), Uncompared> {
-        // Without a home there is no map, and no list either.
+        // If nobody knows where the map is, there is none.
         let Ok(live) = gate.map else { return Ok(()) };
         let map = match live.current() {
             Err(MapError::Missing(_)) => return Ok(()),

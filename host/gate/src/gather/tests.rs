@@ -1,13 +1,14 @@
 //! What would be published in real repositories, and whether it is found.
 #![allow(clippy::disallowed_methods, reason = "tests make repositories")]
 
-use super::{Places, gather};
+use super::{Places, gather, lists};
 use crate::{
     call::{At, call},
     compare::{Finding, List},
     error::Uncompared,
 };
-use keyhole_core::{Location, Map};
+use keyhole_core::{Caller, Location, Map};
+use keyhole_outgoing::{Repository, Uncollected};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -122,11 +123,23 @@ impl Scene {
 
     /// A map with one entry, which has this field.
     fn map(&self, field: &str) -> Map {
+        self.map_of(&format!("[keys]\nk = {{ path = 'a.md', {field} }}"))
+    }
+
+    /// A map of this text, in which `~` means the folder.
+    fn map_of(&self, text: &str) -> Map {
         let home = self.folder.path().as_os_str().to_owned();
         let named = Path::new("/maps/m.toml");
         let location = Location::find(Some(named), |_| Some(home.clone())).unwrap();
-        let text = format!("[keys]\nk = {{ path = 'a.md', {field} }}");
         Map::parse(text.as_bytes(), &location).unwrap()
+    }
+
+    /// The keys whose lists this folder's repository must not publish.
+    fn lists(&self, folder: &str, map: &Map) -> Vec<String> {
+        let repository = Repository::find(&self.path(folder)).unwrap();
+        let listed = lists(map, repository.as_ref());
+        let keys = listed.iter().map(|one| one.key.expose().to_owned());
+        keys.collect()
     }
 }
 
@@ -155,4 +168,121 @@ fn what_each_call_would_publish_is_found_and_nothing_else() {
     }
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(wrong.is_empty(), "no such situation: {wrong:?}");
+}
+
+#[test]
+fn without_the_field_nothing_is_compared() {
+    let scene = Scene::new();
+    let map = scene.map("withhold = true, agents = ['x:y']");
+    assert_eq!(scene.lists("work", &map), [""; 0]);
+    let found = scene.found("git commit -m WEXELMOOR", "max_bytes = 7");
+    assert_eq!(found, Ok(Vec::new()));
+}
+
+#[test]
+fn each_entry_counts_by_its_own_folders() {
+    let scene = Scene::new();
+    scene.run("git init -q ../other; mkdir sub ../plain");
+    let map = scene.map_of(
+        "[keys]
+        a = { path = 'a.md', publish_only_in = ['~/work'] }
+        b = { path = 'b.md', publish_only_in = ['/nowhere', '~/other/'] }
+        c = { path = 'c.md', publish_only_in = [] }
+        d = { path = 'd.md', publish_only_in = ['~/'] }
+        e = 'e.md'",
+    );
+    for (folder, keys) in [
+        ("work", &["b", "c"][..]),
+        ("work/sub", &["b", "c"]),
+        ("other", &["a", "c"]),
+        // It is in no repository.
+        ("plain", &["a", "b", "c", "d"]),
+        ("missing", &["a", "b", "c", "d"]),
+    ] {
+        assert_eq!(scene.lists(folder, &map), keys, "{folder}");
+    }
+}
+
+#[test]
+fn a_worktree_goes_with_its_main_checkout_and_links_are_followed() {
+    let scene = Scene::new();
+    scene.run("git worktree add -q ../tree; ln -s work ../link; git clone -q . ../clone");
+    for (field, folder, is_compared) in [
+        ("publish_only_in = ['~/work']", "tree", false),
+        ("publish_only_in = ['~/tree']", "tree", true),
+        ("publish_only_in = ['~/link']", "work", false),
+        ("publish_only_in = ['~/link']", "tree", false),
+        ("publish_only_in = ['~/work']", "link", false),
+        ("publish_only_in = ['~/work']", "clone", true),
+        ("publish_only_in = ['~/wor']", "work", true),
+    ] {
+        let lists = scene.lists(folder, &scene.map(field));
+        assert_eq!(lists.is_empty(), !is_compared, "{field} {folder}");
+    }
+}
+
+#[test]
+fn a_list_is_loaded_as_somebody_who_may_have_it() {
+    let scene = Scene::new();
+    let named = |field: &str| {
+        let map = scene.map(&format!("{NOWHERE}{field}"));
+        match lists(&map, None).remove(0).caller {
+            Caller::Agent(name) => name.to_string(),
+            _ => "nobody".to_owned(),
+        }
+    };
+    assert_eq!(named(""), "nobody");
+    assert_eq!(named(", agents = ['a@b:c', 'd']"), "a@b:c");
+}
+
+#[test]
+fn in_each_folder_its_own_lists_are_compared() {
+    let scene = Scene::new();
+    scene.run("git clone -q . ../q; cd ../q; git commit -q --allow-empty -m WEXELMOOR");
+    let push = "cd ../q && git push";
+    assert_eq!(
+        scene.found(push, "publish_only_in = ['~/q']"),
+        Ok(Vec::new())
+    );
+    let found = scene.found(push, "publish_only_in = ['~/work']").unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn files_that_leave_are_compared_and_no_pipe_is_waited_for() {
+    let scene = Scene::new();
+    scene.run("echo WEXELMOOR >ignored; echo ignored >.gitignore; mkfifo pipe; mkdir d; echo n >n");
+    scene.run("cp ignored ../msg; git add .gitignore; git commit -qm x; git push -q");
+    for (command, is_found) in [
+        ("gh gist create ignored", true),
+        ("gh issue create --body-file a.txt", true),
+        ("curl -d @ignored https://x", true),
+        ("curl --data=@./a.txt https://x", true),
+        ("scp ignored pipe d missing host:", true),
+        ("git add -f ignored && git commit -m x", true),
+        ("git commit -F ~/msg n", true),
+        ("git commit -F pipe n", false),
+        ("git commit a.txt -m x", false),
+        ("curl -d @n https://x", false),
+    ] {
+        let found = scene.found(command, NOWHERE).unwrap();
+        assert_eq!(!found.is_empty(), is_found, "{command}: {found:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said_if_the_call_makes_or_sends_commits() {
+    let scene = Scene::new();
+    scene.run("rm .git/index; mkfifo .git/index");
+    let unreadable = Err(Uncollected::Unreadable.into());
+    assert_eq!(scene.found("git commit -m x", NOWHERE), unreadable);
+    assert_eq!(scene.found("curl -d x https://x", NOWHERE), Ok(Vec::new()));
+    assert_eq!(
+        scene.found("git commit -m x", "max_bytes = 7"),
+        Ok(Vec::new())
+    );
+    assert_eq!(
+        scene.found("cd ../nowhere && git commit -m x", NOWHERE),
+        Ok(Vec::new())
+    );
 }
