@@ -4,6 +4,7 @@
 #
 #   start.sh DATA install          the SessionStart hook
 #   start.sh DATA guard            the hook before a call; with --after, the one after it
+#   start.sh DATA gate             the hook before a call that may publish
 #   start.sh DATA serve ARGUMENTS  the MCP server
 #   start.sh DATA agents           the mod: whom does the map name?
 #   start.sh DATA withhold         the mod: what quotes a file in a report? With --stop,
@@ -42,6 +43,16 @@ unsupported() {
     esac
     fail "$1"
 }
+
+# The gate is asked before each call of a shell. A question without any of these words needs
+# no program, which takes longer to start than this.
+if [ "${2-}" = gate ]; then
+    question=$(cat) || fail "there is no cat, or it cannot read: install it"
+    case $question in
+    *commit* | *push* | *submit* | *send-email* | *publish* | *upload* | *'gh '* | *glab* | *curl* | *scp* | *rsync* | *'"mcp__'*) ;;
+    *) trap - EXIT && exit 0 ;;
+    esac
+fi
 
 root=${0%/*}
 CLAUDE_PLUGIN_DATA=${1-}
@@ -118,6 +129,11 @@ esac
 [ -x "$program" ] ||
     fail "server/$name in the plugin's folder may not be run: run chmod u+x on it, or, if its file system is mounted \
 noexec, keep the plugin on another"
+if [ "${1-}" = gate ]; then
+    trap - EXIT
+    printf '%s' "$question" | "$program" gate
+    exit
+fi
 # bash would end here, without the trap.
 shopt -s execfail 2>/dev/null
 [ "${1-}" = install ] || { exec "$program" "$@"; exit; }

@@ -38,7 +38,7 @@ const SHELLS: [&str; 5] = [
 const PROGRAMS: [&str; 2] = ["keyhole", "*/keyhole*"];
 
 /// What our own programs must not be called for.
-const COMMANDS: [&str; 3] = ["inject", "serve", "withhold"];
+const COMMANDS: [&str; 5] = ["gate", "inject", "scan", "serve", "withhold"];
 
 /// What the rules do beside what they are for.
 pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.";
