@@ -114,9 +114,11 @@ impl Collector<'_> {
         arguments.extend(["-0", "--"]);
         let output = self.git.run(&arguments, "")?;
         for file in Output::new(&output).differences()? {
-            if taken.takes(&file.path) {
+            let passages = file.passages(&output, None);
+            // Git tells a file that was only written again, too.
+            if taken.takes(&file.path) && !passages.is_empty() {
                 self.outgoing.changed += 1;
-                self.outgoing.passages.extend(file.passages(&output, None));
+                self.outgoing.passages.extend(passages);
             }
         }
         Ok(())

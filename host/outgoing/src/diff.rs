@@ -426,3 +426,6 @@ fn without_own_lines(message: &str, people: &[String]) -> String {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,7 +69,7 @@ pub(crate) struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// The name without `refs/heads/`, `refs/tags/` or `refs/`.
+    /// The name without `refs/heads/` or `refs/tags/`.
     pub(crate) fn short(&self) -> &str {
         short(self.name)
     }
@@ -168,9 +168,9 @@ impl Refs {
     }
 }
 
-/// A name without `refs/heads/`, `refs/tags/` or `refs/`.
+/// A name without `refs/heads/` or `refs/tags/`.
 fn short(name: &str) -> &str {
-    for kind in ["refs/heads/", "refs/tags/", "refs/"] {
+    for kind in ["refs/heads/", "refs/tags/"] {
         if let Some(rest) = name.strip_prefix(kind) {
             return rest;
         }

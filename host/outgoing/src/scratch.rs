@@ -23,10 +23,6 @@ quotePath = false
 [extensions]
 objectFormat = ";
 
-/// The attributes that count before the project's. With these every file is a text: git cuts what
-/// it takes for binary, and `-diff` hides a file.
-const ATTRIBUTES: &[u8] = b"* diff\n";
-
 /// The bytes of the index and of what else is copied: 64 MB are the index of half a million files.
 const COPIED: usize = 64 << 20;
 
@@ -58,7 +54,6 @@ impl Scratch {
         let config = format!("{CONFIG}{}\n", format.name);
         scratch.write("HEAD", b"ref: refs/heads/none\n")?;
         scratch.write("config", config.as_bytes())?;
-        scratch.write("info/attributes", ATTRIBUTES)?;
         scratch.write("objects/info/alternates", &objects)?;
         let mut copied = vec![
             (repository.git.join("index"), "index".to_owned()),

@@ -1,0 +1,135 @@
+//! Which repository a folder belongs to, of each kind, and what is not one.
+
+use crate::world::{WORDS, World, everything, places};
+use keyhole_outgoing::{Repository, Uncollected};
+
+/// What was found from a folder of the world: the top and the main checkout, relative to it.
+fn found(world: &World, folder: &str) -> Option<(String, String)> {
+    let repository = Repository::find(&world.path(folder)).unwrap()?;
+    let all = world.path("");
+    let shown = [repository.top(), repository.main_checkout()].map(|path| {
+        let relative = path.strip_prefix(&all).unwrap();
+        relative.display().to_string()
+    });
+    let [top, main] = shown;
+    Some((top, main))
+}
+
+/// The same, as it is expected.
+fn both(top: &str, main: &str) -> Option<(String, String)> {
+    Some((top.to_owned(), main.to_owned()))
+}
+
+#[test]
+fn a_folder_belongs_to_the_first_repository_above_it() {
+    let world = World::new();
+    world.sh("mkdir -p d/e; git init -q d/own; mkdir d/own/f; ln -s r/d/e ../link");
+    assert_eq!(found(&world, "r"), both("r", "r"));
+    assert_eq!(found(&world, "r/d/e"), both("r", "r"));
+    assert_eq!(found(&world, "r/d/own/f"), both("r/d/own", "r/d/own"));
+    assert_eq!(found(&world, "link"), both("r", "r"));
+    assert_eq!(found(&world, "scratch"), None);
+    assert_eq!(found(&world, "r/missing"), None);
+}
+
+#[test]
+fn a_worktree_belongs_to_its_main_checkout() {
+    let world = World::with_words();
+    world.sh(
+        "git worktree add -q ../w HEAD; echo INSTAGED >>../w/a.txt; git -C ../w add a.txt
+        echo INCHANGED >>../w/b.txt; mkdir ../w/d",
+    );
+    assert_eq!(found(&world, "w/d"), both("w", "r"));
+    let outgoing = world.collect_in("w", &everything()).unwrap();
+    for word in WORDS {
+        assert!(!places(&outgoing, word).is_empty(), "{word}");
+    }
+    assert_eq!(
+        (outgoing.staged, outgoing.changed, outgoing.commits),
+        (1, 1, 2)
+    );
+}
+
+#[test]
+fn a_submodule_and_a_checkout_with_its_folder_elsewhere_are_their_own() {
+    let world = World::new();
+    world.sh("git -c protocol.file.allow=always submodule -q add ../o s
+        git clone -q --separate-git-dir ../elsewhere.git ../o ../c
+        git -C s worktree add -q ../../sw HEAD");
+    assert_eq!(found(&world, "r/s"), both("r/s", "r/s"));
+    assert_eq!(found(&world, "c"), both("c", "c"));
+    assert_eq!(found(&world, "sw"), both("sw", "r/.git/modules/s"));
+}
+
+#[test]
+fn of_a_bare_repository_the_commits_are_told() {
+    let world = World::with_words();
+    world.sh("git clone -q --bare . ../bare; git -C ../bare worktree add -q ../bw 2>/dev/null");
+    assert_eq!(found(&world, "bare"), both("bare", "bare"));
+    assert_eq!(found(&world, "bare/refs"), both("bare", "bare"));
+    assert_eq!(found(&world, "bw"), both("bw", "bare"));
+    let outgoing = world.collect_in("bare", &everything()).unwrap();
+    assert_eq!((outgoing.commits, outgoing.new, outgoing.staged), (3, 0, 0));
+    assert_eq!(places(&outgoing, "INMESSAGE").len(), 1);
+}
+
+#[test]
+fn git_goes_on_upwards_from_what_is_no_repository_and_so_do_we() {
+    let world = World::new();
+    world.sh("mkdir -p d/.git e; touch e/HEAD e/objects e/refs");
+    assert_eq!(found(&world, "r/d"), both("r", "r"));
+    // Git does not take this one either, but it has the look of a bare one.
+    let repository = Repository::find(&world.path("r/e")).unwrap().unwrap();
+    let scratch = world.path("scratch");
+    let told = repository.collect(&world.path("r/e"), &everything(), &scratch);
+    assert_eq!(told, Err(Uncollected::Unreadable));
+}
+
+#[test]
+fn a_file_that_names_no_repository_is_an_error() {
+    for content in [
+        "",
+        "nonsense",
+        "gitdir: nowhere",
+        "gitdir: ../g",
+        "gitdir: ../o\\000x",
+    ] {
+        let world = World::new();
+        world.sh(&format!("mv .git '../g '; printf '{content}' >.git"));
+        let found = Repository::find(&world.path("r"));
+        assert_eq!(found, Err(Uncollected::Unreadable), "{content}");
+    }
+    let world = World::new();
+    world.sh("mv .git '../g '; printf 'gitdir: ../g \\n' >.git");
+    assert_eq!(found(&world, "r"), both("r", "r"));
+}
+
+#[test]
+fn where_names_are_not_in_files_it_is_said() {
+    let world = World::new();
+    let made = world
+        .shell(".", "git init -q --ref-format=reftable t2")
+        .status();
+    if !made.unwrap().success() {
+        eprintln!("skipped, an old git: reftable");
+        return;
+    }
+    let told = world.collect_in("t2", &everything());
+    assert_eq!(told, Err(Uncollected::Reftable));
+}
+
+#[test]
+fn objects_with_sha_256_are_read() {
+    let world = World::new();
+    world.sh_in(
+        ".",
+        "git init -q -b main --object-format=sha256 s && cd s
+        git config user.name A; git config user.email a@b
+        echo INCOMMIT >a; git add a; git commit -qm INMESSAGE
+        echo INSTAGED >>a; git add a; echo INCHANGED >>a",
+    );
+    let outgoing = world.collect_in("s", &everything()).unwrap();
+    for word in WORDS {
+        assert_eq!(places(&outgoing, word).len(), 1, "{word}");
+    }
+}

@@ -1,0 +1,73 @@
+//! What is large is told as a whole, or it is said that it is too much.
+
+use crate::world::{World, call, everything, places};
+use keyhole_outgoing::{Outgoing, Uncollected};
+
+/// Makes commits on a branch that no remote has, by git's own format.
+const COMMITS: &str = "i=0; while [ $i -lt $N ]; do i=$((i+1))
+    echo 'commit refs/heads/many'
+    echo \"committer A <a@b> $((1700000000 + i)) +0000\"
+    printf 'data 8\\nM%06d\\n' $i; done | git fast-import --quiet
+    git symbolic-ref HEAD refs/heads/many";
+
+/// Stages files of one content.
+const FILES: &str = "h=$(echo INMANY | git hash-object -w --stdin)
+    seq $N | sed \"s/^/100644 $h 0\\td\\//\" | git update-index --index-info";
+
+/// What is told after a script with this number.
+fn after(number: usize, script: &str) -> Result<Outgoing, Uncollected> {
+    let world = World::new();
+    world.sh(&format!("N={number}; {script}"));
+    let mut wanted = everything();
+    wanted.takes_all = false;
+    world.collect(&wanted)
+}
+
+#[test]
+fn five_thousand_staged_files_are_told() {
+    let outgoing = after(5_000, FILES).unwrap();
+    assert_eq!(outgoing.staged, 5_000);
+    assert_eq!(places(&outgoing, "INMANY").len(), 5_000);
+}
+
+#[test]
+fn more_than_fifty_thousand_files_are_too_much() {
+    assert_eq!(after(50_001, FILES), Err(Uncollected::TooMuch));
+}
+
+#[test]
+fn five_hundred_commits_are_told() {
+    let outgoing = after(500, COMMITS).unwrap();
+    assert_eq!(outgoing.commits, 500);
+    assert_eq!(places(&outgoing, "M000001").len(), 1);
+    assert_eq!(places(&outgoing, "M000500").len(), 1);
+}
+
+#[test]
+fn more_than_two_thousand_commits_are_too_much() {
+    assert_eq!(after(2_001, COMMITS), Err(Uncollected::TooMuch));
+}
+
+/// 140 MB of zeros are 140 KB in the repository, and more than git may take at once.
+#[test]
+fn a_small_object_that_is_huge_is_too_much() {
+    let bomb = "h=$(head -c 140000000 /dev/zero | git hash-object -w --stdin)
+        git update-index --add --cacheinfo 100644,$h,z";
+    assert_eq!(after(0, bomb), Err(Uncollected::TooMuch));
+}
+
+/// Each of these is small enough for git, but together they are not for us.
+#[test]
+fn more_than_64_megabytes_are_too_much() {
+    let lines = "for i in 1 2 3 4; do h=$(yes $i | head -c 20000000 | git hash-object -w --stdin)
+        git update-index --add --cacheinfo 100644,$h,$i; done";
+    assert_eq!(after(0, lines), Err(Uncollected::TooMuch));
+}
+
+#[test]
+fn a_new_file_of_more_than_two_megabytes_is_too_much_if_it_is_taken() {
+    let world = World::new();
+    world.sh("head -c 2097153 /dev/zero >big; echo IN >small");
+    assert_eq!(world.collect(&everything()), Err(Uncollected::TooMuch));
+    assert_eq!(world.collect(&call("add small")).unwrap().new, 1);
+}
