@@ -6,7 +6,7 @@ use crate::{
     diff::{Commit, FORMAT, Output},
     file,
     git::{DIFF, Git},
-    refs::Refs,
+    refs::{Named, Refs},
     scratch::Scratch,
     taken::Taken,
 };
@@ -56,10 +56,12 @@ impl Repository {
         }
         if let Some(checkout) = &self.checkout {
             let base_name = base.as_deref().unwrap_or(format.empty_tree);
-            collector.staged(base_name)?;
+            let staged = ["diff-index", "--cached", base_name];
+            collector.outgoing.staged = collector.differing(&staged, None)?;
             let taken = Taken::of(wanted, folder, checkout)?;
             if !taken.is_nothing() {
-                collector.changed(&taken)?;
+                let changed = ["diff-files", "-0"];
+                collector.outgoing.changed = collector.differing(&changed, Some(&taken))?;
                 collector.new_files(&taken)?;
             }
         }
@@ -94,34 +96,24 @@ impl Collector<'_> {
         Ok(commit.parents.first().cloned())
     }
 
-    /// Tells what differs between the index and this commit or tree.
-    fn staged(&mut self, base: &str) -> Result<(), Uncollected> {
-        let mut arguments = vec!["diff-index"];
+    /// Tells what differs by this command of git's, of the files that are taken; with None, of all.
+    /// Returns how many files add something.
+    fn differing(&mut self, command: &[&str], taken: Option<&Taken>) -> Result<usize, Uncollected> {
+        let mut arguments = command.to_vec();
         arguments.extend(DIFF);
-        arguments.extend(["--cached", base, "--"]);
+        arguments.push("--");
         let output = self.git.run(&arguments, "")?;
-        for file in Output::new(&output).differences()? {
-            self.outgoing.staged += 1;
-            self.outgoing.passages.extend(file.passages(&output, None));
-        }
-        Ok(())
-    }
-
-    /// Tells what differs between the files and the index, of those that are taken.
-    fn changed(&mut self, taken: &Taken) -> Result<(), Uncollected> {
-        let mut arguments = vec!["diff-files"];
-        arguments.extend(DIFF);
-        arguments.extend(["-0", "--"]);
-        let output = self.git.run(&arguments, "")?;
+        let mut count = 0;
         for file in Output::new(&output).differences()? {
             let passages = file.passages(&output, None);
-            // Git tells a file that was only written again, too.
-            if taken.takes(&file.path) && !passages.is_empty() {
-                self.outgoing.changed += 1;
+            let is_taken = taken.is_none_or(|some| some.takes(&file.path));
+            // Git also tells a file that was only written again.
+            if is_taken && !passages.is_empty() {
+                count += 1;
                 self.outgoing.passages.extend(passages);
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Tells the whole of each file that git does not have yet, or of which it has several versions
@@ -154,14 +146,8 @@ impl Collector<'_> {
                 State::Unmerged => self.outgoing.changed += 1,
             }
             at_most(self.outgoing.new + self.outgoing.changed, MAX_FILES)?;
-            self.outgoing.passages.push(Passage {
-                place: Place::Lines {
-                    path,
-                    first: 1,
-                    commit: None,
-                },
-                text: file::text(&bytes),
-            });
+            let passage = Passage::of_lines(&path, 1, None, &bytes);
+            self.outgoing.passages.push(passage);
         }
         Ok(())
     }
@@ -170,32 +156,25 @@ impl Collector<'_> {
     fn sent(&mut self, refs: &Refs, words: &[String], sent: &Sent) -> Result<(), Uncollected> {
         let sending = refs.sent_by(words, sent);
         let published = refs.published(sent.remote.as_deref());
-        let known: BTreeSet<&str> = published.iter().map(|branch| branch.name).collect();
+        let known: BTreeSet<&str> = published.iter().map(|branch| &*branch.name).collect();
+        let mut starts: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();
         for named in &sending {
+            starts.insert(&named.object);
             if !known.contains(named.short()) {
                 let text = named.short().to_owned();
                 let place = Place::Branch(text.clone());
                 self.outgoing.passages.push(Passage { place, text });
             }
         }
-        let mut starts: BTreeSet<&str> = sending.iter().map(|named| named.object).collect();
-        starts.extend(refs.head.as_deref());
         if !starts.is_empty() {
-            let mut ends = String::new();
-            for branch in published {
-                ends.push_str(&format!("^{}\n", branch.object));
+            let mut names = lines(starts);
+            for branch in &published {
+                names.push_str(&format!("^{}\n", branch.object));
             }
-            self.commits(&(lines(starts) + &ends))?;
+            self.commits(&names)?;
         }
-        let mut tags = Vec::new();
-        for named in sending {
-            if named.is_tag() {
-                tags.push(Tag {
-                    name: named.short().to_owned(),
-                    object: named.object.to_owned(),
-                });
-            }
-        }
+        let mut tags = sending;
+        tags.retain(Named::is_tag);
         while !tags.is_empty() {
             tags = self.tags(&tags)?;
         }
@@ -227,7 +206,7 @@ impl Collector<'_> {
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if a tag is a file or a folder.
-    fn tags(&mut self, tags: &[Tag]) -> Result<Vec<Tag>, Uncollected> {
+    fn tags(&mut self, tags: &[Named]) -> Result<Vec<Named>, Uncollected> {
         let names = lines(tags.iter().map(|tag| &*tag.object));
         let output = self.git.run(&["cat-file", "--batch"], &names)?;
         let mut printed = Output::new(&output);
@@ -246,13 +225,11 @@ impl Collector<'_> {
             if object.kind != "tag" || target.is_none() {
                 return Err(Uncollected::Unreadable);
             }
-            let place = Place::TagMessage(tag.name.clone());
-            let passage = Passage {
-                place,
+            self.outgoing.passages.push(Passage {
+                place: Place::TagMessage(tag.short().to_owned()),
                 text: message.to_owned(),
-            };
-            self.outgoing.passages.push(passage);
-            next.extend(target.map(|found| Tag {
+            });
+            next.extend(target.map(|found| Named {
                 name: tag.name.clone(),
                 object: found.to_owned(),
             }));
@@ -267,12 +244,6 @@ impl Collector<'_> {
             text: commit.message.clone(),
         });
     }
-}
-
-/// A tag, and what it stands for.
-struct Tag {
-    name: String,
-    object: String,
 }
 
 /// Names in lines, as git reads them.

@@ -4,7 +4,7 @@
 //! cannot hold. So no file and no message can pass for something else. What is not understood is
 //! an error.
 
-use crate::{Passage, Place, Uncollected, file};
+use crate::{Passage, Uncollected};
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
@@ -345,15 +345,7 @@ impl Difference {
             for line in told.split_inclusive(|byte| *byte == b'\n') {
                 bytes.extend_from_slice(line.get(1..).unwrap_or_default());
             }
-            let place = Place::Lines {
-                path: self.path.clone(),
-                first: run.first,
-                commit: commit.map(str::to_owned),
-            };
-            passages.push(Passage {
-                place,
-                text: file::text(&bytes),
-            });
+            passages.push(Passage::of_lines(&self.path, run.first, commit, &bytes));
         }
         passages
     }

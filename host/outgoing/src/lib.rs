@@ -50,7 +50,7 @@ pub struct Sent {
 pub struct Outgoing {
     /// Each text with its place, in the order in which git tells them.
     pub passages: Vec<Passage>,
-    /// How many files are staged, changed beside that, and new.
+    /// How many files add something that is staged, that is changed beside that, or that is new.
     pub staged: usize,
     /// See `staged`.
     pub changed: usize,
@@ -75,6 +75,18 @@ impl Passage {
         Self {
             place: Place::Path(path.to_owned()),
             text: path.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Lines of a file, of which the first has this number. `commit` is a short name.
+    pub(crate) fn of_lines(path: &Path, first: usize, commit: Option<&str>, lines: &[u8]) -> Self {
+        Self {
+            place: Place::Lines {
+                path: path.to_owned(),
+                first,
+                commit: commit.map(str::to_owned),
+            },
+            text: file::text(lines),
         }
     }
 }

@@ -21,9 +21,6 @@ const ALL_NAMES: usize = 8 << 20;
 /// How many symbolic names in a row are followed, as in git (SYMREF_MAXDEPTH).
 const MAX_LINKS: usize = 5;
 
-/// Where the names begin of what the remotes had when they were last asked.
-const REMOTES: &str = "refs/remotes/";
-
 /// What HEAD says where the branches are a reftable, for programs that read it as a file.
 const NOT_HERE: &str = "ref: refs/heads/.invalid";
 
@@ -55,23 +52,28 @@ pub(crate) struct Refs {
     pub(crate) head: Option<String>,
     /// The full name of HEAD's branch.
     branch: Option<String>,
-    /// An object's name by each full name, such as `refs/heads/main`.
-    named: BTreeMap<String, String>,
+    /// All that have a name, such as `refs/heads/main`, in the order of their names.
+    named: Vec<Named>,
 }
 
 /// A branch or tag, and what it stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Named<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
     /// Its full name; of a remote's branch, the name that it has there.
-    pub(crate) name: &'a str,
+    pub(crate) name: String,
     /// The object that it stands for.
-    pub(crate) object: &'a str,
+    pub(crate) object: String,
 }
 
-impl Named<'_> {
+impl Named {
     /// The name without `refs/heads/` or `refs/tags/`.
     pub(crate) fn short(&self) -> &str {
-        short(self.name)
+        for kind in ["refs/heads/", "refs/tags/"] {
+            if let Some(rest) = self.name.strip_prefix(kind) {
+                return rest;
+            }
+        }
+        &self.name
     }
 
     /// Whether it is a tag.
@@ -101,10 +103,11 @@ impl Refs {
         for folder in folders {
             add_loose(&mut texts, folder)?;
         }
-        let mut named = BTreeMap::new();
-        for (name, content) in &texts {
+        let mut named = Vec::new();
+        for (full_name, content) in &texts {
             if let Some(object) = resolve(&texts, &repository.common, content)? {
-                named.insert(name.clone(), object);
+                let name = full_name.clone();
+                named.push(Named { name, object });
             }
         }
         Ok(Self {
@@ -117,7 +120,8 @@ impl Refs {
     /// How the objects are named: as HEAD's is, or any other that has a name.
     pub(crate) fn format(&self) -> &'static Format {
         let [sha1, sha256] = &FORMATS;
-        let any = self.head.as_ref().or_else(|| self.named.values().next());
+        let first = self.named.first().map(|named| &named.object);
+        let any = self.head.as_ref().or(first);
         if any.is_some_and(|object| object.len() == sha256.empty_tree.len()) {
             return sha256;
         }
@@ -126,56 +130,48 @@ impl Refs {
 
     /// The branches and tags that a call with these words sends. A word may be a full name or the
     /// part after `refs/heads/` or the like, and may go on as in `+main:other` or `main~2`.
-    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent) -> Vec<Named<'_>> {
+    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent) -> Vec<Named> {
         let mut asked = BTreeSet::new();
         for word in words {
             let source = word.trim_start_matches('+').split([':', '~', '^']).next();
+            // Some file systems take a name in other letters for the same one.
             asked.extend(source.map(str::to_lowercase));
         }
         let mut sending = Vec::new();
-        for (name, object) in &self.named {
-            let is_common = name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
-            // Some file systems take a name in other letters for the same one.
-            let is_asked = [name, short(name)]
-                .iter()
-                .any(|word| asked.contains(&word.to_lowercase()));
-            let is_head = self.branch.as_ref() == Some(name);
+        for named in &self.named {
+            let is_common = named.short() != named.name;
+            let is_asked = asked.contains(&named.name.to_lowercase())
+                || asked.contains(&named.short().to_lowercase());
+            let is_head = self.branch.as_ref() == Some(&named.name);
             if is_asked || is_head || (sent.all && is_common) {
-                sending.push(Named { name, object });
+                sending.push(named.clone());
             }
         }
         sending
     }
 
     /// The branches that `remote` has, or those of all remotes: `refs/remotes/origin/x/y` is `x/y`.
-    pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named<'_>> {
+    pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named> {
         let mut published = Vec::new();
-        for (full_name, object) in &self.named {
-            let Some(path) = full_name.strip_prefix(REMOTES) else {
+        for named in &self.named {
+            let Some(path) = named.name.strip_prefix("refs/remotes/") else {
                 continue;
             };
             let branch = match remote {
-                Some(named) => path
-                    .strip_prefix(named)
+                Some(folder) => path
+                    .strip_prefix(folder)
                     .and_then(|rest| rest.strip_prefix('/')),
                 None => path.split_once('/').map(|(_, branch)| branch),
             };
             if let Some(name) = branch {
-                published.push(Named { name, object });
+                published.push(Named {
+                    name: name.to_owned(),
+                    object: named.object.clone(),
+                });
             }
         }
         published
     }
-}
-
-/// A name without `refs/heads/` or `refs/tags/`.
-fn short(name: &str) -> &str {
-    for kind in ["refs/heads/", "refs/tags/"] {
-        if let Some(rest) = name.strip_prefix(kind) {
-            return rest;
-        }
-    }
-    name
 }
 
 /// The line of the file `path`, or None if there is none.

@@ -91,7 +91,7 @@ impl Repository {
 }
 
 /// The folder with the objects and branches of the repository `git`, without links if another has
-/// it. None if `git` is no repository: it has no HEAD, or the other has no objects or branches.
+/// it. None if `git` is no repository: it has no HEAD, or there are no folders of objects and names.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
     if fs::symlink_metadata(git.join("HEAD")).is_err() {
@@ -102,7 +102,8 @@ fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
         None => git.to_owned(),
     };
     for part in ["objects", "refs"] {
-        if fs::metadata(common.join(part)).is_err() {
+        let is_folder = fs::metadata(common.join(part)).is_ok_and(|found| found.is_dir());
+        if !is_folder {
             return Ok(None);
         }
     }

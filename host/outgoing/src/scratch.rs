@@ -125,3 +125,18 @@ impl Drop for Scratch {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "it is a folder of our own")]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn nobody_else_can_look_into_gits_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::empty(folder.path()).unwrap();
+        let mode = fs::metadata(scratch.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+    }
+}

@@ -1,6 +1,7 @@
 //! What git prints, as it is read.
 
 use super::*;
+use crate::Place;
 
 /// The passages of a difference that git prints: where each begins, and its text.
 fn passages(output: &str) -> Result<Vec<(String, String)>, Uncollected> {

@@ -76,8 +76,9 @@ fn of_a_bare_repository_the_commits_are_told() {
 #[test]
 fn git_goes_on_upwards_from_what_is_no_repository_and_so_do_we() {
     let world = World::new();
-    world.sh("mkdir -p d/.git e; touch e/HEAD e/objects e/refs");
+    world.sh("mkdir -p d/.git e/objects e/refs f; touch e/HEAD f/HEAD f/objects f/refs");
     assert_eq!(found(&world, "r/d"), both("r", "r"));
+    assert_eq!(found(&world, "r/f"), both("r", "r"));
     // Git does not take this one either, but it has the look of a bare one.
     let repository = Repository::find(&world.path("r/e")).unwrap().unwrap();
     let scratch = world.path("scratch");

@@ -34,7 +34,7 @@ const fn said(name: &'static str, script: &'static str, why: Uncollected) -> Set
     }
 }
 
-const SETUPS: [Setup; 43] = [
+const SETUPS: [Setup; 44] = [
     read("nothing", "true"),
     read(
         "core.fsmonitor",
@@ -209,6 +209,11 @@ const SETUPS: [Setup; 43] = [
         "a commit graph that lies",
         "git commit-graph write --reachable 2>/dev/null
         chmod u+w .git/objects/info/commit-graph; echo x >.git/objects/info/commit-graph",
+    ),
+    said(
+        "alternates that are not there",
+        "echo /nonexistent >.git/objects/info/alternates",
+        Uncollected::Unreadable,
     ),
     said(
         "a branch without its commit",

@@ -419,6 +419,11 @@ fn names_and_tags_that_are_sent_are_told() {
 fn what_counts_as_published_is_what_the_remote_has() {
     let row = |name, before: &str, wanted, times| (name, before.to_owned(), wanted, times);
     check([
+        row("a packed branch that went on", &format!("git pack-refs --all; {UNPUSHED}"), push("push"), 1),
+        row("a branch without a commit", "git checkout -q --orphan o", push("push"), 1),
+        row("no commit at all", "rm -rf .git; git init -q", push("push"), 0),
+        row("the rest of a shallow clone", "cd ..; rm -rf r; git clone -q --depth 1 file://$PWD/o r; cd r
+            git config user.name A; git config user.email a@b; echo WEXELMOOR >>b.txt; git commit -qam x", push("push"), 1),
         row(
             "what the remote has",
             "git checkout -q -b f; echo y >>b.txt; git commit -qam x
