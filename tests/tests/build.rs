@@ -71,6 +71,14 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
             "wasmtime toml rmcp",
             1,
         ),
+        (
+            "gate",
+            &[
+                "claude", "core", "outgoing", "serve", "walk", "wall", "withhold",
+            ],
+            "wasmtime tokio toml rmcp",
+            1,
+        ),
         ("core", &["engine", "walk"], "rmcp serde_json", u32::MAX),
         ("mcp", &["core"], "wasmtime toml rustix", 1),
     ] {

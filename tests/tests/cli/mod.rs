@@ -4,6 +4,7 @@
 mod cases;
 pub(crate) mod check;
 mod contract;
+mod gate;
 #[cfg(target_os = "linux")]
 mod homes;
 mod inject;
@@ -20,7 +21,7 @@ fn help_names_every_command_and_gives_examples() {
     let world = World::new();
     let help = |arguments: &[&str]| world.run(arguments).exits(0).says_nothing_on_stderr();
     insta::assert_snapshot!(help(&["--help"]).stdout);
-    for command in ["serve", "check", "contract", "setup"] {
+    for command in ["serve", "check", "contract", "setup", "scan"] {
         let _ = help(&[command, "--help"]).mentions(&format!("Usage: keyhole {command}"));
     }
 }

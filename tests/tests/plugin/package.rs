@@ -121,9 +121,11 @@ fn the_commands_of_hooks_and_server_install_and_hand_out_what_the_guard_allowed(
     }
     assert!(data(&world).join("manifest.sha256").exists());
     let mut asked = question("toolu_1", AGENT, BOUND);
-    let [ran] = &each("PreToolUse", &asked)[..] else {
-        panic!("one guard")
+    asked["cwd"] = "/".into();
+    let [of_gate, ran] = &each("PreToolUse", &asked)[..] else {
+        panic!("the gate and one guard")
     };
+    assert_eq!(of_gate.stdout, "");
     assert_eq!(decision(ran), "allow");
 
     // The client itself replaces variables in those of the server.
@@ -149,7 +151,7 @@ fn the_commands_of_hooks_and_server_install_and_hand_out_what_the_guard_allowed(
 }
 
 #[test]
-fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
+fn the_guard_is_asked_about_the_tool_and_the_gate_about_what_may_publish() {
     let package = Package::shared();
     let plugin = package.plugin();
     let hooks = json_of(&plugin.join("hooks/hooks.json"));
@@ -158,9 +160,14 @@ fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
         let matchers = groups.map(|group| group["matcher"].as_str().unwrap().to_owned());
         matchers.collect::<Vec<_>>()
     };
-    // Before a call and after it.
-    assert_eq!(matchers("PreToolUse"), matchers("PostToolUse"));
-    let matchers = matchers("PreToolUse");
+    // Before a call and after it; and the gate, which leaves all other tools to others.
+    let mut before = matchers("PreToolUse");
+    assert_eq!(before.pop().as_deref(), Some("Bash|Monitor|mcp__.*"));
+    let matchers = matchers("PostToolUse");
+    assert_eq!(before, matchers);
+    // A gate that fails stops no call.
+    let gate = &hooks["hooks"]["PreToolUse"][2]["hooks"][0];
+    assert_eq!(gate.get("onFailure"), None);
     // Only plain characters, so that the client reads it as a name and not as a
     // pattern.
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';

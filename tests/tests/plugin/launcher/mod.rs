@@ -121,6 +121,43 @@ fn a_start_runs_no_other_program() {
     }
 }
 
+/// The gate is asked before each call of a shell.
+#[test]
+fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() {
+    let machine = Machine::new();
+    machine.replace_server("v1", own(), "#!/bin/sh\nprintf '%s,' \"$@\"; cat; exit 7\n");
+    let ask = |question: &str| {
+        let mut command = machine.command("v1", &["gate"]);
+        Ran::of(&mut command, question.as_bytes()).says_nothing_on_stderr()
+    };
+    for question in [
+        r#"{"tool_name":"Bash","tool_input":{"command":"git status"}}"#,
+        r#"{"tool_name":"Bash","tool_input":{"command":"cargo test"}}"#,
+        "",
+    ] {
+        let _ = ask(question).exits(0).says("");
+    }
+    for words in [
+        "git commit -m '%s \\\\n'",
+        "git push",
+        "jj git submit",
+        "git send-email",
+        "npm publish",
+        "twine upload",
+        "gh api x",
+        "glab mr create",
+        "curl -d x",
+        "scp a h:",
+        "rsync a h:",
+        "docker push",
+    ] {
+        let question = format!(r#"{{"tool_name":"Bash","tool_input":{{"command":"{words}"}}}}"#);
+        let _ = ask(&question).exits(7).says(&format!("gate,{question}"));
+    }
+    let question = r#"{"tool_name":"mcp__hub__create_issue"}"#;
+    let _ = ask(question).exits(7).says(&format!("gate,{question}"));
+}
+
 #[test]
 fn arguments_streams_and_exit_code_are_the_programs_own() {
     let machine = Machine::new();

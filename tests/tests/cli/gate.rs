@@ -1,0 +1,349 @@
+//! `keyhole gate`, which a client asks before a call, and `keyhole scan`, which people and CI run.
+
+use crate::secrecy::{conceals, talkative};
+use keyhole_tests::{MARKER, Ran, World};
+use serde_json::{Value, json};
+use std::{fs, process::Command};
+
+/// A user with a list, and a repository `src/pub` with a remote. `field` says where the list's
+/// values may be published.
+fn user(field: &str) -> World {
+    let entry = format!("path = '~/private/{MARKER}.md'\nagents = ['acme:reviewer']\n{field}\n");
+    let world = World::new()
+        .directory("src/pub")
+        .file(
+            &format!("private/{MARKER}.md"),
+            format!("# Places\n- {MARKER}\n"),
+        )
+        .map(format!(
+            "roots = ['~/private']\n[keys.k-hunter2-7f3a9c55aa01beef]\n{entry}"
+        ));
+    shell(
+        &world,
+        "git init -q -b main .; echo 1 >a.txt; git add -A; git commit -qm x
+         git init -q --bare ../../origin.git; git remote add origin ../../origin.git
+         git push -q origin main",
+    );
+    world
+}
+
+const NOWHERE: &str = "publish_only_in = []";
+
+/// Runs a shell's commands in the repository.
+fn shell(world: &World, commands: &str) {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-ec", commands])
+        .current_dir(world.path("src/pub"))
+        .env("HOME", world.home());
+    for (name, value) in [
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_AUTHOR_NAME", "Ada"),
+        ("GIT_AUTHOR_EMAIL", "a@b"),
+        ("GIT_COMMITTER_NAME", "Ada"),
+        ("GIT_COMMITTER_EMAIL", "a@b"),
+    ] {
+        shell.env(name, value);
+    }
+    let ran = shell.output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+}
+
+/// Stages a line that has the value.
+fn stage(world: &World) {
+    shell(world, &format!("echo 'for {MARKER}' >>a.txt; git add -A"));
+}
+
+fn in_repository(world: &World, arguments: &[&str], input: &[u8]) -> Ran {
+    let mut command = world.command(arguments);
+    Ran::of(command.current_dir(world.path("src/pub")), input)
+}
+
+/// What the gate is asked about a call of this tool.
+fn question(world: &World, tool: &str, input: &Value) -> String {
+    json!({
+        "session_id": "1",
+        "cwd": world.path("src/pub"),
+        "hook_event_name": "PreToolUse",
+        "tool_name": tool,
+        "tool_input": input,
+        "tool_use_id": "toolu_1",
+    })
+    .to_string()
+}
+
+/// What the gate says of a shell's command, and nothing on standard error.
+#[track_caller]
+fn said(world: &World, command: &str) -> String {
+    let asked = question(world, "Bash", &json!({ "command": command }));
+    let ran = in_repository(world, &["gate"], asked.as_bytes()).exits(0);
+    ran.says_nothing_on_stderr().stdout
+}
+
+/// The reason with which the gate asks.
+#[track_caller]
+fn reason(world: &World, command: &str) -> String {
+    let answer: Value = serde_json::from_str(&said(world, command)).unwrap();
+    let output = &answer["hookSpecificOutput"];
+    assert_eq!(output["hookEventName"], "PreToolUse");
+    assert_eq!(output["permissionDecision"], "ask");
+    assert_eq!(output.as_object().unwrap().len(), 3);
+    output["permissionDecisionReason"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+const SENTENCE: &str = "omething in what this would publish needs a person's look before it leaves the machine. Do not publish it another way; say to the user: run this in a terminal.";
+
+#[test]
+fn a_call_that_would_publish_a_value_is_asked_about_and_no_other() {
+    let world = user(NOWHERE).plugin_data();
+    for command in ["git commit -m x", "git push", "git status"] {
+        assert_eq!(said(&world, command), "", "{command}");
+    }
+    stage(&world);
+    assert_eq!(said(&world, "git status"), "");
+    assert_eq!(
+        reason(&world, "git commit -m x"),
+        format!("Keyhole: s{SENTENCE}")
+    );
+    let input = json!({ "title": "x", "body": MARKER });
+    for (tool, is_asked) in [
+        ("mcp__hub__create_issue", true),
+        ("mcp__hub__get_issue", false),
+    ] {
+        let asked = question(&world, tool, &input);
+        let ran = in_repository(&world, &["gate"], asked.as_bytes()).exits(0);
+        assert_eq!(!ran.stdout.is_empty(), is_asked, "{tool}");
+    }
+    // Git's own files are gone.
+    assert_eq!(fs::read_dir(world.path("data")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_person_reads_where_it_is() {
+    for (attended, is_person) in [(None, true), (Some("1"), true), (Some("0"), false)] {
+        let mut world = user(NOWHERE).env("CLAUDE_CODE_ENTRYPOINT", "cli");
+        if let Some(value) = attended {
+            world = world.env("CLAUDE_CODE_SESSION_ATTENDED", value);
+        }
+        stage(&world);
+        let expected = if is_person {
+            "Keyhole: this would publish 1 passage that matches your private list. Only you can judge them:\n  a.txt:2  Places".to_owned()
+        } else {
+            format!("Keyhole: s{SENTENCE}")
+        };
+        assert_eq!(reason(&world, "git commit -m x"), expected);
+    }
+    for entrypoint in ["sdk-cli", "sdk-ts", "", "CLI"] {
+        let world = user(NOWHERE).env("CLAUDE_CODE_ENTRYPOINT", entrypoint);
+        stage(&world);
+        assert_eq!(
+            reason(&world, "git commit -m x"),
+            format!("Keyhole: s{SENTENCE}")
+        );
+    }
+}
+
+#[test]
+fn without_a_map_the_field_or_in_an_allowed_folder_nothing_is_said() {
+    for field in [
+        "",
+        "publish_only_in = ['~/src']",
+        "publish_only_in = ['/x', '~/src/pub']",
+    ] {
+        let world = user(field);
+        stage(&world);
+        assert_eq!(said(&world, "git commit -m x"), "", "{field}");
+    }
+    let world = user(NOWHERE);
+    stage(&world);
+    world.remove_map();
+    assert_eq!(said(&world, "git commit -m x"), "");
+    let world = world.homeless();
+    let asked = question(&world, "Bash", &json!({ "command": "git commit" }));
+    let _ = in_repository(&world, &["gate"], asked.as_bytes())
+        .exits(0)
+        .says("");
+}
+
+#[test]
+fn what_cannot_be_compared_is_asked_about_with_its_code() {
+    let file = format!("private/{MARKER}.md");
+    let world = user(NOWHERE);
+    let head = "Keyhole: what this would publish could not be compared with your private list. ";
+    let is_told = |code: &str| {
+        let told = reason(&world, "git commit -m x");
+        assert!(
+            told.starts_with(&format!("{head}{code}: ")),
+            "{code}: {told}"
+        );
+        assert_eq!(told.lines().count(), 1);
+        conceals(&told);
+        assert_eq!(said(&world, "git status"), "");
+    };
+    for list in ["", "# Places\n", "# Places\n- the\n"] {
+        world.write(&file, list);
+        is_told("no-values");
+    }
+    world.write(&file, [0xff]);
+    is_told("not-utf8");
+    fs::remove_file(world.path(&file)).unwrap();
+    is_told("not-found");
+    world.write(&file, format!("- {MARKER}\n"));
+    shell(&world, "mv .git/index .git/old; mkfifo .git/index");
+    is_told("repository-unreadable");
+    shell(&world, "mv -f .git/old .git/index");
+    assert_eq!(said(&world, "git commit -m x"), "");
+    world.write_map("[keys");
+    is_told("map-invalid");
+}
+
+#[test]
+fn a_question_that_is_not_understood_stops_no_call() {
+    let world = user(NOWHERE);
+    for input in ["", "[]", "{}", &format!("{{\"tool_name\":\"{MARKER}\"}}")] {
+        let ran = in_repository(&world, &["gate"], input.as_bytes()).exits(0);
+        let answer = ran.says_nothing_on_stderr().json();
+        let told = answer["systemMessage"].as_str().unwrap();
+        assert!(
+            told.starts_with("keyhole: a call was not compared"),
+            "{told}"
+        );
+        assert_eq!(answer.as_object().unwrap().len(), 1);
+        conceals(told);
+    }
+}
+
+#[test]
+fn no_value_of_a_list_is_in_anything_that_is_said() {
+    let others = format!("{NOWHERE}\n[keys.k-2]\npath = '~/private/other.md'\n{NOWHERE}");
+    let world = talkative(user(&others).env("CLAUDE_CODE_ENTRYPOINT", "cli"));
+    world.write("private/other.md", [0xff]);
+    stage(&world);
+    shell(
+        &world,
+        &format!("git commit -qm 'for {MARKER}'; echo {MARKER} >>a.txt; echo {MARKER} >n.txt"),
+    );
+    for command in [
+        "git commit -am x",
+        "git push",
+        &format!("git commit -m {MARKER}"),
+        &format!("curl -d {MARKER} https://x"),
+    ] {
+        conceals(&reason(&world, command));
+    }
+    let list = world.path(&format!("private/{MARKER}.md"));
+    let list = ["--list", list.to_str().unwrap()];
+    for arguments in [&["scan"][..], &["scan", "--json"], &["scan", "a.txt"]] {
+        let scan = |arguments: &[&str]| {
+            let mut command = world.command(arguments);
+            command.env_remove("CLAUDE_CODE_ENTRYPOINT");
+            Ran::of(command.current_dir(world.path("src/pub")), b"")
+        };
+        let ran = scan(arguments).exits(2);
+        conceals(&format!("{}{}", ran.stdout, ran.stderr));
+        let ran = scan(&[arguments, &list].concat()).exits(1);
+        conceals(&format!("{}{}", ran.stdout, ran.stderr));
+    }
+}
+
+#[test]
+fn a_scan_tells_the_places_and_what_was_compared() {
+    let world = user(NOWHERE);
+    let scan = |arguments: &[&str], input: &str| {
+        let all = [&["scan"], arguments].concat();
+        in_repository(&world, &all, input.as_bytes())
+    };
+    let summary = "keyhole: 1 rule, 0 added lines in 0 files, 0 commits\n";
+    let ran = scan(&[], "").exits(0).says("");
+    assert_eq!(ran.stderr, summary);
+    stage(&world);
+    shell(
+        &world,
+        &format!("git commit -qm 'x\n\nfor {MARKER}'; echo {MARKER} >n.txt; git add n.txt"),
+    );
+    let ran = scan(&[], "").exits(1);
+    let commit = ran.stdout.split("message of ").nth(1).unwrap();
+    let commit = commit.split_whitespace().next().unwrap();
+    assert_eq!(
+        ran.stdout,
+        format!("n.txt:1:1  Places\nmessage of {commit}  Places\na.txt:2:5 of {commit}  Places\n")
+    );
+    let summary = "keyhole: 1 rule, 2 added lines in 2 files, 1 commit\n";
+    assert_eq!(ran.stderr, summary);
+    let row = r#"{"column":5,"line":2,"place":"a.txt","rule":"Places"}"#;
+    scan(&["--json", "a.txt"], "")
+        .exits(1)
+        .says(&format!("{row}\n"));
+    let diff = format!("--- a/x.rs\n+++ b/x.rs\n@@ -0,0 +3 @@\n+let {MARKER};\n");
+    scan(&["-"], &diff).exits(1).says("x.rs:3:5  Places\n");
+    scan(&["-"], MARKER)
+        .exits(1)
+        .says("standard input:1:1  Places\n");
+    scan(&["-"], "nothing of it\n").exits(0).says("");
+}
+
+#[test]
+fn a_scan_that_compares_nothing_says_why() {
+    let world = user(NOWHERE);
+    stage(&world);
+    let fails = |arguments: &[&str], code: &str| {
+        let all = [&["scan"], arguments].concat();
+        let ran = in_repository(&world, &all, b"").exits(2);
+        let _ = ran.only_complains(&format!("keyhole: {code}: "));
+    };
+    world.write("empty.md", "# Nothing\n");
+    let empty = world.path("empty.md");
+    fails(&["--list", empty.to_str().unwrap()], "no-values");
+    fails(&["--list", "missing.md"], "list-unreadable");
+    fails(&["missing.txt"], "file-unreadable");
+    fails(&["."], "file-unreadable");
+    world.write_map("[keys]\na = '~/a.md'\n");
+    fails(&[], "no-list");
+    world.write_map("[keys");
+    fails(&[], "map-invalid");
+    world.remove_map();
+    fails(&[], "map-missing");
+    let _ = world
+        .run(["scan", "--list", "empty.md"])
+        .exits(2)
+        .only_complains("no-repository: ");
+    let _ = world
+        .run(["scan", "--list", "a", "--map", "b"])
+        .exits(2)
+        .says("");
+}
+
+#[test]
+fn in_a_clients_shell_a_scan_tells_nothing() {
+    for variable in ["CLAUDECODE", "CODEX_CI", "GEMINI_CLI"] {
+        for is_staged in [true, false] {
+            let world = user(NOWHERE).env(variable, "1");
+            if is_staged {
+                stage(&world);
+            }
+            for arguments in [&["scan"][..], &["scan", "--json", "a.txt"], &["scan", "x"]] {
+                let ran = in_repository(&world, arguments, b"").exits(2).says("");
+                assert_eq!(ran.stderr, format!("keyhole: s{SENTENCE}\n"));
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_a_scan_shows_ten_findings_and_names() {
+    let world = user(NOWHERE);
+    let lines = format!("{MARKER}\n").repeat(12);
+    world.write(&format!("{MARKER}.txt"), lines);
+    let name = format!("{MARKER}.txt");
+    let (shown, exit) = world.asked(["scan", &name], &[]);
+    assert_eq!(exit, Some(1), "{shown}");
+    assert_eq!(shown.matches(&format!("{name}:")).count(), 10, "{shown}");
+    assert!(
+        shown.contains("and 2 more: `keyhole scan | less` shows all"),
+        "{shown}"
+    );
+}
