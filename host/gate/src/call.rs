@@ -87,6 +87,7 @@ fn of_command(command: &str, at: At<'_>) -> Option<Call> {
     let script = Script::of(command);
     let mut reader = Reader::new(at);
     reader.read(&script);
+    let text = reader.published(&script.heredocs);
     if reader.publishing.is_empty() && reader.words.iter().any(|word| is_shell(word)) {
         for text in script.nested() {
             reader.read(&Script::of(text));
@@ -96,7 +97,7 @@ fn of_command(command: &str, at: At<'_>) -> Option<Call> {
         return None;
     }
     Some(Call {
-        text: reader.published(&script),
+        text,
         parts: reader.into_parts(),
     })
 }
@@ -205,8 +206,8 @@ struct Reader<'p> {
     here: Vec<PathBuf>,
     /// All folders so far.
     seen: Vec<PathBuf>,
-    /// Folders as they were typed.
-    typed: Vec<String>,
+    /// The text of each command but `cd`: where a folder is, nobody publishes.
+    lines: Vec<String>,
     /// The words of all commands.
     words: Vec<String>,
     /// Whether all changed files are added.
@@ -220,7 +221,7 @@ impl<'p> Reader<'p> {
             at,
             here: vec![at.folder.to_owned()],
             seen: vec![at.folder.to_owned()],
-            typed: Vec::new(),
+            lines: Vec::new(),
             words: Vec::new(),
             takes_all: false,
             publishing: Vec::new(),
@@ -232,13 +233,13 @@ impl<'p> Reader<'p> {
             let is_before = |word: &&String| BEFORE_PROGRAM.contains(&word.as_str());
             let before = command.iter().take_while(is_before).count();
             let words = command.get(before..).unwrap_or_default();
+            self.words.extend(words.iter().cloned());
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
                 Some("popd" | CLOSING) => self.here.clone_from(&self.seen),
-                Some(program) if READING.contains(&program) => {}
+                Some(program) if READING.contains(&program) => self.lines.push(words.join(" ")),
                 _ => self.read_program(words),
             }
-            self.words.extend(words.iter().cloned());
         }
     }
 
@@ -256,11 +257,10 @@ impl<'p> Reader<'p> {
 
     /// What this folder means from where the next command may run. What `-` and `$X` mean, nobody
     /// knows: each of the folders so far.
-    fn folders(&mut self, typed: &str) -> Vec<PathBuf> {
+    fn folders(&self, typed: &str) -> Vec<PathBuf> {
         if typed == "-" || typed.contains('$') {
             return self.seen.clone();
         }
-        self.typed.push(typed.to_owned());
         let path = expand(typed, self.at.home);
         self.here.iter().map(|here| here.join(&path)).collect()
     }
@@ -268,19 +268,20 @@ impl<'p> Reader<'p> {
     /// Notes what the command of these words adds or publishes.
     fn read_program(&mut self, words: &[String]) {
         self.takes_all |= takes_all(words);
+        let mut line = words.to_vec();
+        let mut folders = self.here.clone();
+        // Behind the verb, as in `git commit -C X`, it means a message.
+        let mut until_verb = words.iter().take_while(|word| !is_verb(word));
+        if let Some(option) = until_verb.position(|word| word == "-C")
+            && let Some(folder) = words.get(option + 1)
+        {
+            folders = self.folders(folder);
+            line.remove(option + 1);
+        }
+        self.lines.push(line.join(" "));
         let Some((kind, arguments)) = publishing(words) else {
             return;
         };
-        let mut folders = self.here.clone();
-        for (index, word) in arguments.iter().enumerate() {
-            // `git commit -C X` means a message.
-            if is_verb(word) {
-                break;
-            }
-            if let ("-C", Some(folder)) = (word.as_str(), arguments.get(index + 1)) {
-                folders = self.folders(folder);
-            }
-        }
         for folder in folders {
             self.publishing.push(Publishing {
                 folder,
@@ -290,15 +291,19 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// The text that leaves with the command. Where a folder is, nobody publishes.
-    fn published(&self, script: &Script) -> String {
-        let mut text = script.text();
-        let known = [Some(self.at.folder), self.at.home];
-        let paths = known.iter().flatten().filter_map(|path| path.to_str());
-        // Shorter ones are `.` and `..`.
-        let folders = self.typed.iter().map(String::as_str).chain(paths);
-        for folder in folders.filter(|folder| folder.len() > 2) {
-            text = text.replace(folder, "");
+    /// The text that leaves with the commands, without the folders that everybody here knows.
+    fn published(&self, heredocs: &[String]) -> String {
+        let mut text = self.lines.join("\n");
+        for heredoc in heredocs {
+            text.push('\n');
+            text += heredoc;
+        }
+        for known in [Some(self.at.folder), self.at.home].into_iter().flatten() {
+            if let Some(path) = known.to_str()
+                && path != "/"
+            {
+                text = text.replace(path, "");
+            }
         }
         text
     }
@@ -320,11 +325,12 @@ impl<'p> Reader<'p> {
         let mut parts: Vec<Part> = Vec::new();
         for one in &self.publishing {
             let part = one.part(&wanted, &self.words);
-            match parts.iter_mut().find(|known| known.can_take(&part)) {
-                Some(known) => known.take(part),
-                None => parts.push(part),
+            if !parts.contains(&part) {
+                parts.push(part);
             }
         }
+        let all = parts.clone();
+        parts.retain(|part| !all.iter().any(|other| other.covers(part)));
         parts
     }
 }
@@ -388,19 +394,10 @@ impl Part {
         self.wanted.as_ref()?.sends.as_ref()
     }
 
-    /// Whether one part can say what both say: they are about one folder, and do not send different
-    /// commits.
-    fn can_take(&self, other: &Self) -> bool {
-        let differ = self.sends().is_some() && other.sends().is_some();
-        self.folder == other.folder && (!differ || self.sends() == other.sends())
-    }
-
-    /// Adds what the other part says of this folder.
-    fn take(&mut self, other: Self) {
-        self.files.extend(other.files);
-        if self.sends().is_none() {
-            self.wanted = other.wanted.or(self.wanted.take());
-        }
+    /// Whether this part has all of the other one, as `git push` has of `git commit`, and more.
+    fn covers(&self, other: &Self) -> bool {
+        let is_more = self.sends().is_some() && other.wanted.is_some() && other.sends().is_none();
+        is_more && self.folder == other.folder && self.files == other.files
     }
 }
 
@@ -461,8 +458,8 @@ fn is_upload(word: &str) -> bool {
     };
     // Behind one of these letters, a value begins.
     let (flags, value) = letters.split_once('X').unwrap_or((letters, ""));
-    let mut flags = flags.chars().take_while(|c| !"AHKbcemouwxy".contains(*c));
-    is_method(value) || flags.any(|c| "dFT".contains(c))
+    let mut known = flags.chars().take_while(|c| !"AHKbcemouwxy".contains(*c));
+    is_method(value) || known.any(|c| "dFT".contains(c))
 }
 
 fn is_method(word: &str) -> bool {

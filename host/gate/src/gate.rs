@@ -23,11 +23,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The whole takes at most so long. A hook has twenty seconds, and after them the client lets the
-/// call pass.
+/// Nothing is compared later than this. A hook has twenty seconds, and after them the client lets
+/// the call pass.
 const LONGEST: Duration = Duration::from_secs(12);
 
-/// A list takes at most five seconds to load. The last one begins before this.
+/// A list takes at most five seconds to load. None is begun later than this.
 const LAST_LOAD: Duration = Duration::from_secs(7);
 
 /// What one run of the hook is for.

@@ -18,9 +18,9 @@ use std::{
 /// The bytes of a file that are compared if a call names it.
 const MAX_FILE: u64 = 2 << 20;
 
-/// git has ten seconds in each folder. A folder that is begun later than this would not be done
-/// before the client's time for a hook, twenty seconds, is nearly over.
-const LAST_START: Duration = Duration::from_secs(2);
+/// git has ten seconds in each folder. No folder is begun later than this: the client gives a hook
+/// twenty seconds.
+const LAST_START: Duration = Duration::from_secs(5);
 
 /// A list of the map.
 #[derive(Clone)]

@@ -257,8 +257,8 @@ impl Looked {
             None => shown(path),
         });
         if self.is_json {
-            let json = json!({ "place": name, "line": line, "column": column, "rule": rule });
-            return json.to_string();
+            let row = json!({ "place": name, "line": line, "column": column, "rule": rule });
+            return row.to_string();
         }
         let place = with_number(place, &name, &format!("{line}:{column}"));
         format!("{place}  {rule}")
@@ -277,7 +277,7 @@ impl Looked {
                 paths.insert(path);
             }
         }
-        let texts: Vec<Text> = paths.into_iter().map(of_path).collect();
+        let texts: Vec<Text> = paths.into_iter().map(|path| of_path(path)).collect();
         let end = Instant::now() + LONGEST;
         for list in &self.lists {
             for found in list.findings(&texts, end)? {
@@ -292,9 +292,9 @@ impl Looked {
 }
 
 /// A path as a text itself.
-fn of_path(path: &PathBuf) -> Text {
+fn of_path(path: &Path) -> Text {
     Text {
-        place: Some(Place::Path(path.clone())),
+        place: Some(Place::Path(path.to_owned())),
         text: path.to_string_lossy().into_owned(),
     }
 }

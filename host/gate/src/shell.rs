@@ -48,14 +48,6 @@ impl Script {
         nested.extend(self.heredocs.iter().map(String::as_str));
         nested
     }
-
-    /// All of its text, without quotes: a command a line, then the heredocs.
-    pub(crate) fn text(&self) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        lines.extend(self.commands.iter().map(|words| words.join(" ")));
-        lines.extend(self.heredocs.iter().cloned());
-        lines.join("\n")
-    }
 }
 
 /// What is read so far.

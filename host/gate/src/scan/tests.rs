@@ -7,7 +7,7 @@ use crate::{
 };
 use keyhole_outgoing::Place;
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -25,7 +25,7 @@ fn shown(reader: Reader, is_json: bool) -> Vec<String> {
     let texts = vec![
         lines("a.rs", None),
         lines("src/wexelmoor/tblix4242.rs", Some("3f2a91c")),
-        of_path(&PathBuf::from("src/tblix4242.rs")),
+        of_path(Path::new("src/tblix4242.rs")),
         Text {
             place: Some(Place::Branch("wexelmoor".to_owned())),
             text: "wexelmoor".to_owned(),
