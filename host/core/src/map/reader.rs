@@ -21,13 +21,7 @@ const MAP_FIELDS: [&str; 4] = [
     Table::Key.as_str(),
     Table::Binding.as_str(),
 ];
-const ENTRY_FIELDS: [&str; 5] = [
-    "path",
-    "max_bytes",
-    "agents",
-    "withhold",
-    "publish_only_in",
-];
+const ENTRY_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "withhold", "publish_only_in"];
 const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "description"];
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
