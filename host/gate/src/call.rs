@@ -88,18 +88,18 @@ fn of_command(command: &str, at: At<'_>) -> Option<Call> {
     let mut reader = Reader::new(at);
     reader.read(&script);
     let text = reader.published(&script.heredocs);
-    if reader.publishing.is_empty() && reader.words.iter().any(|word| is_shell(word)) {
+    if reader.parts.is_empty() && reader.words.iter().any(|word| is_shell(word)) {
         for text in script.nested() {
             reader.read(&Script::of(text));
         }
     }
-    if reader.publishing.is_empty() {
+    if reader.parts.is_empty() {
         return None;
     }
-    Some(Call {
-        text,
-        parts: reader.into_parts(),
-    })
+    let all = reader.parts.clone();
+    let mut parts = reader.parts;
+    parts.retain(|part| !all.iter().any(|other| other.covers(part)));
+    Some(Call { text, parts })
 }
 
 /// Whether this program runs a text that it is given.
@@ -108,14 +108,6 @@ fn is_shell(word: &str) -> bool {
         program(word),
         "bash" | "dash" | "eval" | "ksh" | "sh" | "ssh" | "zsh"
     )
-}
-
-/// A command that publishes.
-struct Publishing {
-    folder: PathBuf,
-    kind: Kind,
-    /// The words behind its program's name.
-    words: Vec<String>,
 }
 
 /// How a command publishes.
@@ -210,9 +202,9 @@ struct Reader<'p> {
     lines: Vec<String>,
     /// The words of all commands.
     words: Vec<String>,
-    /// Whether all changed files are added.
-    takes_all: bool,
-    publishing: Vec<Publishing>,
+    /// What all commands take together.
+    wanted: Wanted,
+    parts: Vec<Part>,
 }
 
 impl<'p> Reader<'p> {
@@ -223,17 +215,26 @@ impl<'p> Reader<'p> {
             seen: vec![at.folder.to_owned()],
             lines: Vec::new(),
             words: Vec::new(),
-            takes_all: false,
-            publishing: Vec::new(),
+            wanted: Wanted::default(),
+            parts: Vec::new(),
         }
     }
 
     fn read(&mut self, script: &Script) {
+        for word in script.commands.iter().flatten() {
+            self.wanted.amends |= word == "--amend";
+            for name in names_in(word) {
+                if !self.wanted.words.iter().any(|known| known == name) {
+                    self.wanted.words.push(name.to_owned());
+                }
+            }
+            self.words.push(word.clone());
+        }
+        self.wanted.takes_all |= script.commands.iter().any(|words| takes_all(words));
         for command in &script.commands {
             let is_before = |word: &&String| BEFORE_PROGRAM.contains(&word.as_str());
             let before = command.iter().take_while(is_before).count();
             let words = command.get(before..).unwrap_or_default();
-            self.words.extend(words.iter().cloned());
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
                 Some("popd" | CLOSING) => self.here.clone_from(&self.seen),
@@ -265,9 +266,8 @@ impl<'p> Reader<'p> {
         self.here.iter().map(|here| here.join(&path)).collect()
     }
 
-    /// Notes what the command of these words adds or publishes.
+    /// Notes what the command of these words publishes.
     fn read_program(&mut self, words: &[String]) {
-        self.takes_all |= takes_all(words);
         let mut line = words.to_vec();
         let mut folders = self.here.clone();
         // Behind the verb, as in `git commit -C X`, it means a message.
@@ -283,11 +283,33 @@ impl<'p> Reader<'p> {
             return;
         };
         for folder in folders {
-            self.publishing.push(Publishing {
-                folder,
-                kind,
-                words: arguments.to_vec(),
+            let part = self.part(folder, kind, arguments);
+            if !self.parts.contains(&part) {
+                self.parts.push(part);
+            }
+        }
+    }
+
+    /// What a command of this kind publishes with these arguments.
+    fn part(&self, folder: PathBuf, kind: Kind, arguments: &[String]) -> Part {
+        let files = match kind {
+            Kind::Commits | Kind::Changes => files_of_options(&self.words),
+            Kind::Sends | Kind::Files => self.wanted.words.clone(),
+        };
+        let mut wanted = None;
+        if kind != Kind::Files {
+            // What is packed need not be in the repository.
+            let is_packing = has_one_of(arguments, &["publish"]);
+            wanted = Some(Wanted {
+                takes_all: self.wanted.takes_all || is_packing,
+                sends: sent(kind, arguments),
+                ..self.wanted.clone()
             });
+        }
+        Part {
+            folder,
+            wanted,
+            files,
         }
     }
 
@@ -307,86 +329,35 @@ impl<'p> Reader<'p> {
         }
         text
     }
-
-    /// What is published of each folder.
-    fn into_parts(self) -> Vec<Part> {
-        let mut names: Vec<String> = Vec::new();
-        for name in self.words.iter().flat_map(|word| names_in(word)) {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
-            }
-        }
-        let wanted = Wanted {
-            words: names,
-            takes_all: self.takes_all,
-            amends: self.words.iter().any(|word| word == "--amend"),
-            sends: None,
-        };
-        let mut parts: Vec<Part> = Vec::new();
-        for one in &self.publishing {
-            let part = one.part(&wanted, &self.words);
-            if !parts.contains(&part) {
-                parts.push(part);
-            }
-        }
-        let all = parts.clone();
-        parts.retain(|part| !all.iter().any(|other| other.covers(part)));
-        parts
-    }
 }
 
-impl Publishing {
-    /// What this command publishes. `wanted` is what the whole call takes, and `words` are its
-    /// words.
-    fn part(&self, wanted: &Wanted, words: &[String]) -> Part {
-        let mut part = Part {
-            folder: self.folder.clone(),
-            ..Part::default()
-        };
-        part.files = match self.kind {
-            Kind::Commits | Kind::Changes => files_of_options(words),
-            Kind::Sends | Kind::Files => wanted.words.clone(),
-        };
-        if self.kind == Kind::Files {
-            return part;
-        }
-        part.wanted = Some(Wanted {
-            // What is packed need not be in the repository.
-            takes_all: wanted.takes_all || self.has("publish"),
-            sends: self.sent(),
-            ..wanted.clone()
-        });
-        part
-    }
+fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
+    words.iter().any(|word| wanted.contains(&word.as_str()))
+}
 
-    fn has(&self, wanted: &str) -> bool {
-        self.words.iter().any(|word| word == wanted)
+/// Which commits a command with these arguments sends, if it sends any. `jj` sends what it likes.
+fn sent(kind: Kind, arguments: &[String]) -> Option<Sent> {
+    if !has_one_of(arguments, &SENDING) {
+        return None;
     }
+    Some(Sent {
+        remote: remote(arguments),
+        all: kind == Kind::Changes || has_one_of(arguments, &EVERYTHING),
+    })
+}
 
-    /// Which commits it sends, if it sends any. `jj` sends what it likes.
-    fn sent(&self) -> Option<Sent> {
-        if !SENDING.iter().any(|word| self.has(word)) {
-            return None;
+/// The remote that stands behind `push`. An address names none.
+fn remote(arguments: &[String]) -> Option<String> {
+    let mut behind = arguments.iter().skip_while(|word| *word != "push");
+    behind.next()?;
+    let mut is_value = false;
+    for word in behind {
+        if !is_value && !word.starts_with('-') {
+            return Some(word.clone()).filter(|name| !name.contains([':', '/', '$', '.']));
         }
-        Some(Sent {
-            remote: self.remote(),
-            all: self.kind == Kind::Changes || EVERYTHING.iter().any(|word| self.has(word)),
-        })
+        is_value = PUSH_OPTIONS.contains(&word.as_str());
     }
-
-    /// The remote that stands behind `push`. An address names none.
-    fn remote(&self) -> Option<String> {
-        let mut behind = self.words.iter().skip_while(|word| *word != "push");
-        behind.next()?;
-        let mut is_value = false;
-        for word in behind {
-            if !is_value && !word.starts_with('-') {
-                return Some(word.clone()).filter(|name| !name.contains([':', '/', '$', '.']));
-            }
-            is_value = PUSH_OPTIONS.contains(&&**word);
-        }
-        None
-    }
+    None
 }
 
 impl Part {
@@ -477,7 +448,7 @@ fn is_remote(word: &str) -> bool {
 fn takes_all(words: &[String]) -> bool {
     let adds = ["add", "commit", "stage"];
     let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
-    words.first().is_some_and(|word| word == "jj") || from_verb.any(|word| is_all(word))
+    has_one_of(words, &["jj"]) || from_verb.any(|word| is_all(word))
 }
 
 fn is_all(word: &str) -> bool {

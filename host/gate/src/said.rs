@@ -7,7 +7,7 @@ use keyhole_walk::printable::printable_text;
 use keyhole_withhold::Rule;
 use std::path::Path;
 
-/// The most characters of a place or a rule's name in a hook's question: three lines stay three.
+/// The most characters of a place's or a rule's name in a hook's question: three lines stay three.
 const SHOWN: usize = 80;
 
 /// The gate looks for no more passages.
@@ -64,12 +64,12 @@ fn in_question(finding: &Finding) -> String {
     let place = match &finding.place {
         None => "the call itself".to_owned(),
         Some(place) => {
-            let name = name(place, Reader::Person, shown);
+            let name = shortened(&name(place, Reader::Person, shown));
             with_number(place, &name, &finding.line.to_string())
         }
     };
-    let rule = rule(&finding.rule, Reader::Person);
-    format!("{}  {}", shortened(&place), shortened(&rule))
+    let rule = shortened(&rule(&finding.rule, Reader::Person));
+    format!("{place}  {rule}")
 }
 
 /// The name of where a text stands. `path` says what is shown of a path. Who is no person reads no

@@ -64,7 +64,8 @@ pub fn scan(scan: Scan) -> u8 {
         say(FOR_MODELS);
         return NOT_COMPARED;
     }
-    let done = look(scan).and_then(|looked| looked.print());
+    let looked = look(scan).map_err(|why| why.to_string());
+    let done = looked.and_then(|looked| looked.print());
     done.unwrap_or_else(|why| {
         say(&why);
         NOT_COMPARED
@@ -82,27 +83,24 @@ struct Looked {
 
 /// Collects what is to be compared, and compares it. Only then is a list read: what has read one
 /// can start no program.
-fn look(scan: Scan) -> Result<Looked, String> {
-    let scanned = Scanned::of(&scan).map_err(|why| why.to_string())?;
+fn look(scan: Scan) -> Result<Looked, Uncompared> {
+    let scanned = Scanned::of(&scan)?;
     let lists = match &scan.list {
-        Some(file) => list_in(file).map(|list| vec![list]),
-        None => lists_of(scan.map?, scanned.repository.as_ref()),
-    };
-    let mut looked = Looked {
-        scanned,
-        lists: lists.map_err(|why| why.to_string())?,
-        findings: Vec::new(),
-        is_json: scan.is_json,
-        reader: scan.reader,
+        Some(file) => vec![list_in(file)?],
+        None => lists_of(scan.map, scanned.repository.as_ref())?,
     };
     let end = Instant::now() + LONGEST;
-    for list in &looked.lists {
-        let found = list.findings(&looked.scanned.texts, end);
-        looked
-            .findings
-            .extend(found.map_err(|why| why.to_string())?);
+    let mut findings = Vec::new();
+    for list in &lists {
+        findings.extend(list.findings(&scanned.texts, end)?);
     }
-    Ok(looked)
+    Ok(Looked {
+        scanned,
+        lists,
+        findings,
+        is_json: scan.is_json,
+        reader: scan.reader,
+    })
 }
 
 /// What is compared.
@@ -146,21 +144,19 @@ impl Scanned {
     }
 
     fn add_file(&mut self, file: &Path) -> Result<(), Uncompared> {
-        if file != Path::new("-") {
-            let text = read(file, MAX_TEXT).ok_or(Uncompared::File)?;
-            self.texts.push(of_file(file.to_owned(), text));
-            return Ok(());
+        if file == Path::new("-") {
+            let mut bytes = Vec::new();
+            let mut stdin = Waiting(io::stdin()).take(MAX_TEXT + 1);
+            stdin
+                .read_to_end(&mut bytes)
+                .map_err(|_| Uncompared::File)?;
+            let stream = String::from_utf8_lossy(&bytes).into_owned();
+            self.texts.extend(texts(at_most(stream, MAX_TEXT)?));
+        } else {
+            let text = read(file, MAX_TEXT + 1).ok_or(Uncompared::File)?;
+            let whole = at_most(text, MAX_TEXT)?;
+            self.texts.push(of_file(file.to_owned(), whole));
         }
-        let mut bytes = Vec::new();
-        let read = Waiting(io::stdin())
-            .take(MAX_TEXT + 1)
-            .read_to_end(&mut bytes);
-        read.map_err(|_| Uncompared::File)?;
-        if bytes.len() as u64 > MAX_TEXT {
-            return Err(Uncollected::TooMuch.into());
-        }
-        let stream = String::from_utf8_lossy(&bytes).into_owned();
-        self.texts.extend(texts(stream));
         Ok(())
     }
 
@@ -186,20 +182,31 @@ fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
+/// The text, if it has at most so many bytes.
+fn at_most(text: String, most: u64) -> Result<String, Uncompared> {
+    if text.len() as u64 > most {
+        return Err(Uncollected::TooMuch.into());
+    }
+    Ok(text)
+}
+
 /// The list in this file.
 fn list_in(file: &Path) -> Result<List, Uncompared> {
     restrict_process::<File, _>(Rights::Read, None, || (None, ()))
         .map_err(|_| Refusal::OutOfResources)?;
     let text = read(file, MAX_MAX_BYTES + 1).ok_or(Uncompared::Unreadable)?;
-    let is_text = !text.contains(char::REPLACEMENT_CHARACTER);
-    if text.len() as u64 > MAX_MAX_BYTES || !is_text {
+    if text.contains(char::REPLACEMENT_CHARACTER) {
         return Err(Uncompared::Unreadable);
     }
-    List::new(text)
+    List::new(at_most(text, MAX_MAX_BYTES)?)
 }
 
 /// The lists of the map that the repository must not publish.
-fn lists_of(live: LiveMap, repository: Option<&Repository>) -> Result<Vec<List>, Uncompared> {
+fn lists_of(
+    map: Result<LiveMap, String>,
+    repository: Option<&Repository>,
+) -> Result<Vec<List>, Uncompared> {
+    let live = map.map_err(|_| Refusal::MapMissing)?;
     let map = live.current().map_err(|error| error.code())?;
     let entries = map.entries();
     if entries.iter().all(|(_, it)| it.publish_only_in.is_none()) {

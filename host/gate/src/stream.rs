@@ -117,7 +117,12 @@ impl Reader {
 /// The first line and the number of lines of `3,4`; of `3`, that is one line.
 fn range(text: &str) -> (usize, usize) {
     let (first, size) = text.split_once(',').unwrap_or((text, "1"));
-    (first.parse().unwrap_or(1), size.parse().unwrap_or(1))
+    (number(first), number(size))
+}
+
+/// A number of at most 32 bits, so that no sum is too large; 1 if it is none.
+fn number(text: &str) -> usize {
+    text.parse::<u32>().map_or(1, |number| number as usize)
 }
 
 #[cfg(test)]

@@ -122,6 +122,12 @@ fn a_place_is_shown_on_one_line_of_bounded_length() {
         assert!(!asked.contains(['\u{202e}', '\u{1b}']), "{asked}");
         assert!(asked.chars().count() < 300, "{asked}");
     }
+    let asked = question(&[finding(in_file(&long, None), "R")], None, Reader::Person);
+    assert!(asked.unwrap().ends_with("xx…:14  R"));
+    for text in ["\n", "\u{7}"] {
+        let asked = question(&[finding(None, text)], None, Reader::Person).unwrap();
+        assert_eq!(asked.lines().count(), 2);
+    }
 }
 
 #[test]
