@@ -91,7 +91,8 @@ impl Repository {
 }
 
 /// The folder with the objects and branches of the repository `git`, without links if another has
-/// it. None if `git` is no repository: it has no HEAD, or there are no folders of objects and names.
+/// it. None if `git` is no repository: it has no HEAD, or no folder has the objects or the
+/// branches.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
     if fs::symlink_metadata(git.join("HEAD")).is_err() {

@@ -47,6 +47,9 @@ const CONFLICT: &str = "git checkout -q -b f; printf '1\\0f\\n' >b.txt; git comm
     git checkout -q main; printf '2\\0m\\n' >b.txt; git commit -qam y
     git merge -q f >/dev/null 2>&1 || true";
 
+/// The end of a merge.
+const SOLVED: &str = "git add -A; git commit -qm m";
+
 /// A merge of a file that one side has removed, with the word in what is left there.
 const HALF: &str = "git checkout -q -b f; echo 1 >b.txt; git commit -qam x
     git checkout -q main; git rm -q b.txt; git commit -qm y
@@ -419,11 +422,32 @@ fn names_and_tags_that_are_sent_are_told() {
 fn what_counts_as_published_is_what_the_remote_has() {
     let row = |name, before: &str, wanted, times| (name, before.to_owned(), wanted, times);
     check([
-        row("a packed branch that went on", &format!("git pack-refs --all; {UNPUSHED}"), push("push"), 1),
-        row("a branch without a commit", "git checkout -q --orphan o", push("push"), 1),
-        row("no commit at all", "rm -rf .git; git init -q", push("push"), 0),
-        row("the rest of a shallow clone", "cd ..; rm -rf r; git clone -q --depth 1 file://$PWD/o r; cd r
-            git config user.name A; git config user.email a@b; echo WEXELMOOR >>b.txt; git commit -qam x", push("push"), 1),
+        row(
+            "a packed branch that went on",
+            &format!("git pack-refs --all; {UNPUSHED}"),
+            push("push"),
+            1,
+        ),
+        row(
+            "a branch without a commit",
+            "git checkout -q --orphan o",
+            push("push"),
+            1,
+        ),
+        row(
+            "no commit at all",
+            "rm -rf .git; git init -q",
+            push("push"),
+            0,
+        ),
+        row(
+            "the rest of a shallow clone",
+            "cd ..; rm -rf r; git clone -q --depth 1 file://$PWD/o r
+                cd r; git config user.name A; git config user.email a@b
+                echo WEXELMOOR >>b.txt; git commit -qam x",
+            push("push"),
+            1,
+        ),
         row(
             "what the remote has",
             "git checkout -q -b f; echo y >>b.txt; git commit -qam x
@@ -458,20 +482,46 @@ fn what_counts_as_published_is_what_the_remote_has() {
 #[test]
 fn a_merge_tells_what_none_of_its_parents_has() {
     let row = |name, before: &str, times| (name, before.to_owned(), push("push"), times);
-    let solved = "git add -A; git commit -qm m";
     check([
-        row("a conflict solved with it, after a NUL", &format!("{CONFLICT}; printf '3\\0WEXELMOOR\\n' >b.txt; {solved}"), 1),
-        row("a branch's line", &format!("{OTHER}; git commit -q --allow-empty -m y; git merge -q other"), 1),
-        row("a line of what is published", "git checkout -q -b f HEAD~1; echo 1 >c; git add c; git commit -qm c
-            git merge -q main", 0),
-        row("a new file that no parent has", "git checkout -q -b f; git commit -q --allow-empty -m f
+        row(
+            "a conflict solved with it, after a NUL",
+            &format!("{CONFLICT}\nprintf '3\\0WEXELMOOR\\n' >b.txt\n{SOLVED}"),
+            1,
+        ),
+        row(
+            "a branch's line",
+            &format!("{OTHER}\ngit commit -q --allow-empty -m y; git merge -q other"),
+            1,
+        ),
+        row(
+            "a line of what is published",
+            "git checkout -q -b f HEAD~1
+            echo 1 >c; git add c; git commit -qm c
+            git merge -q main",
+            0,
+        ),
+        row(
+            "a new file that no parent has",
+            "git checkout -q -b f; git commit -q --allow-empty -m f
             git checkout -q main; git commit -q --allow-empty -m y; git merge -q --no-commit f
-            echo 1 >WEXELMOOR; git add -A; git commit -qm m", 1),
-        row("as one of its parents", "git checkout -q -b f; echo 1 >b.txt; git commit -qam f
-            git checkout -q main; git commit -q --allow-empty -m y; git merge -q -s ours f", 0),
-        row("three parents", "for b in f g; do git checkout -q -b $b main; echo 1 >$b; git add $b; git commit -qm $b; done
-            git checkout -q main; echo 1 >m; git add m; git commit -qm m; git merge -q f g >/dev/null
-            echo WEXELMOOR >>b.txt; git commit -q --amend -am m", 1),
+            echo 1 >WEXELMOOR; git add -A; git commit -qm m",
+            1,
+        ),
+        row(
+            "as one of its parents",
+            "git checkout -q -b f; echo 1 >b.txt; git commit -qam f
+            git checkout -q main; git commit -q --allow-empty -m y; git merge -q -s ours f",
+            0,
+        ),
+        row(
+            "three parents",
+            "for b in f g
+                do git checkout -q -b $b main; echo 1 >$b; git add $b; git commit -qm $b; done
+            git checkout -q main; echo 1 >m; git add m; git commit -qm m
+            git merge -q f g >/dev/null
+            echo WEXELMOOR >>b.txt; git commit -q --amend -am m",
+            1,
+        ),
     ]);
 }
 
@@ -479,7 +529,8 @@ fn a_merge_tells_what_none_of_its_parents_has() {
 fn a_commits_own_people_are_no_part_of_its_message() {
     let commit = |author: &str, message: &str| {
         format!(
-            "GIT_COMMITTER_NAME=WEXELMOOR git commit -q --allow-empty -s --author='{author}' -m '{message}'"
+            "GIT_COMMITTER_NAME=WEXELMOOR git commit -q --allow-empty -s \
+                --author='{author}' -m '{message}'"
         )
     };
     let row = |name, before: String, times| (name, before, push("push"), times);
