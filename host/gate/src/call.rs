@@ -176,7 +176,9 @@ const SENDING: [&str; 7] = [
 const EVERYTHING: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
 
 /// What may stand before a program's name.
-const BEFORE_PROGRAM: [&str; 8] = ["!", "builtin", "command", "do", "else", "then", "time", "{"];
+const BEFORE_PROGRAM: [&str; 9] = [
+    "!", "builtin", "command", "do", "else", "if", "then", "time", "{",
+];
 
 /// Behind these, a file's name stands, whose text leaves. git adds an ignored file with the last.
 const FILE_OPTIONS: [&str; 6] = [

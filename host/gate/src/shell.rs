@@ -28,6 +28,7 @@ impl Script {
             script: Self::default(),
             command: Vec::new(),
             word: None,
+            is_output: false,
             delimiters: Vec::new(),
         };
         while let Some(c) = reader.rest.next() {
@@ -57,6 +58,8 @@ struct Reader<'t> {
     command: Vec<String>,
     /// The word that is not over yet. An empty one in quotes is a word.
     word: Option<String>,
+    /// Whether the next word names a file that is written.
+    is_output: bool,
     /// The lines that end the heredocs whose text begins in the next line.
     delimiters: Vec<String>,
 }
@@ -74,7 +77,8 @@ impl Reader<'_> {
                 self.end_command();
                 self.note_end(c);
             }
-            '<' | '>' => self.end_word(),
+            '<' => self.end_word(),
+            '>' => self.read_output(),
             _ if c.is_whitespace() => self.end_word(),
             _ => self.push(c),
         }
@@ -85,11 +89,28 @@ impl Reader<'_> {
     }
 
     fn end_word(&mut self) {
-        self.command.extend(self.word.take());
+        if let Some(word) = self.word.take()
+            && !mem::take(&mut self.is_output)
+        {
+            self.command.push(word);
+        }
+    }
+
+    /// Begins the name of a file that is written, which is no word of the command, and neither is
+    /// the number before it or behind it: `2>&1`, `>x`.
+    fn read_output(&mut self) {
+        let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+        if self.word.as_ref().is_some_and(is_number) {
+            self.word = None;
+        }
+        self.end_word();
+        self.rest.next_if_eq(&'&');
+        self.is_output = true;
     }
 
     fn end_command(&mut self) {
         self.end_word();
+        self.is_output = false;
         if !self.command.is_empty() {
             self.script.commands.push(mem::take(&mut self.command));
         }

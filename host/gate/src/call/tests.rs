@@ -127,6 +127,7 @@ fn the_folder_is_that_in_which_the_command_runs() {
         ("cd ~/a; cd b; git push", &["/home/u/a/b"]),
         ("cd -- /srv/a && git push", &["/srv/a"]),
         ("cd && git push", &["/home/u"]),
+        ("if cd x; then git push; fi", &["/work/x"]),
         ("git -C ../q -c a=b push", &["/work/../q"]),
         ("git -C '/srv/a b' push", &["/srv/a b"]),
         ("git commit -C HEAD", &["/work"]),
@@ -185,6 +186,12 @@ fn commits_leave_if_the_call_pushes_or_sends() {
         (
             "git push --force https://example.org/x",
             Some((None, false)),
+        ),
+        ("git push 2>&1 | tail -3", Some((None, false))),
+        ("git push >log origin main", Some((Some("origin"), false))),
+        (
+            "git commit -m \"$(cat <<'E'\nit's: a \"push\"\nE\n)\" && git push -u origin HEAD",
+            Some((Some("origin"), false)),
         ),
         ("git push --tags", Some((None, true))),
         ("git push --mirror pub", Some((Some("pub"), true))),

@@ -26,7 +26,11 @@ fn quotes_make_one_word_and_marks_end_a_command() {
             r#"git commit -m "a \"b\" c" # git push"#,
             "git commit -m a·\"b\"·c",
         ),
-        ("a 'b'\"c\"d '' >out <in", "a bcd  out in"),
+        ("a 'b'\"c\"d '' <in", "a bcd  in"),
+        ("git push 2>&1 | tail -3", "git push | tail -3"),
+        ("a >out b 2>>log c >&2; d &>x", "a b c | d"),
+        ("a > 'b c' d >", "a d"),
+        ("a x2>y", "a x2"),
         ("a \\¶ b\\ c¶d", "a b·c | d"),
         ("(cd x && y) | z", "cd x | y | ) | z"),
         ("a 'never closed b", "a never·closed·b"),
@@ -40,7 +44,7 @@ fn quotes_make_one_word_and_marks_end_a_command() {
 #[test]
 fn a_heredocs_text_is_no_command_also_in_quotes() {
     reads("cat <<E && x¶a 'b¶E¶y", "cat | x | y", &["a 'b\n"]);
-    reads("cat <<-'E' >f¶\ta¶\tE¶y", "cat f | y", &["\ta\n"]);
+    reads("cat <<-'E' >f¶\ta¶\tE¶y", "cat | y", &["\ta\n"]);
     reads("a <<A <<B¶1¶A¶2¶B¶c", "a | c", &["1\n", "2\n"]);
     reads("a <<E¶never", "a", &["never\n"]);
     reads(
