@@ -117,6 +117,16 @@ if that cannot be found out.
 Exit codes: 0 asked, or nothing to ask; 1 no answer because of an error.")]
     Gate(MapArg),
 
+    /// Hand the Claude Code plugin's scanner what would be published when it starts, as a hook
+    #[command(hide = true)]
+    #[command(after_help = "\
+Reads a SubagentStart hook's input on standard input, and answers with what is staged,
+changed and new in the session's folder, and with the commits of HEAD that no remote has,
+or with why that is not known. It reads no map and no list.
+
+Exit codes: 0 answered; 1 no answer because of an error.")]
+    HandOver,
+
     /// Hand a subagent its file when it starts, as a hook of Claude Code
     #[command(hide = true)]
     #[command(after_help = "\

@@ -11,7 +11,7 @@ mod wish;
 use arguments::Cli;
 use clap::Parser as _;
 use keyhole_core::sandbox::{COMPONENT, COMPONENT_WIT};
-use keyhole_gate::{gate, scan};
+use keyhole_gate::{gate, hand_over, scan};
 use keyhole_serve::{
     guard, inject,
     resources::{MAP_BYTES, require_memory},
@@ -78,6 +78,7 @@ fn run(wish: Wish) -> Result<u8, Failure> {
         Wish::Inject(wanted) => inject::inject(wanted)?,
         Wish::Withhold { map, is_stop } => withhold::withhold(map, is_stop)?,
         Wish::Gate(call) => gate::gate(call)?,
+        Wish::HandOver(scratch) => hand_over::hand_over(&scratch)?,
         Wish::Scan(wanted) => return Ok(scan::scan(wanted)),
         Wish::Tickets(tickets) => tickets.make()?,
         Wish::Check(wanted) => return check::run(wanted),

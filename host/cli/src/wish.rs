@@ -34,6 +34,8 @@ pub(crate) enum Wish {
     },
     /// Ask before a call publishes what a list has.
     Gate(Gate),
+    /// Hand the scanner what would be published, with this folder for git's own files.
+    HandOver(PathBuf),
     /// Look for what a list has in what would be published.
     Scan(Scan),
     /// Make the folder for the plugin's tickets.
@@ -152,6 +154,7 @@ impl Wish {
                 is_stop: stop,
             },
             Command::Gate(typed) => Self::Gate(gate(&typed)),
+            Command::HandOver => Self::HandOver(scratch()),
             Command::Scan(typed) => Self::Scan(scan(typed)),
             Command::Tickets => Self::Tickets(tickets_in(None)?),
             Command::Agents(typed) => Self::Agents(map_meant(&typed)?),

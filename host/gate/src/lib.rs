@@ -2,7 +2,8 @@
 //!
 //! [`call`] says what a call would publish, by its words. `gather` collects it, with git.
 //! [`compare`] finds what of it a list has. [`gate`] is the hook that asks, and [`scan`] the
-//! command for people. [`said`] has what they read.
+//! command for people. [`said`] has what they read. [`hand_over`] gives the plugin's scanner what
+//! would be published, and compares nothing.
 #![forbid(unsafe_code)]
 
 pub mod call;
@@ -10,6 +11,7 @@ pub mod compare;
 mod error;
 pub mod gate;
 mod gather;
+pub mod hand_over;
 pub mod said;
 pub mod scan;
 mod shell;

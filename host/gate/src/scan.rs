@@ -177,7 +177,7 @@ impl Scanned {
 }
 
 /// A number of these, in words: `1 file`, `2 files`.
-fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
 }

@@ -5,6 +5,7 @@ mod cases;
 pub(crate) mod check;
 mod contract;
 mod gate;
+mod hand_over;
 #[cfg(target_os = "linux")]
 mod homes;
 mod inject;
