@@ -1,5 +1,12 @@
 //! How much of the catalogs in benches/withhold is found. Their README says what the marks mean.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test reads its own files, reports and fails"
+)]
+
 use keyhole_withhold::withheld;
 use std::{fs, ops::Range, path::PathBuf};
 
