@@ -13,7 +13,7 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 16] = [
+const DOCUMENTS: [&str; 17] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -26,6 +26,7 @@ const DOCUMENTS: [&str; 16] = [
     "docs/promises.md",
     "docs/questions.md",
     "docs/refusals.md",
+    "docs/scan.md",
     "docs/shells.md",
     "docs/use-from.md",
     "docs/withhold.md",
