@@ -5,6 +5,12 @@ import { randomUUID } from 'node:crypto';
 /** Added to a turn's parts: how many tokens the conversation is reported to hold. */
 export const used = (tokens) => ({ used: tokens });
 
+/** The same: why the provider, which reviews calls in auto mode, flags those of the turn. */
+export const flagged = (why) => ({ flagged: why });
+
+/** A turn that the provider refuses, with these words. */
+export const refused = (why) => ({ refused: why });
+
 export const messages = {
   isTurn: ({ method, path }) => method === 'POST' && path === '/v1/messages',
 
@@ -34,6 +40,8 @@ export const messages = {
   },
 
   reply({ body: { model, stream } }, parts) {
+    const [refusal] = parts.flatMap(({ refused }) => refused ?? []);
+    if (refusal) return { status: 400, chunks: [JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message: refusal } })] };
     const content = parts.flatMap((part) => {
       if (part.say !== undefined) return { type: 'text', text: part.say };
       if (part.call === undefined) return [];
@@ -49,6 +57,7 @@ export const messages = {
       stop_reason: content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn',
       stop_sequence: null,
       usage: { input_tokens: tokens, output_tokens: 1 },
+      ...review(content, parts.find(({ flagged }) => flagged)?.flagged),
     };
     if (!stream) return { chunks: [JSON.stringify(message)] };
     const chunks = [...events(message)].map(
@@ -58,7 +67,15 @@ export const messages = {
   },
 };
 
+function review(content, explanation) {
+  if (explanation === undefined) return {};
+  const calls = content.filter(({ type }) => type === 'tool_use');
+  const tool_uses = Object.fromEntries(calls.map(({ id }) => [id, { type: 'evaluated', outcome: 'flagged', explanation }]));
+  return { safeguard_results: [{ type: 'dangerous_tool_use', status: { type: 'available', tool_uses } }] };
+}
+
 function* events(message) {
+  const { stop_reason, safeguard_results } = message;
   yield { type: 'message_start', message: { ...message, content: [], stop_reason: null } };
   for (const [index, part] of message.content.entries()) {
     const [content_block, delta] =
@@ -71,7 +88,7 @@ function* events(message) {
   }
   yield {
     type: 'message_delta',
-    delta: { stop_reason: message.stop_reason, stop_sequence: null },
+    delta: { stop_reason, stop_sequence: null, ...(safeguard_results && { safeguard_results }) },
     usage: { output_tokens: 1 },
   };
   yield { type: 'message_stop' };

@@ -10,7 +10,7 @@ import { call, mark, once, say, task } from '../../harness/model.mjs';
 import { CANARY } from '../../harness/session.mjs';
 import { DIST, marketplace } from './home.mjs';
 
-export { used } from '../../harness/messages.mjs';
+export { flagged, refused, used } from '../../harness/messages.mjs';
 export { CANARY, call, mark, once, say, spawn, task };
 
 /** The client provides a deferred tool to a conversation on this request. */
