@@ -6,9 +6,8 @@
 // complete without this file: the server of .mcp.json, for all, behind the guard and its
 // tickets. If anything fails here, the second way must still work.
 //
-// The client's interface may change: tests/client tries everything that we use
-// of it. `$` must stay in the function that gets it; the client
-// refuses a mod that passes it on.
+// The client's interface may change: tests/client tries everything that we use of it. `$` must
+// stay in the function that gets it; the client refuses a mod that passes it on.
 
 import type { Register } from 'claude-code'
 
@@ -45,14 +44,21 @@ const run = (root: string, data: string | undefined, command: string, question?:
     { cwd: root, timeoutMs: PATIENCE, ...(question && { stdin: JSON.stringify(question) }) },
   ] as const
 /**
- * What the program says of an agent: whom the map names (agents, and * for any), whether the
- * agent's reports are withheld, a report without what quotes its file, and why that does
- * not load.
+ * What the program says of an agent: whom the map names (agents, and * for any), whether its
+ * reports are withheld, a report without what quotes its file, and why that does not load.
  */
 type Answer = { agents?: string[]; withhold?: boolean; report?: string; refused?: string }
 /** What the reader gets instead of a report that was not compared. */
 const withheld = (why = "The plugin could not compare it with the agent's private file; run /keyhole:check.") =>
   `[withheld] The whole report was withheld. ${why}`
+
+/** What the client itself puts into a conversation, where that may be of an agent. */
+const NOTES = { origin: [{ model: '<synthetic>' }, { kind: /^(peer|task-notification)$/ }, { tool: 'Agent' }] } as const
+const words = (said: unknown): string =>
+  Array.isArray(said) ? said.map((block) => block.text ?? words(block.content)).join('\n') : String(said ?? '')
+const saying = ([block]: { type: string }[], text: string) => [
+  { type: 'text', ...block, [block?.type === 'tool_result' ? 'content' : 'text']: text },
+]
 
 /** How long the mod waits for the program, which waits for a file system that hangs. */
 const PATIENCE = 12_000
@@ -77,10 +83,12 @@ export const register: Register = (on) => {
   // Whose file the report of an agent may quote, by the agent's id: its own, if the map withholds
   // that, or the one of the withheld agent that started it. That stays, whatever becomes of the map.
   const held = new Map<string, string>()
-  // The same of those that start now, by their types.
+  // The same of those that start now, by their types, and by the names that the client says.
   const starting: { type: string; whose: string }[] = []
+  const called: [name: string, whose: string][] = []
   const typeOf = (id: string, agents: { id: string; type: string }[]) => agents.find((one) => one.id === id)?.type
   const whose = (id = '', type?: string) => held.get(id) ?? starting.find((one) => one.type === type)?.whose
+  const named = (text: string) => [...held, ...called].flatMap(([name, its]) => (text.includes(name) ? its : []))
 
   on('session.start', async ($, e, next) => {
     try {
@@ -181,6 +189,7 @@ export const register: Register = (on) => {
     try {
       const started = await next(e)
       if (started.agentId !== undefined) held.set(started.agentId, its)
+      if (e.name !== undefined) called.push([`"${e.name}"`, its])
       return started
     } finally {
       starting.splice(starting.indexOf(one), 1)
@@ -195,10 +204,9 @@ export const register: Register = (on) => {
     return { deny: `${why}. Run /keyhole:check, which says why; to go on without Keyhole, disable the plugin.` }
   })
 
-  // What quotes the agent's file is taken out of its report before the parent reads it. Of
-  // an agent that is not known to be withheld, the map as it is now decides: the agent may have
-  // started before this mod was loaded, or before the map named it. It is known then, also if
-  // `next` fails, or the map later.
+  // What quotes the agent's file is taken out of its report before the parent reads it. Of an agent
+  // that is not known to be withheld, the map as it is decides: the agent may have started before this
+  // mod was loaded, or before the map named it. It is known then, also if `next` fails, or the map.
   on('agent.report', async ($, e, next) => {
     const its = whose(e.agentId, e.subagentType)
     // Also if the agent that started it is withheld itself: that may be stopped before it reads
@@ -234,6 +242,23 @@ export const register: Register = (on) => {
     if (its === undefined) held.set(e.agentId, type)
     return next({ ...e, summary: 'A message', message: answer.report ?? withheld(answer.refused) })
   }).catch(($, e, next) => (e.agentId === undefined ? next(e) : { deny: withheld() }))
+
+  // The same for the client's own words: why auto mode flags a report, and an error that ends an agent.
+  on('session.append', NOTES, async ($, e, next) => {
+    const type = typeOf(e.agentId ?? '', await $.agent.list())
+    let text = words(e.message.content)
+    for (const its of new Set(e.origin.kind === 'model' ? [whose(e.agentId, type)] : named(text))) {
+      const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
+      const asked = { agent: its ?? type ?? '', report: text, folder: await $.session.root() }
+      const answer: Answer = JSON.parse((await $.process.run(...run($.plugin.root, data, 'withhold', asked))).stdout)
+      if (answer.withhold || its !== undefined) text = answer.report ?? withheld(answer.refused)
+    }
+    if (text === words(e.message.content)) return next(e)
+    return next({ ...e, message: { ...e.message, content: saying(e.message.content, text) } })
+  }).catch(($, e, next) => {
+    const isTheirs = e.origin.kind === 'model' ? whose(e.agentId) : named(words(e.message.content)).length > 0
+    return next(isTheirs ? { ...e, message: { ...e.message, content: saying(e.message.content, withheld()) } } : e)
+  })
 
   // The client shows the shared server's tool only to agents that the map names.
   // The mod asks the client for the type: for a teammate, a hook gets only a

@@ -108,7 +108,8 @@ onEachClient('remembered: an agent whose message was compared is withheld, whate
     parent: [spawn('reviewer', 'acme:reviewer'), ...DONE],
     reviewer: [load(key), send(quoting('a.txt:1:1')), () => (fs.writeFileSync(home.mapFile, '[keys'), say(quoting('b.txt:1:1'))), ...DONE],
   });
-  assertWithheld(session, ['a.txt:1:1']);
+  // The message reaches the parent once the map cannot be read, and is compared again then.
+  assert.ok(!parentRead(session, QUOTED), session.report());
   assert.match(session.answer('parent', 'Agent').text, WHOLE);
 });
 
