@@ -14,7 +14,7 @@ const PLACEHOLDERS: [(&str, &str); 3] = [
 
 /// Those that do nothing without the input that a client gives them, without a user at a
 /// terminal, or without the whole wall. Tests of their own run them.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 16] = [
     "keyhole guard",
     "keyhole inject",
     "keyhole setup CLIENT --bind NAME --file FILE",
@@ -27,6 +27,9 @@ const ELSEWHERE: [&str; 13] = [
     "keyhole setup remove plugin",
     "keyhole setup remove reviewer",
     "keyhole serve --require-wall",
+    "keyhole scan",
+    "keyhole scan FILE...",
+    "keyhole scan; code=$?",
     "keyhole withhold",
 ];
 
