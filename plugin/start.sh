@@ -5,6 +5,7 @@
 #   start.sh DATA install          the SessionStart hook
 #   start.sh DATA guard            the hook before a call; with --after, the one after it
 #   start.sh DATA gate             the hook before a call that may publish
+#   start.sh DATA hand-over        the hook when the scanner starts
 #   start.sh DATA serve ARGUMENTS  the MCP server
 #   start.sh DATA agents           the mod: whom does the map name?
 #   start.sh DATA withhold         the mod: what quotes a file in a report? With --stop,

@@ -28,13 +28,14 @@ function read(text: string) {
   const [, head, body] = /^---\n([^]+?)\n---\n([^]+)$/.exec(text) ?? []
   const field = (name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(head ?? '')?.[1]
   const [description, tools] = [field('description'), field('tools')?.split(', ')]
+  const maxTurns = Number(field('maxTurns'))
   const key = CALL.exec(body ?? '')?.[1]
-  if (!body || !description || !tools?.includes(SHARED_TOOL) || !key) {
+  if (!body || !description || !tools?.includes(SHARED_TOOL) || !key || !maxTurns) {
     throw new Error(`agents/${AGENT}.md is not as this mod expects it`)
   }
   const prompt = body.replace(CALL, 'once, without arguments.\n').replaceAll(SHARED_TOOL, OWN_TOOL).trim()
   const own = tools.map((tool) => (tool === SHARED_TOOL ? OWN_TOOL : tool))
-  return { description, prompt, key, tools: own }
+  return { description, prompt, key, tools: own, maxTurns }
 }
 
 /** How to run the program, in a folder that stays: that of an agent's worktree may be gone. */
@@ -92,7 +93,7 @@ export const register: Register = (on) => {
 
   on('session.start', async ($, e, next) => {
     try {
-      const { description, prompt, key, tools } = read(await $.fs.read(`${$.plugin.root}/agents/${AGENT}.md`))
+      const { description, prompt, key, ...limits } = read(await $.fs.read(`${$.plugin.root}/agents/${AGENT}.md`))
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
       if (!data) throw new Error('the client did not say where the plugin keeps its data')
       const serve = ['serve', '--bind', AGENT, '--key-env', 'KEYHOLE_KEY']
@@ -103,7 +104,7 @@ export const register: Register = (on) => {
         name: AGENT,
         description,
         prompt,
-        tools,
+        ...limits,
         // A project's CLAUDE.md must not talk to the agent that has the catalog.
         omitClaudeMd: true,
         mcpServers: [{ [OWN]: { type: 'stdio', command: 'sh', args, env } }],

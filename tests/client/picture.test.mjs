@@ -10,7 +10,7 @@ import { SCANNER, call, catalog, mark, say, spawn } from './harness/plugin.mjs';
 const PICTURE = path.resolve(import.meta.dirname, '../../docs/session.svg');
 const ADDRESS = '12 Example Street';
 const ASKED = 'Scan deploy/ with the privacy scanner.';
-const REPORT = 'deploy/contact.md:3:10  high  Home address\n\n1 finding in 1 file.';
+const REPORT = 'deploy/contact.md:3:10  high  Home address\n\n1 finding\nscanned: 1 file, 0 commits';
 const TOLD = 'Not yet: deploy/contact.md has a home address in line 3. Remove it before you commit.';
 
 /** What the client says of a session, in lines of a style each. Of the agent, only what it did. */

@@ -25,7 +25,7 @@ fn each_agent_has_tools_that_only_read_and_a_key_that_stands_only_in_its_body() 
         let fields = examples::parse(&file, &text).unwrap();
         // No other field counts in a plugin.
         let names: Vec<_> = fields.as_object().unwrap().keys().collect();
-        assert_eq!(names, ["description", "name", "tools"]);
+        assert_eq!(names, ["description", "maxTurns", "name", "tools"]);
         let tools: Vec<_> = fields["tools"].as_str().unwrap().split(", ").collect();
         assert_eq!(tools[0], tool);
         let can_write = tools[1..].iter().find(|tool| !READ_ONLY.contains(tool));

@@ -180,6 +180,25 @@ fn the_guard_is_asked_about_the_tool_and_the_gate_about_what_may_publish() {
 }
 
 #[test]
+fn the_hook_at_the_scanners_start_is_for_it_alone_and_says_what_it_did_not_look_at() {
+    let plugin = Package::shared().plugin();
+    let hooks = json_of(&plugin.join("hooks/hooks.json"))["hooks"]["SubagentStart"].clone();
+    assert_eq!(hooks.as_array().unwrap().len(), 1);
+    assert_eq!(hooks[0]["matcher"], "keyhole:privacy-scanner");
+    let world = user(true);
+    let mut command = Command::new("sh");
+    command.args(["-c", hooks[0]["hooks"][0]["command"].as_str().unwrap()]);
+    let command = in_home(&mut command, &world).env("CLAUDE_PLUGIN_ROOT", &plugin);
+    let ran = Ran::of(command, json!({ "cwd": "/" }).to_string().as_bytes()).exits(0);
+    let answer = &ran.says_nothing_on_stderr().json()["hookSpecificOutput"];
+    let handed = answer["additionalContext"].as_str().unwrap();
+    assert!(
+        handed.contains("\nnot looked at: no-repository: "),
+        "{handed}"
+    );
+}
+
+#[test]
 fn packaging_replaces_a_package_and_nothing_else() {
     let package = Package::new();
     let before = files(&package.marketplace());
