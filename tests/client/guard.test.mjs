@@ -119,7 +119,9 @@ onEachClient('broken-guard-no-content: no content where the guard is broken, slo
   const script = plain(client, { scanner: [load(KEY), say('Done.')] });
   const file = home.plugin('hooks/hooks.json');
   const shipped = fs.readFileSync(file, 'utf8');
-  for (const { hooks } of JSON.parse(shipped).hooks.PreToolUse) assert.equal(hooks[0].onFailure, 'block');
+  const [ours, own, gate] = JSON.parse(shipped).hooks.PreToolUse.map(({ hooks }) => hooks[0].onFailure);
+  // A gate that fails stops no call.
+  assert.deepEqual([ours, own, gate], ['block', 'block', undefined]);
 
   for (const [how, guard] of Object.entries(GUARDS)) {
     const config = JSON.parse(shipped);

@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { recorded } from '../harness/pages.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, PACKAGED, REACH, SCANNER, authorPlugin, bash, call, compacted, done, once, programIn, projectPlugin, reached, resume, say, spawn, used } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, PACKAGED, REACH, SCANNER, authorPlugin, bash, call, compacted, done, given, once, programIn, projectPlugin, reached, resume, say, spawn, used } from './harness/plugin.mjs';
 
 const KEYHOLE = programIn(PACKAGED);
 const AGENT = 'scanner';
@@ -40,15 +40,6 @@ function world(home, { text = CATALOG, change, name = AGENT } = {}) {
 function adding(home, text) {
   const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: text } };
   return `cat '${home.write(home.project, 'answer', JSON.stringify(answer))}'`;
-}
-
-/** The text that hooks add to the first request of `actor`, if any. */
-function given(session, actor) {
-  const [first] = session.of(actor);
-  const texts = first.messages.flatMap((message, index) =>
-    first.body.messages[index].role === 'system' ? message.texts : [],
-  );
-  return texts.join('\n').match(/SubagentStart hook additional context: ([^]*)/)?.[1];
 }
 
 const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) && text.includes('Do not go on without the document');

@@ -233,9 +233,8 @@ export class Home extends World {
   }
 
   /**
-   * Plays `script` to an interactive session, in a terminal of its own in which
-   * nobody types, with `env` as well. It ends as soon as `done(session)` holds, or by
-   * itself.
+   * Plays `script` to an interactive session, in a terminal of its own, with `env` as well. It
+   * ends as soon as `done(session, keys)` holds, or by itself. Who types writes to `keys`.
    */
   terminal(script, done, env = {}, more = []) {
     // What the client asks in a first session, before it shows a prompt.
@@ -247,7 +246,7 @@ export class Home extends World {
     const [program, args] = this.command(this.client.program, ...asked);
     const start = (model) => started(program, args, model, env);
     return this.playing(script, start, this.inTerminal, async (child, run, model) => {
-      const enough = () => done(new Session(run, model)) || hasEnded(child);
+      const enough = () => done(new Session(run, model), child.stdin) || hasEnded(child);
       await this.until('what should end the session', enough);
     });
   }

@@ -73,6 +73,15 @@ export async function scan(home, script, ...more) {
   return Object.assign(session, { got: session.answer('scanner', way(home.client).tool) });
 }
 
+/** The text that hooks add to the first request of `actor`, if any. */
+export function given(session, actor) {
+  const [first] = session.of(actor);
+  const texts = first.messages.flatMap((message, index) =>
+    first.body.messages[index].role === 'system' ? message.texts : [],
+  );
+  return texts.join('\n').match(/SubagentStart hook additional context: ([^]*)/)?.[1];
+}
+
 /** These actors got the catalog by one call of `tool` each, and nobody else did. */
 export function assertServed(session, tool, ...actors) {
   for (const actor of actors) {
