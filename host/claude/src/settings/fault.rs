@@ -113,3 +113,16 @@ faults! {
         "What an administrator decides by a server or by device management cannot be read here."
         ("what an administrator decides by a server or by device management (MDM) cannot be read here: /status in Claude Code names these sources");
 }
+
+impl Fault {
+    /// Whether the plugin's hook does not ask then before a value is published.
+    pub const fn stops_gate(&self) -> bool {
+        matches!(
+            self,
+            Self::SettingsNotLoaded { .. }
+                | Self::HooksOff { .. }
+                | Self::PluginOffInProject { .. }
+                | Self::ManagedHooksOnly
+        )
+    }
+}

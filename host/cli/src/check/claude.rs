@@ -10,7 +10,7 @@ use super::{
 use keyhole_claude::{
     PLUGIN,
     paths::without_links,
-    settings::{Link, Settings, Way, switches_plugin_on},
+    settings::{Fault, Link, Settings, Way, switches_plugin_on},
     shells::Shells,
 };
 use keyhole_core::{Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
@@ -221,6 +221,9 @@ impl<'a> Client<'a> {
                     .push(Finding::InSettings { fault, severity });
             }
         }
+        if is_here {
+            report.findings.extend(self.gate_off(map, plugin));
+        }
         report.findings.extend(self.progress_told(map));
         let are_closed = rules.is_none();
         report.findings.extend(rules);
@@ -229,6 +232,21 @@ impl<'a> Client<'a> {
         }
         if plugin.is_some() {
             report.findings.extend(self.plugin_not_on(is_private));
+        }
+    }
+
+    /// That nothing asks before a value is published, although the map says where it may be: the
+    /// plugin or its hooks are off.
+    fn gate_off(&self, map: Option<&Map>, plugin: Option<&Plugin>) -> Option<Finding> {
+        let mut entries = map?.entries().into_iter();
+        let is_wanted = entries.any(|(_, entry)| entry.publish_only_in.is_some());
+        let is_on = plugin.is_some() || switches_plugin_on(&self.settings.value);
+        let faults = self.settings.faults(&[]);
+        let is_asked = is_on && !faults.iter().any(Fault::stops_gate);
+        if is_wanted && !is_asked {
+            Some(Finding::GateOff {})
+        } else {
+            None
         }
     }
 

@@ -189,6 +189,9 @@ findings! {
     ShellsSlower { lists: String } "shells-slower" Warning
         "A pattern in the sandbox's lists makes each shell command slower, the more files it names."
         ("a pattern with ** makes each shell command in Claude Code's sandbox slower, the more files it names, and in the end none starts. Name folders instead in {lists}. If an entry there ends in /tool-results/**, delete it: an older keyhole wrote it");
+    GateOff {} "gate-off" Error
+        "The map says where values may be published, but the plugin or its hooks are off, so nothing asks before they are."
+        ("the map has publish_only_in, but Keyhole's plugin or its hooks are off in Claude Code, so nothing asks before a value is published. Switch them on, or take the field out");
     ProgressTold { file: String } "progress-told" Warning
         "The client has an agent's model say every half minute what the agent does. The main conversation may read that line, and nobody compares it with the agent's file."
         ("Claude Code has an agent say every half minute what it does, and the main conversation may read that line: nobody compares it with the agent's file. Add to env in {file}: \"CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES\": \"1\"");
