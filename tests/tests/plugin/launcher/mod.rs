@@ -133,6 +133,7 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
     for question in [
         r#"{"tool_name":"Bash","tool_input":{"command":"git status"}}"#,
         r#"{"tool_name":"Bash","tool_input":{"command":"cargo test"}}"#,
+        r#"{"tool_name":"mcp__plugin_keyhole_context__load_context","tool_input":{"key":"k"}}"#,
         "",
     ] {
         let _ = ask(question).exits(0).says("");
@@ -154,8 +155,17 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
         let question = format!(r#"{{"tool_name":"Bash","tool_input":{{"command":"{words}"}}}}"#);
         let _ = ask(&question).exits(7).says(&format!("gate,{question}"));
     }
-    let question = r#"{"tool_name":"mcp__hub__create_issue"}"#;
-    let _ = ask(question).exits(7).says(&format!("gate,{question}"));
+    for tool in [
+        "create_issue",
+        "issueUpdate",
+        "sendMail",
+        "mergePull",
+        "addComment",
+        "Post",
+    ] {
+        let question = format!(r#"{{"tool_name":"mcp__hub__{tool}"}}"#);
+        let _ = ask(&question).exits(7).says(&format!("gate,{question}"));
+    }
 }
 
 #[test]
