@@ -93,10 +93,12 @@ function outputs(home) {
 }
 
 /**
- * A command that prints a part. Of more, the client shows only the beginning, which tells
+ * A command that prints a part: of whole files, not the beginning, where the client keeps the
+ * agent's text, so that what the agent read is in it. Of more, the client shows only the beginning, which tells
  * nothing; and it may read what other commands print, and what it prints itself, without end.
  */
-const bounded = (command, more) => bash(`${command} | head -c 29000`, more);
+const bounded = (command, more) =>
+  bash(`${command}${command.includes('cat ') ? ' | tail -c +9001' : ''} | head -c 29000`, more);
 
 /**
  * Ways to what a subagent read, by its transcript and by the link to that among the tasks. Each
