@@ -52,6 +52,24 @@ pub enum Walls {
     Shells,
 }
 
+/// What the user wants of all that setup offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// What keeps the file from the main conversation.
+    pub walls: Walls,
+    /// Whether the client is to ask before it publishes something of the file. Only the plugin
+    /// can ask.
+    pub is_gated: bool,
+}
+
+impl Chosen {
+    /// All of it.
+    pub const ALL: Self = Self {
+        walls: Walls::Shells,
+        is_gated: true,
+    };
+}
+
 impl Request<'_> {
     fn recipe(&self) -> Recipe<'_> {
         Recipe {
@@ -76,7 +94,7 @@ impl Request<'_> {
 
 impl Plan {
     /// What gives somebody the file. `key` is a fresh one, for an entry that needs it.
-    pub fn install(request: &Request<'_>, key: &str, walls: Walls) -> Result<Self> {
+    pub fn install(request: &Request<'_>, key: &str, chosen: Chosen) -> Result<Self> {
         let (client, file) = (&request.client, &request.file);
         let mut plan = Self::default();
         if file.is_new {
@@ -88,9 +106,9 @@ impl Plan {
         }
         // The rules come first: nobody gets what they keep back before they stand.
         if client.is_claude_code() {
-            plan.settings(request, walls)?;
+            plan.settings(request, chosen.walls)?;
         }
-        plan.add_to_map(request, key)?;
+        plan.add_to_map(request, key, chosen)?;
         if let Some(hook) = hook {
             plan.who = hook.who;
             plan.print = hook.texts;

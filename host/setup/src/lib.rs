@@ -31,7 +31,7 @@ pub(crate) use error::EditError;
 pub use {
     disk::{Lock, lock},
     error::{Result, SetupError, Unfit, refused, stop_with},
-    install::{Request, Walls},
+    install::{Chosen, Request, Walls},
     map::{Asked, Named, Printed, all_of, entry},
     plan::Plan,
     remove::{Rules, names},

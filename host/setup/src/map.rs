@@ -6,7 +6,7 @@
 mod edit;
 
 use crate::{
-    Plan, Request, Result,
+    Chosen, Plan, Request, Result,
     disk::Found,
     error::{by_hand, refused},
     file::{File, root_of},
@@ -59,6 +59,9 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) max_bytes: Option<u64>,
     /// Whether reports are compared with the file.
     pub(crate) withhold: bool,
+    /// The folders whose repositories may publish what the file has; no folder means nowhere.
+    /// None: nothing that is published is compared with the file.
+    pub(crate) publish_only_in: Option<Vec<String>>,
 }
 
 impl NewEntry<'_> {
@@ -81,6 +84,9 @@ impl NewEntry<'_> {
         }
         if self.withhold {
             text += "withhold = true\n";
+        }
+        if let Some(folders) = &self.publish_only_in {
+            text += &format!("publish_only_in = {}\n", json!(folders));
         }
         text
     }
@@ -121,6 +127,7 @@ pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
         agents: asked.agent.as_slice(),
         max_bytes: asked.max_bytes,
         withhold: NewEntry::is_withheld(named),
+        publish_only_in: None,
     };
     // None if the file is directly in the home or above it, neither of which must become a root.
     let root = root_of(&file.real, home);
@@ -193,7 +200,12 @@ fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
 impl Plan {
     /// Adds the table and the root that the map needs for the file. `fresh_key` is for an entry
     /// that has no key yet.
-    pub(crate) fn add_to_map(&mut self, request: &Request<'_>, fresh_key: &str) -> Result<()> {
+    pub(crate) fn add_to_map(
+        &mut self,
+        request: &Request<'_>,
+        fresh_key: &str,
+        chosen: Chosen,
+    ) -> Result<()> {
         let live = &request.user.map;
         let place = &live.location.file;
         let read = Found::at(place);
@@ -204,7 +216,7 @@ impl Plan {
         };
         let map = live.parse(self.map.as_bytes())?;
         let added = Addition {
-            table: self.missing_table(&map, request, fresh_key)?,
+            table: self.missing_table(&map, request, fresh_key, chosen)?,
             root: self.missing_root(&map, request)?,
         };
         if added.table.is_none() && added.root.is_none() {
@@ -233,6 +245,7 @@ impl Plan {
         map: &Map,
         request: &Request<'_>,
         fresh_key: &str,
+        chosen: Chosen,
     ) -> Result<Option<String>> {
         let max_bytes = request.client.max_bytes;
         let Needed { named, agent } = request.needed(map, fresh_key)?;
@@ -245,6 +258,9 @@ impl Plan {
                 ));
             }
             suits(there, agent, max_bytes)?;
+            if request.client.is_plugin() && there.publish_only_in.is_none() {
+                self.notes.push(format!("Nothing asks before something of the list is published. To be asked, add this to the entry on line {} of the map: publish_only_in = []", there.line));
+            }
             return Ok(None);
         }
         if all_of(map).any(|(_, entry)| request.is_for_file_of(entry)) {
@@ -253,12 +269,18 @@ impl Plan {
                 "The map has this file already. Now somebody else gets it, too: {name}."
             ));
         }
+        self.has_gate = chosen.is_gated && request.client.is_plugin();
+        let mut publish_only_in = None;
+        if self.has_gate {
+            publish_only_in = Some(Vec::new());
+        }
         let entry = NewEntry {
             named,
             path: &request.file.written,
             agents: agent.as_slice(),
             max_bytes,
             withhold: NewEntry::is_withheld(named),
+            publish_only_in,
         };
         Ok(Some(entry.text()))
     }

@@ -36,6 +36,8 @@ pub struct Plan {
     pub rules: String,
     /// Whether it switches the sandbox for shells on. It is asked about.
     pub has_sandbox: bool,
+    /// Whether the map's new entry has the client ask before it publishes something of the file.
+    pub has_gate: bool,
     /// Whether no rule can name the file, so the main conversation may read it.
     pub is_unnamed: bool,
     /// What the user pastes, and what to know of it.

@@ -20,7 +20,11 @@ use keyhole_claude::{
 use keyhole_core::{Entry, Table};
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// The names that `remove` takes: those of bindings, of agents with a key, and `plugin`.
 pub fn names(user: &User<'_>) -> Result<Vec<String>> {
@@ -135,7 +139,7 @@ impl Plan {
             if name_of(named, entry) != Some(name) {
                 entries.others.extend(file);
                 entries.withholds_others |= entry.withhold;
-            } else if let Some(taken) = without_entry(&left, named, entry) {
+            } else if let Some(taken) = without_entry(user, &left, named, entry) {
                 entries.files.extend(file);
                 entries.agent = first_agent(entry);
                 gone += &taken.table;
@@ -247,7 +251,7 @@ struct Taken {
 
 /// The map without this entry, if setup can have written its name and wrote its table: with a
 /// limit, or without one.
-fn without_entry(map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
+fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
     if !is_made(named) {
         return None;
     }
@@ -264,6 +268,7 @@ fn without_entry(map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
             agents: &agents,
             max_bytes: limit,
             withhold: entry.withhold,
+            publish_only_in: folders_in(entry, &user.home),
         };
         let table = written.text();
         if let Some(rest) = map::take(map, &table) {
@@ -271,6 +276,12 @@ fn without_entry(map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
         }
     }
     None
+}
+
+/// The folders in which an entry's values may be published, as a user writes them: `~/src`.
+fn folders_in(entry: &Entry, home: &Path) -> Option<Vec<String>> {
+    let folders = entry.publish_only_in.as_deref()?.iter();
+    Some(folders.map(|folder| shown(folder, home)).collect())
 }
 
 /// The file of a part, if it is there.

@@ -10,7 +10,7 @@ use keyhole_serve::{
     streams::note,
 };
 use keyhole_setup::{
-    Lock, Plan, Request, Result, SetupError, User, Walls,
+    Chosen, Lock, Plan, Request, Result, SetupError, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
     file::{self, File, NEW},
@@ -31,6 +31,9 @@ use tokio::{
 
 /// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
 static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
+
+/// What the question about publishing is about. docs/scan.md says where its figure is from.
+const GATE: &str = "Keyhole can ask you before Claude Code publishes something of this file. It then compares each commit, push and pull request with it. Sometimes a word matches by chance: in 1 of 7,000 lines of code. `claude -p` can ask nobody, and refuses such a call. To let a repository publish all the same, name its folder in publish_only_in later.";
 
 /// The user at the terminal, while no other setup runs.
 pub(super) struct Dialog<'a> {
@@ -138,8 +141,19 @@ impl<'a> Dialog<'a> {
             .ask(&question, |answer| take_name(request, answer))
     }
 
-    /// Which of the plan's walls the user wants. A dry run has all, and shows what they cost.
-    pub(super) fn walls(&mut self, whole: &Plan) -> Result<Walls> {
+    /// What the user wants of the plan. A dry run has all, and shows what it costs.
+    pub(super) fn chosen(&mut self, whole: &Plan) -> Result<Chosen> {
+        let walls = self.walls(whole)?;
+        let mut is_gated = true;
+        if whole.has_gate {
+            self.screen.show(&format!("\n{GATE}\n"))?;
+            is_gated = self.agrees("Ask before something of this file is published?")?;
+        }
+        Ok(Chosen { walls, is_gated })
+    }
+
+    /// Which of the plan's walls the user wants.
+    fn walls(&mut self, whole: &Plan) -> Result<Walls> {
         if !whole.rules.is_empty() {
             self.screen.show(&format!("\n{CAUTION}\n"))?;
             if !self.agrees("Add these rules?")? {

@@ -8,7 +8,7 @@ use crate::{
 use keyhole_claude::PLUGIN;
 use keyhole_core::ticket::Tickets;
 use keyhole_setup::{
-    Plan, Request, Result, Rules, SetupError, User, Walls, refused, shells::STRONGER, stop_with,
+    Chosen, Plan, Request, Result, Rules, SetupError, User, refused, shells::STRONGER, stop_with,
 };
 use keyhole_walk::printable::printable;
 use std::{fmt::Display, sync::Arc};
@@ -22,7 +22,7 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     names_hold_no_key(&request)?;
     let tickets = usable_tickets(&request)?;
     let draft = Draft::of(&request)?;
-    let whole = draft.plan(Walls::Shells)?;
+    let whole = draft.plan(Chosen::ALL)?;
     would_be_served(&request, &whole)?;
     shows_no_key(user, &whole)?;
     let is_changing = !whole.is_empty();
@@ -90,13 +90,13 @@ fn agree(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> Result<Plan
         return Ok(whole);
     }
     dialog.screen.show(&proposal(dialog.user, &whole))?;
-    let walls = dialog.walls(&whole)?;
+    let chosen = dialog.chosen(&whole)?;
     if dialog.is_dry {
         return Ok(whole);
     }
     let mut agreed = whole;
-    if walls != Walls::Shells {
-        agreed = draft.plan(walls)?;
+    if chosen != Chosen::ALL {
+        agreed = draft.plan(chosen)?;
         let shown = proposal(dialog.user, &agreed);
         dialog.screen.show(&format!("\n{shown}"))?;
     }
@@ -128,7 +128,7 @@ fn usable_tickets(request: &Request<'_>) -> Result<Option<Tickets>> {
     }
 }
 
-/// What is wanted, with the key for it, before it is known which walls the user wants.
+/// What is wanted, with the key for it, before it is known what the user chooses.
 struct Draft<'a> {
     request: &'a Request<'a>,
     key: String,
@@ -140,8 +140,8 @@ impl<'a> Draft<'a> {
         Ok(Self { request, key })
     }
 
-    fn plan(&self, walls: Walls) -> Result<Plan> {
-        let mut plan = Plan::install(self.request, &self.key, walls)?;
+    fn plan(&self, chosen: Chosen) -> Result<Plan> {
+        let mut plan = Plan::install(self.request, &self.key, chosen)?;
         let caution = &self.request.user.program.caution;
         plan.notes.extend(caution.clone());
         Ok(plan)
