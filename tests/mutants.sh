@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # ./x mutants: changes the code in small ways. ./x runs this in its own shell.
 
-MUTATED="keyhole-guest keyhole-walk keyhole-core keyhole-wall keyhole-withhold keyhole-engine keyhole-mcp keyhole"
+MUTATED="keyhole-guest keyhole-walk keyhole-core keyhole-wall keyhole-withhold keyhole-engine keyhole-mcp keyhole-outgoing keyhole-gate keyhole"
 
 # Makes each small change to the code that cargo-mutants knows: a test must then fail.
 # It runs the tests of the changed crate first, because they are quick; for the changes
