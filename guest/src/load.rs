@@ -55,12 +55,13 @@ const ATTEMPTS: usize = 4;
 
 /// The whole content of the file that `key` stands for, unchanged, or why not.
 ///
-/// `find` is the map, as far as this call may see it: see the contract. `directory` is None if
-/// nothing was preopened.
+/// `find` returns what this call may have for a key: a name such as `a.md` in `directory`, and the
+/// largest size. It returns None for every other key. `directory` is None if nothing was preopened.
+/// A grant for `../a.md` or `a.txt` is refused.
 ///
 /// # Errors
-/// Each case of [`LoadError`], as the contract documents it. The order of the
-/// checks is part of the contract: the first that fails is the answer.
+/// Each case of [`LoadError`], as the contract documents it. The order of the checks is part of the
+/// contract: the first that fails is the answer.
 pub fn load<D: Directory>(
     key: &str,
     find: impl Fn(&str) -> Option<Grant>,
@@ -97,9 +98,14 @@ pub fn load<D: Directory>(
     Err(LoadError::Changed)
 }
 
-/// All of a file of this size, and the end directly after it. None if it is longer or
-/// shorter by now. A read that returns fewer bytes than it was asked for proves neither, so
-/// the last read must return none.
+/// All bytes of a file of this `size`. None if the file has another size by now: of 4 bytes, 3 or 5
+/// come.
+///
+/// A read may return fewer bytes than it was asked for, and the file may still go on. So all bytes
+/// are there only when a last read returns none.
+///
+/// # Errors
+/// [`LoadError::Internal`] if a read returns more than it was asked for, or if there is no memory.
 fn read(file: &impl File, size: u64) -> Result<Option<Vec<u8>>, LoadError> {
     let mut bytes: Vec<u8> = Vec::new();
     loop {
@@ -133,13 +139,13 @@ fn read(file: &impl File, size: u64) -> Result<Option<Vec<u8>>, LoadError> {
     }
 }
 
-/// Whether `key` can be a key at all.
+/// Whether `key` can be a key at all: 1 to 128 visible ASCII characters. `my key` cannot.
 fn is_key(key: &str) -> bool {
     (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Refuses every name that is not one plain path component, then every name
-/// that does not end in `.md`.
+/// Refuses every name that is not one plain path component, as `../a.md`, then every name that does
+/// not end in `.md`, as `a.txt` and `.md`.
 fn check_name(name: &str) -> Result<(), LoadError> {
     if matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0']) {
         return Err(LoadError::OutsideRoot);
