@@ -221,14 +221,17 @@ impl Tickets {
     /// gets it.
     ///
     /// # Errors
-    /// [`Unverified::Missing`] if there is none; [`Unverified::Void`] if it does not count any
-    /// more, or never did; [`Unverified::MadeAgain`] if the data folder was made again, so that
-    /// this process may not open it.
+    /// [`Unverified::Missing`] if there is none: the guard left none, or a call has used it up.
+    /// [`Unverified::Void`] if the ticket is older than [`LIFE`], is not private to the user, or is
+    /// not as [`Self::leave`] writes it. [`Unverified::MadeAgain`] if the data folder was made
+    /// again, so that this process may not open the ticket. [`Unverified::Folder`] if the folder
+    /// cannot be used, or if there are too few descriptors.
     pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
         let folder = self.folder()?;
         let mut taken = folder::take(&folder, &name(id, self.client));
         if matches!(taken, Err(SystemError::Missing)) {
-            // The guard may not have been told the client's process.
+            // A guard that is not told the client's process leaves a ticket under the name without
+            // it.
             taken = folder::take(&folder, &name(id, None));
         }
         match taken {
@@ -242,8 +245,8 @@ impl Tickets {
         }
     }
 
-    /// What the file of a ticket says. None if it is too old, is not private, or is not as
-    /// [`Self::leave`] writes it.
+    /// What the file of a ticket says: `identifier-scanner`, a newline, a key or nothing, and a
+    /// newline. None if the file is too old, is not private, or has another form.
     fn read(ticket: &File) -> Option<Ticket> {
         if !is_younger(ticket, LIFE) {
             return None;
@@ -321,7 +324,8 @@ impl Tickets {
     }
 }
 
-/// That the lowest folder on the way which can be looked at belongs to another user, if it does.
+/// [`TicketError::Foreign`] if the folder belongs to another user: `data`, or if that cannot be
+/// looked at, the lowest folder above it that can. None if it is this user's.
 #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
 fn foreign(data: &Path) -> Option<TicketError> {
     let found = data.ancestors().find_map(|place| place.metadata().ok())?;
@@ -363,7 +367,7 @@ fn age(file: &Metadata) -> Option<Duration> {
     file.modified().ok()?.elapsed().ok()
 }
 
-/// The name of the receipt's file for the call with this `id`, of this client's process.
+/// The name of the receipt's file for the call with this `id`. `client` is as for [`name`].
 fn receipt(id: &str, client: Option<u32>) -> String {
     name(&format!("{id}\0receipt"), client)
 }
@@ -371,8 +375,9 @@ fn receipt(id: &str, client: Option<u32>) -> String {
 /// How many characters [`name`] returns: the hexadecimal digits of a SHA-256.
 const NAME_LEN: usize = 64;
 
-/// The name of the ticket's file for the call with this `id`, of this client's process: a hash,
-/// because the id comes from outside, and could be any path.
+/// The name of the ticket's file for the call with this `id`: a hash, because the id comes from
+/// outside, and could be any path. `client` is the client's process. With None, the name is the
+/// same for all clients.
 fn name(id: &str, client: Option<u32>) -> String {
     match client {
         Some(process) => format!("{:x}", Sha256::digest(format!("{id}\0{process}"))),

@@ -72,7 +72,7 @@ impl Map {
     }
 }
 
-/// What `read` makes of a field's value. None if the table has no such field.
+/// What `read` makes of the value of this field. None if the table has no such field.
 fn optional<T>(
     table: &DeTable<'_>,
     field: &str,
@@ -98,6 +98,7 @@ struct Reader<'l> {
 }
 
 impl Reader<'_> {
+    /// The map that this document is. A field at its top that no map has is refused.
     fn map(&self, document: &DeTable<'_>) -> Read<Map> {
         self.check_fields(document, &MAP_FIELDS, "a map has")?;
         let roots = optional(document, "roots", |value| self.roots(value))?;
@@ -184,8 +185,11 @@ impl Reader<'_> {
         Ok((valid, binding))
     }
 
-    /// The file of an entry or binding, and who may have it. `fields` are those of the item's
-    /// table. They are empty if its value is not a table, but the path itself.
+    /// The file of an entry or binding, and who may have it. `default` is the largest file, in
+    /// bytes, if the item does not say it.
+    ///
+    /// `fields` are those of the item's table, as in `k1 = { path = "a.md" }`. They are empty if
+    /// the item's value is the path itself, as in `k1 = "a.md"`. A table without `path` is refused.
     fn file(&self, item: Item<'_>, fields: &DeTable<'_>, default: u64) -> Read<Entry> {
         let Item { name, value } = item;
         let path = match fields.get("path") {
@@ -211,7 +215,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether an entry with these fields withholds its file. Only one with agents can.
+    /// Whether an entry with these `fields` withholds its file. `value` is its field `withhold`. An
+    /// entry without `agents` is refused, also with `withhold = false`.
     fn withhold(&self, value: &Value<'_>, fields: &DeTable<'_>) -> Read<bool> {
         let DeValue::Boolean(withhold) = *value.get_ref() else {
             return Err(self.wrong_type(value, "true or false"));
@@ -262,6 +267,7 @@ impl Reader<'_> {
         agents.iter().map(|agent| self.agent(agent)).collect()
     }
 
+    /// The name of one agent in a list of agents. `two words` and `*` are refused.
     fn agent(&self, value: &Value<'_>) -> Read<AgentName> {
         let text = self.string(value)?;
         AgentName::in_map(text).map_err(|error| {
@@ -282,7 +288,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A path in a form that a map may contain, wherever it leads.
+    /// A path in a form that a map may contain, wherever it leads: `/a.md`, `~/a.md` or `a.md`. An
+    /// empty path and `~theo/a.md` are refused.
     fn path(&self, value: &Value<'_>) -> Read<Box<str>> {
         let path = self.string(value)?;
         let (message, help) = if path.is_empty() {
@@ -329,6 +336,7 @@ impl Reader<'_> {
         }
     }
 
+    /// The text of a value that is a string. A number or a list is refused.
     fn string<'v>(&self, value: &'v Value<'_>) -> Read<&'v str> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text),
@@ -375,7 +383,7 @@ impl Reader<'_> {
         self.mistake(value.span(), said, None)
     }
 
-    /// What was made of this name, or the mistake if the name is malformed.
+    /// What was `made` of this name; or, if the name is malformed, the mistake at its place.
     fn valid<T>(&self, name: &Name<'_>, made: Result<T, Malformed>) -> Read<T> {
         made.map_err(|error| self.mistake(name.span(), error.to_string(), None))
     }

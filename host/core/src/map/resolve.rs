@@ -12,7 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The directory and the name that an entry stands for now.
+/// The grant for an entry: the open directory that its file is in now, and the file's real name
+/// there. The file itself is not opened.
 ///
 /// The path is walked once, from `/`, and the grant is for the directory in which the walk ends. If
 /// the map has roots, the walk must have passed one of them: this compares the directories
@@ -20,7 +21,8 @@ use std::{
 ///
 /// # Errors
 /// What the walk says; [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a
-/// stem and `.md`, in exactly these bytes; [`Refusal::OutsideRoot`].
+/// stem and `.md`, in exactly these bytes; [`Refusal::MapInvalid`] if the path begins with `~/` and
+/// there is no home; [`Refusal::OutsideRoot`] if the walk passed none of the roots.
 pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Granted<F::Handle> {
     // The part after the last slash: `a.md/` and `a.md/.` are no Markdown names.
     let last = entry.path.rsplit('/').next().unwrap_or_default();
@@ -83,7 +85,7 @@ fn is_in<F: FileSystem>(
     Ok(false)
 }
 
-/// Whether a name is a stem and `.md`.
+/// Whether a name is a stem and `.md`: `a.md` is, `.md` and `a.MD` are not.
 fn is_markdown(name: &[u8]) -> bool {
     name.len() > 3 && name.ends_with(b".md")
 }
