@@ -56,8 +56,11 @@ struct Meta<'a> {
     call_id: Option<&'a RawValue>,
 }
 
-/// Parses one line of the client's. None if it is to be ignored: it is no object with a method, it
-/// needs no answer, or its id cannot be answered to.
+/// Parses one line from the client: `{"id":1,"method":"ping"}` is a request, and the notification
+/// `notifications/cancelled` with a `requestId` cancels one.
+///
+/// None if the line is to be ignored: it is no object with a method, it is another notification, it
+/// cancels without a `requestId`, or one of these ids is an object or an array.
 pub(super) fn read(line: &[u8]) -> Option<Message> {
     // A byte that is no UTF-8 becomes U+FFFD, which no method, name or key of ours contains.
     let text = String::from_utf8_lossy(line);
@@ -86,7 +89,8 @@ pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(object).ok()
 }
 
-/// A copy of an id as the client wrote it. None if it is an object or an array, which no id may be.
+/// A copy of an id as the client wrote it: `7` or `"a"`. None for `{}` and `[7]`: no id may be an
+/// object or an array.
 fn owned(id: &RawValue) -> Option<Box<RawValue>> {
     if id.get().starts_with(['{', '[']) {
         return None;
@@ -94,8 +98,8 @@ fn owned(id: &RawValue) -> Option<Box<RawValue>> {
     Some(id.to_owned())
 }
 
-/// The request for `method`. These are all methods that we serve. The arguments of a call travel
-/// with it as they are.
+/// The request for `method`. These are all methods that we serve: any other becomes one that is
+/// answered with an error. The arguments of a call travel with it as they are.
 fn request(method: &str, params: Params<'_>) -> Box<ClientRequest> {
     let of_call = params.meta.unwrap_or_default();
     let stated = of_call.version.as_ref();

@@ -56,8 +56,8 @@ impl PendingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a request with the client's `id`, and returns our number for it. `room` is its share of
-    /// the memory for requests.
+    /// Enters a request with the client's `id`, and returns our number for it: one more than the
+    /// last. `room` is the request's share of the memory for requests.
     pub(super) fn begin(&self, id: Box<RawValue>, room: Permit) -> RequestId {
         let mut table = self.table();
         table.last = table.last.wrapping_add(1);

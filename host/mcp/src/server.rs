@@ -30,7 +30,9 @@ pub(super) struct Server<L> {
 }
 
 impl<L: Load> Server<L> {
-    /// Makes one call, and returns its content or the refusal.
+    /// Makes one call, and returns the file's text or the refusal. The call keeps its permit to run
+    /// until its answer is written. A text that is too long for Claude Code is refused only if
+    /// Claude Code calls.
     async fn load(&self, target: Target, context: &RequestContext<RoleServer>) -> CallToolResult {
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);

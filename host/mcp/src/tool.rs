@@ -107,8 +107,10 @@ struct OneKey {
     key: String,
 }
 
-/// The tool of a server with one context. Clients see the name, title and description as far as
-/// they are given. A binding never comes without its name.
+/// The tool of a server with one context. With the name `notes`, its title is
+/// `Load context: notes`, and its description says `this one document, "notes".` A title of the
+/// binding takes the place of this title, and a description of the binding stands behind the name.
+/// Without a name, the title is `Load context`. A binding never comes without its name.
 fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
     let own_title = binding.and_then(|binding| binding.title.as_deref());
     let title = match (own_title, name) {
@@ -129,6 +131,7 @@ fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
     tool(&title, description, schema)
 }
 
+/// The tool with this title, this description and this schema of its arguments. It only reads.
 fn tool(title: &str, description: String, schema: Value) -> Tool {
     let meta = json!({ "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS });
     Tool::new(NAME, description, rmcp::model::object(schema))
