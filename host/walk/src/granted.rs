@@ -48,8 +48,9 @@ const READINGS: usize = 4;
 const PIECE: usize = 64 << 10;
 
 impl Stat {
-    /// Whether nobody has changed the file lately. A time in the future tells nothing: the
-    /// clock was set back, or belongs to another machine.
+    /// Whether nobody has changed the file in the last ten seconds, [`RECENT`]. A time in the
+    /// future tells nothing: the clock was set back, or belongs to another machine. So it counts as
+    /// recent.
     fn is_old(&self, now: SystemTime) -> bool {
         let (seconds, nanoseconds) = self.changed;
         // Both times are counted from 1970. A time before that is long ago.

@@ -70,8 +70,8 @@ impl<F: FileSystem> Walker<F> {
     /// # Errors
     /// [`SystemError::Missing`] if a name does not exist, is no directory and should be one, or if
     /// the path has too many links, steps or directories; [`SystemError::NotAFile`] if the path
-    /// leads to no file, but should; [`SystemError::Busy`] if the last name keeps changing its type;
-    /// [`WalkError::Untrusted`] at the first object that is not trusted.
+    /// leads to no file, but should; [`SystemError::Busy`] if the last name keeps changing its
+    /// type; [`WalkError::Untrusted`] at the first object that is not trusted.
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
         let mut way = PathStack::from_root(self, policy)?;
         let mut names = Vec::new();
@@ -112,13 +112,13 @@ impl<F: FileSystem> Walker<F> {
                     way.check_child(&next)?;
                     way.follow(&next, &mut names)?;
                 }
-                // It was a link just now, and is none any more.
+                // The name was a link just now, and is none any more.
                 _ if is_only_named => return Ok(way.end_with(next.name)),
                 Kind::Directory => {
                     way.check_child(&next)?;
                     way.enter(next)?;
                 }
-                // It was a link just now, and is a file or the like: it is opened once more.
+                // The name was a link just now, and is a file or the like: it is opened once more.
                 _ if must_be_file => {
                     attempts += 1;
                     if attempts > ATTEMPTS {
@@ -136,8 +136,8 @@ impl<F: FileSystem> Walker<F> {
         Err(SystemError::NotAFile.into())
     }
 
-    /// Reads all of `file` if it has at most `most` bytes. None means that it has more.
-    /// `size` is what the file reported.
+    /// Reads all of `file` if it has at most `most` bytes. None if it has more. `size` is what the
+    /// file reported, and need not be right.
     fn read(&self, file: &F::Handle, size: u64, most: u64) -> Result<Option<Vec<u8>>, WalkError> {
         // One byte more than expected, for the read that finds the end.
         let guess = usize::try_from(size.min(most)).unwrap_or(0) + 1;

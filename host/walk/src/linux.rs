@@ -171,7 +171,7 @@ impl FileSystem for System {
             // Only 32 bits of it are the number; the kernel's type for it varies.
             Ok(found) => found.f_type as u32,
             Err(error @ SystemError::OutOfResources) => return Err(error),
-            // It does not even say what it is.
+            // The file system does not even say what it is.
             Err(_) => return Ok(Some(DistrustReason::ForeignMount)),
         };
         if KERNEL.contains(&kind) {
@@ -203,7 +203,7 @@ impl FileSystem for System {
         match asked.map_err(SystemError::from) {
             Ok(Some(groups)) => Ok(Ok(groups)),
             Err(error @ SystemError::OutOfResources) => Err(error),
-            // The list names another user; or what it says is unknown.
+            // The list names another user, or nobody can tell what it says.
             Ok(None) | Err(_) => Ok(Err(DistrustReason::WritableByOthers)),
         }
     }
@@ -249,8 +249,8 @@ fn is_confined(directory: &Handle, name: &OsStr) -> bool {
     accessat(&directory.0, name, Access::READ_OK, flags).is_ok()
 }
 
-/// The groups that may write, by the ACL or else by the mode. None if an ACL lets somebody else
-/// write but `user` and root.
+/// The groups that may write, by the ACL or else by the mode. None if an ACL lets anybody write who
+/// is neither `user` nor root.
 fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32>>, Errno> {
     let mut list = [0; 4096];
     let size = match fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
@@ -267,7 +267,8 @@ fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32
     Ok(groups_in(&list[..size], WRITE, stat.group, user))
 }
 
-/// The bytes of [`MOUNTS`] as they are now, through the descriptor that was kept, if there is one.
+/// The bytes of [`MOUNTS`] as they are now. Before [`remember`], this opens the file. After it,
+/// this reads the open file that [`KEPT`] holds, and fails if that could not be opened.
 fn mounts() -> io::Result<Vec<u8>> {
     let Some(kept) = KEPT.get() else {
         return fs::read(MOUNTS);
@@ -283,8 +284,8 @@ fn mounts() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Why nothing in the FUSE file system with this device number is trusted; None if it can be.
-/// `user` is the user of this process, or None, as for [`fuse_mount`].
+/// Why nothing in the FUSE file system with this device number is trusted. None if it can be.
+/// `user` is as for [`fuse_mount`].
 fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
     // Without the list, nothing is known of any mount.
     let mounts = mounts().unwrap_or_default();
@@ -294,10 +295,10 @@ fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
 }
 
 /// Why nothing in the FUSE file system `device` is trusted, from the bytes of a mountinfo (see
-/// proc_pid_mountinfo(5)). None if it can be. `user` is who runs this; None if its number may be
-/// another user's there. `device` is its third field,
-/// as `0:50`. Only the lines of this device count. Others may hold any bytes: any user may name a
-/// directory so.
+/// proc_pid_mountinfo(5)). None if it can be. `user` is as for [`fuse_mount`].
+///
+/// `device` is the third field of a line, as `0:50`. Only the lines of this device count. Others
+/// may hold any bytes: any user may name a directory so. A device without a line is not trusted.
 fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
     let mut is_listed = false;
     for line in mounts.split(|byte| *byte == b'\n') {
@@ -318,17 +319,19 @@ fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustRea
     Some(DistrustReason::ForeignMount)
 }
 
-/// Why nothing in the FUSE file system of this line is trusted; None if it can be.
+/// Why nothing in the FUSE file system of this line is trusted. None if it can be: with `user`
+/// 1000, the options `rw,user_id=1000` are fine, and `rw,user_id=1001` are not.
 ///
-/// Whoever mounted it controls everything that it reports. The option `user_id` says who it
-/// was; virtiofs has no such option, because only root can mount it. With `allow_other` and
-/// without `default_permissions`, the kernel asks no mode: see `fuse(4)`.
+/// Whoever mounted the file system controls everything that it reports. The option `user_id` says
+/// who it was, by the number that this user has where the file system was mounted. virtiofs has no
+/// such option, because only root can mount it. With `allow_other` and without
+/// `default_permissions`, the kernel asks no mode: see `fuse(4)`.
 ///
-/// `user_id` is the number that a user has where the file system was mounted. `user` is None if
-/// our own number may be another user's there.
+/// `user` is who runs this. It is None if that number may be another user's there: then each
+/// `user_id` is refused, also root's.
 fn fuse_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
     let text = String::from_utf8_lossy(line);
-    // Before the separator stands no other one: a blank in a name is escaped. After it come the
+    // The first ` - ` is the separator, because a blank in a name is escaped. Behind it stand the
     // kind of the file system, its source, and its options.
     let Some((_, file_system)) = text.split_once(" - ") else {
         return Some(DistrustReason::ForeignMount);

@@ -109,9 +109,13 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// If a volume's ownership is ignored, as Finder sets it for most volumes that are
-    /// plugged in, the kernel tells every user that they own everything, and lets them
-    /// write to it as the owner.
+    /// None if root or the user made the mount, and its volume keeps owners. Not trusted are a file
+    /// system whose content the kernel makes up, a volume whose ownership is ignored, and a mount
+    /// of another user.
+    ///
+    /// If a volume's ownership is ignored, as Finder sets it for most volumes that are plugged in,
+    /// the kernel tells every user that they own everything, and lets them write to it as the
+    /// owner.
     fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>> {
         let found = fstatfs(&handle.0)?;
         // The name ends at the first NUL.
@@ -129,8 +133,8 @@ impl FileSystem for System {
         Ok(Some(DistrustReason::ForeignMount))
     }
 
-    /// The mode's group, if it may write. The reason not to trust the object, if an ACL lets anybody
-    /// change it, or if that cannot be told.
+    /// The mode's group, if it may write. The reason not to trust the object, if an ACL lets
+    /// anybody change it, or if that cannot be told.
     ///
     /// Any right to change counts, whoever has it: it is not worth the effort to
     /// recognize an ACL that names only the user, or an entry that only new files in a
@@ -141,8 +145,8 @@ impl FileSystem for System {
     /// reads it by the descriptor has no safe form in Rust, and `/dev/fd` shows no ACL. Nobody else
     /// could have changed that path, because the walk has judged the directories above it. But if a
     /// file has two names, the kernel returns the one that was looked up last, and anybody can give
-    /// a second name to a file that they can reach. So a file with a second name is refused, whatever
-    /// its ACL says. And the object at the path must be the one that is open.
+    /// a second name to a file that they can reach. So a file with a second name is refused,
+    /// whatever its ACL says. And the object at the path must be the one that is open.
     fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(Err(DistrustReason::SecondName));
