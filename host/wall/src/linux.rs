@@ -131,9 +131,10 @@ fn write_nothing(rights: Rights, data: Option<&File>) -> io::Result<Option<u32>>
     restrict(rules, AccessFs::RemoveFile.into(), tickets)
 }
 
-/// Restricts this thread by these rules. Only beneath `directories` it keeps what is `granted`.
-/// Returns the version of Landlock that is now in force. None if there is none: what the kernel
-/// lacks is no error.
+/// Restricts this thread by these rules. The thread keeps the rights that are `granted` only
+/// beneath `directories`. Returns the version of Landlock that is now in force. None if the kernel
+/// has no Landlock, or if another error than a lack of resources stopped it: the wall's status says
+/// it then.
 ///
 /// # Errors
 /// A lack of descriptors or memory. It is temporary, but the wall would be missing for the life of
@@ -152,7 +153,7 @@ fn restrict<D: AsFd>(
     }
 }
 
-/// The same, with what Landlock itself reports.
+/// Restricts this thread as [`restrict`] does, and returns what Landlock itself reports.
 fn enforce<D: AsFd>(
     rules: Result<RulesetCreated, RulesetError>,
     granted: BitFlags<AccessFs>,
