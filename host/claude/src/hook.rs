@@ -133,7 +133,13 @@ struct Arguments {
 }
 
 impl Input {
-    /// Which of `ours` the call goes to by the tool's name, if the hook is asked at this event.
+    /// The one of `ours` that the call goes to: of the server `notes`, the tool is
+    /// `mcp__notes__load_context`. `event` is the one at which this hook runs, such as
+    /// `PreToolUse`.
+    ///
+    /// # Errors
+    /// [`NOT_OURS`] if the client asks about another tool or at another event; [`NOT_UNDERSTOOD`]
+    /// if the call has no id.
     fn server<'a>(&self, ours: &[Server<'a>], event: &str) -> Result<Server<'a>, HookError> {
         for server in ours {
             let tool = format!("mcp__{}__load_context", server.name);
@@ -147,7 +153,8 @@ impl Input {
         Err(NOT_OURS.into())
     }
 
-    /// Whether the client got the server from where ours comes from: the plugin, or an agent.
+    /// Whether the client got the server from where ours comes from: the plugin, or an agent's
+    /// file. If the client does not say it, [`Server::may_lack_source`] decides.
     fn has_source_of(&self, server: Server<'_>) -> Result<bool, HookError> {
         let Some(stated) = &self.mcp_server else {
             return Ok(server.may_lack_source);
@@ -160,7 +167,8 @@ impl Input {
         Ok(stated.source == ours)
     }
 
-    /// The key among the arguments. None if the server is one agent's: its tool takes none.
+    /// The key among the arguments: `k1` of `{"key":"k1"}`. None if the server is one agent's: its
+    /// tool takes no argument, so `{"key":"k1"}` is refused there.
     fn key_for(&self, server: Server<'_>) -> Result<Option<String>, HookError> {
         let arguments = self.tool_input.get().as_bytes();
         if server.agent.is_some() {
@@ -201,7 +209,7 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
     if !input.has_source_of(server)? {
         return Err(NOT_OURS.into());
     }
-    // It is the server of one agent, and another one asks.
+    // The server is one agent's, and another one asks.
     if let Some(own) = server.agent
         && agent_type != Some(own)
     {
@@ -331,6 +339,7 @@ fn record_in(subagents: &Path, name: &str) -> Option<Record> {
         .find_map(|workflow| read_record(&workflow.path().join(name)))
 }
 
+/// The record in this file. None if there is none, or it is not whole yet.
 #[expect(clippy::disallowed_methods, reason = "the client's own file")]
 fn read_record(file: &Path) -> Option<Record> {
     // A pipe would hold us up.

@@ -67,7 +67,7 @@ pub struct Places {
     kept: Vec<Kept>,
 }
 
-/// What a rule is to keep from the main conversation.
+/// A part of a path that a rule is to keep from the main conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Kept {
     path: PathBuf,
@@ -88,6 +88,7 @@ enum Part {
 }
 
 impl Part {
+    /// This part of that path.
     fn of(self, path: PathBuf) -> Kept {
         Kept { path, part: self }
     }
@@ -114,18 +115,19 @@ pub struct Missing {
     pub has_neighbours: bool,
 }
 
-/// Whether a client follows a variable that says this. If its folder's is empty, Claude Code takes
-/// the one where it is started.
+/// Whether a client follows a variable with this value. It ignores an empty one, except an empty
+/// `CLAUDE_CONFIG_DIR`: then its folder is the one where it is started.
 pub fn is_set(name: &str, value: &OsStr) -> bool {
     !value.is_empty() || name == "CLAUDE_CONFIG_DIR"
 }
 
 impl Places {
-    /// The places of a client that is started with these variables, and with those of the user's
-    /// settings.
+    /// The places of a client that is started with these variables. `CLAUDE_CONFIG_DIR` says where
+    /// its own folder is. The user's settings there may set variables under `env`. For where the
+    /// client keeps transcripts and what tasks print, these count first.
     ///
     /// # Errors
-    /// If a variable names a place that no rule can name, or none at all.
+    /// If a variable names a place that no rule can name, as `/a*` or `notes`: see [`OddPlace`].
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
         let own = folder_in("CLAUDE_CONFIG_DIR", variable)?;
         let shown = own
@@ -134,7 +136,7 @@ impl Places {
             .unwrap_or("~/.claude")
             .to_owned();
         let claude = own.unwrap_or_else(|| home.join(".claude"));
-        // The client sets these before it looks at any of them.
+        // The client sets the variables of its settings first, and then asks where to keep things.
         let settings = parsed(&claude.join("settings.json")).unwrap_or_default();
         let kept = kept_by_client(&claude, &|name| match settings["env"][name].as_str() {
             Some(set) => Some(set.into()),
@@ -293,8 +295,11 @@ impl Places {
     }
 }
 
-/// Where a client with these variables, whose folder this is, keeps transcripts and what tasks
-/// print.
+/// What a client keeps of its agents: the transcripts in `projects` in its folder `claude`, and
+/// what tasks print in `claude-UID` in the folders for temporary files, which these variables name.
+///
+/// # Errors
+/// If one of these variables names a place that no rule can name.
 fn kept_by_client(claude: &Path, variable: Variables<'_>) -> Result<Vec<Kept>, OddPlace> {
     let mut usual = None;
     for name in ["TMPDIR", "TMP", "TEMP"] {
@@ -353,7 +358,11 @@ fn for_programs() -> Vec<String> {
     rules
 }
 
-/// The folder that a variable names, if a client follows it.
+/// The folder that a variable names. None if the variable is not set, or if the client does not
+/// follow it: an empty one, see [`is_set`].
+///
+/// # Errors
+/// If the path is relative, or no rule can name it: `notes` or `/a*`.
 fn folder_in(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, OddPlace> {
     let Some(set) = variable(name).filter(|set| is_set(name, set)) else {
         return Ok(None);
@@ -367,15 +376,17 @@ fn folder_in(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, Odd
     Ok(Some(folder))
 }
 
-/// Each value once, in the order in which each is first there.
+/// Each value once, in the order in which it is first there: of `b`, `a`, `b`, these are `b` and
+/// `a`.
 fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
     let mut seen = HashSet::new();
     all.retain(|one| seen.insert(one.clone()));
     all
 }
 
-/// The path as a rule's pattern that means it. `?` stands in the place of each character that means
-/// something else there, and of a blank at the end of a name, which the client would take away.
+/// A pattern that means this path in a rule: of `/a*b`, it is `/a?b`. `?` stands in the place of
+/// each character that means something else there, and of a blank at the end of a name, which the
+/// client would take away.
 fn as_pattern(path: &str) -> String {
     let special = ['*', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
     let pattern = path.replace(special, "?").replace(" /", "?/");

@@ -22,19 +22,20 @@ struct Decision {
 
 /// With which values a key switches something off. What several files list counts as one list.
 enum Decides {
-    /// It is true in one of the files.
+    /// The key is true in one of the files.
     True,
-    /// It lists servers, and not that of the plugin's agent.
+    /// The key lists servers, and not that of the plugin's agent.
     WithoutPlugins,
-    /// It lists servers, and not that of each own agent.
+    /// The key lists servers, and not that of each own agent.
     WithoutOwn,
-    /// It lists commands: then a server that is a command counts by that, and not by its name.
+    /// The key lists commands. Then a server that is a command counts by that, and not by its name.
     ListingCommands,
-    /// It is there, and no marketplace of ours is listed.
+    /// The key is there, and lists no marketplace of ours.
     WithoutMarketplace,
-    /// It lists this.
+    /// The key lists this.
     Listing(&'static str),
-    /// It lists this, or is true in the first file that has it, which stands for a list of all.
+    /// The key lists this; or it is true in the first file that has it, which stands for a list of
+    /// all.
     ListingOrTrue(&'static str),
 }
 
@@ -94,9 +95,9 @@ const DECISIONS: [Decision; 10] = [
     },
 ];
 
-/// What the keys in `managed`, an administrator's files, switch off. Which servers are allowed, any
-/// of the files in `all` adds to, unless an administrator says otherwise. `servers` are the names of
-/// own agents' servers.
+/// What the keys in `managed`, an administrator's files, switch off. All files in `all` add to the
+/// list of allowed servers, unless an administrator lets only `managed` count. `servers` are the
+/// names of own agents' servers.
 pub(super) fn decided(managed: &[Value], all: &[&Value], servers: &[&str]) -> Vec<Fault> {
     let of_managed: Vec<&Value> = managed.iter().collect();
     let mut files = managed.iter();
@@ -120,7 +121,8 @@ pub(super) fn decided(managed: &[Value], all: &[&Value], servers: &[&str]) -> Ve
 }
 
 impl Decides {
-    /// Whether it holds for a key that is `set` to these values, each by one file.
+    /// Whether a key that is `set` to these values, each by one file, switches something off. A key
+    /// that no file has does not.
     fn holds(&self, set: &[&Value], servers: &[&str]) -> bool {
         if set.is_empty() {
             return false;
@@ -158,7 +160,8 @@ pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<
     faults
 }
 
-/// The entry of a list that keeps this agent from starting, or from the tool of this server.
+/// The entry of a list that keeps this agent from starting, or from the tool of this server:
+/// `Agent(notes) in permissions.deny` or `notes in deniedMcpServers`. None if no list has one.
 fn denial(rules: &Denied, files: &[&Value], server: &str, agent: &str) -> Option<String> {
     if let Some(rule) = rules.stopping(server, agent) {
         return Some(format!("{} in permissions.deny", printable_text(rule)));
