@@ -75,7 +75,8 @@ impl Input {
 }
 
 impl Client {
-    /// Whether this client gives such an id to subagents. No teammate has one.
+    /// Whether this client gives such an id to subagents: Claude Code `a` and 16 hexadecimal
+    /// digits, the others a UUID. No teammate has one.
     fn is_subagents(self, id: &str) -> bool {
         match self {
             Self::ClaudeCode => is_subagent_id(id),
@@ -204,7 +205,12 @@ fn text_for(loading: Result<Loading, Refusal>, input: &Input, client: Client) ->
     }
 }
 
-/// The document of the agent that starts, if it is a subagent and the client hands over so much.
+/// The document of the agent that starts.
+///
+/// # Errors
+/// [`Refusal::CallerNotVerified`] if no subagent starts, but a teammate or a session;
+/// [`Refusal::TooLarge`] if the document is longer than the 10,000 that the client hands over
+/// whole: see [`MAX_DOCUMENT`]; and what loading it says.
 fn document(
     loading: Result<Loading, Refusal>,
     input: &Input,

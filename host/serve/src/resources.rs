@@ -14,11 +14,11 @@ use tokio::runtime::{self, Builder};
 /// The threads that copy the standard streams if these are not both pipes.
 pub const STREAM_THREADS: usize = 2;
 
-/// It is never dropped: that would wait for a read that hangs in the kernel.
+/// The runtime. It is never dropped: that would wait for a read that hangs in the kernel.
 pub type Runtime = ManuallyDrop<runtime::Runtime>;
 
-/// Makes the runtime, which has one thread for the protocol, and as many for calls as may run; each
-/// of these does `begin` first. It creates no thread yet.
+/// Makes the runtime. It has one thread for the protocol, and others for calls, as many as may run
+/// at once. Each of these runs `begin` first. This creates no thread yet.
 ///
 /// # Errors
 /// If the system refuses it a descriptor.
@@ -37,13 +37,13 @@ pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> 
 }
 
 /// Makes the runtime create now the `most` threads that it needs for the first call and for its
-/// streams: tokio would panic later if the system refused one.
+/// streams. If the system refused one later, tokio would panic.
 ///
 /// # Errors
 /// `WouldBlock` if the system refuses one.
 pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     would_block_if_panicking(|| {
-        // Each job waits at the gate, so that the next one needs another thread.
+        // Each job waits for this lock, so that the next one needs another thread.
         let gate = Arc::new(Mutex::new(()));
         let _shut = gate.lock();
         let (arrive, arrivals) = channel();
@@ -54,8 +54,9 @@ pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
                 drop(gate.lock());
             });
         }
-        // tokio panics if it has no thread at all, so a single one needs no message. With fewer
-        // than asked for, the last message would never arrive.
+        // Each job sends a message when it runs. If the system refuses the first thread, tokio
+        // panics, so one job is not waited for. If it refuses a later one, tokio says nothing, and
+        // a job never runs.
         if most > 1 {
             for _ in 0..most {
                 if arrivals.recv_timeout(Duration::from_secs(1)).is_err() {
@@ -67,19 +68,20 @@ pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     })
 }
 
-/// So much memory, in bytes, all calls may take at once, with what the C library sets apart for
+/// The memory, in bytes, that all calls may take at once, with what the C library sets apart for
 /// each thread (64 MiB in glibc).
 const ALL_CALLS_BYTES: u64 = 2 << 30;
-/// So much memory, in bytes, the program and one call for the largest file take.
+/// The memory, in bytes, that the program and one call for the largest file take.
 pub(crate) const CALL_BYTES: u64 = 512 << 20;
-/// So much memory, in bytes, the program takes while it reads the largest map, of nothing but small
-/// inline tables.
+/// The memory, in bytes, that the program takes while it reads the largest map, of nothing but
+/// small inline tables.
 pub const MAP_BYTES: u64 = 320 << 20;
-/// For each byte of a document and a report, their comparison takes at most so many more.
+/// How many bytes of memory a comparison takes at most for each byte of a document and a report.
 const COMPARED_BYTES: u64 = 128;
 /// The main thread's stack, in bytes.
 const STACK_BYTES: u64 = 256 << 10;
 
+/// Whether the system's limit is lower than this. Without a limit, it is not.
 fn is_below(limit: Resource, bytes: u64) -> bool {
     getrlimit(limit).current.is_some_and(|most| most < bytes)
 }
@@ -98,8 +100,8 @@ pub(crate) fn calls_at_once() -> usize {
     }
 }
 
-/// Makes sure of so much memory: a program that gets none for one byte more ends, with all of its
-/// calls.
+/// Makes sure that this process may have so many bytes of memory. A program that gets no memory for
+/// one byte more ends, with all of its calls.
 ///
 /// # Errors
 /// `OutOfMemory` if the limits allow fewer bytes than these, or a smaller stack than the program
@@ -111,18 +113,20 @@ pub fn require_memory(bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes sure of the memory for the comparison of a document and a report, which have so many
-/// bytes together.
+/// Makes sure of the memory for the comparison of a document and a report, which have so many bytes
+/// together.
 ///
 /// # Errors
 /// [`Refusal::OutOfResources`] if the limits allow less.
 pub fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
-    // A call for a file of 1 MiB or less leaves so much for that.
+    // A call for a file of at most 1 MiB takes less than this, and the rest is enough to compare 1
+    // MiB.
     let beyond_a_call = (bytes as u64).saturating_sub(1 << 20);
     require_memory(CALL_BYTES + COMPARED_BYTES * beyond_a_call).map_err(|_| Refusal::OutOfResources)
 }
 
-/// What `does` returns. If it panics, that is no fault of ours to report: it was refused.
+/// What `does` returns, or `WouldBlock` if it panics: then the system has refused it something. A
+/// panic prints nothing here.
 fn would_block_if_panicking<T>(does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let report = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));

@@ -21,9 +21,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{env, io, path::PathBuf};
 
-/// What an agent reads whose report quotes its document.
+/// What an agent reads whose report quotes its document. What may stay of the report follows.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
 
+/// What an agent reads whose report could not be compared.
 const UNCOMPARED: &str = "keyhole: your report could not be compared with your private document, so it was not delivered. Write it again without anything of the document. Places (file:line) and rule names may stay.";
 
 #[derive(Deserialize)]
@@ -128,6 +129,7 @@ struct Answer {
 }
 
 impl Answer {
+    /// The answer as the module reads it: without a field for what is None.
     fn to_json(&self) -> Value {
         let mut json = json!({ "withhold": self.withhold });
         if let Some(agents) = &self.agents {
@@ -143,8 +145,16 @@ impl Answer {
     }
 }
 
-/// Whether the agent's reports are withheld; and if the question has a report, that report without
-/// quotations.
+/// The answer to a question about an agent. Without a report, it has whom the map names, and a
+/// refusal if no document of the agent loads. With a report, it has the report without quotations,
+/// or a refusal if that cannot be told, or if the map withholds nothing of this agent.
+///
+/// `known_paths` are folders that whoever reads the report knows, such as `/home/theo`: their paths
+/// quote nothing.
+///
+/// # Errors
+/// The code of why the map cannot be used, or [`Refusal::UnknownKey`] if the agent's name is
+/// malformed.
 fn answer(
     loading: &Loading,
     question: &Question,
@@ -171,7 +181,7 @@ fn answer(
             answer.agents = Some(json!(names(&map)));
             answer.refused = documents.require_one_that_loads(&keys).err();
         }
-        // The client asks although the map withholds nothing now, if it did when the agent started.
+        // The map withheld something when the agent started, and withholds nothing now.
         Some(_) if withheld.is_empty() => answer.refused = Some(Refusal::UnknownKey),
         Some(report) => {
             let mut paths: Vec<&str> = known_paths
@@ -195,6 +205,7 @@ struct Documents<'l> {
 }
 
 impl Documents<'_> {
+    /// The document of this key, if the agent may have it.
     fn load(&self, key: &Key) -> Result<String, Refusal> {
         let caller = Caller::Agent(self.agent.clone());
         self.loading.load(Target::Given(key.clone()), caller)
@@ -217,6 +228,7 @@ impl Documents<'_> {
     }
 
     /// The report without what quotes the documents of these keys. Each of them must load.
+    /// `known_paths` are as for [`answer`].
     fn without_quotations(
         &self,
         keys: &[&Key],
