@@ -24,12 +24,15 @@ use keyhole_walk::printable::printable;
 use serde_json::json;
 use std::{env, fs, io::ErrorKind, path::PathBuf};
 
+/// Stands for rules that name a file and are not shown.
 const ANY_FILE: &str = "Read(FILE) with the path of your file";
+/// Stands for rules that name a folder and are not shown.
 const ANY_FOLDER: &str = "Read(FOLDER/**) with the folder of your file";
+/// Stands for rules for a file whose path no rule can name.
 const UNNAMED: &str = "a rule for a file whose path no rule can name: move it to ~/private";
 
-/// What Claude Code has here: its settings, and the agents with a server of ours, of the user and
-/// of this folder.
+/// What Claude Code has here: its settings, and the agents with a server of ours. An agent's file
+/// is in the user's folder or in the one in which this runs.
 pub(super) struct Client<'a> {
     location: &'a Location,
     settings: Settings,
@@ -37,7 +40,8 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Reads what is here. None if nobody knows where the user's home is.
+    /// Reads the client's settings, and the agents in the client's folder (`~/.claude`) and in
+    /// `.claude` of the folder in which this runs. None if nobody knows where the user's home is.
     pub(super) fn here(location: &'a Location) -> Option<Self> {
         let home = location.home.as_deref()?;
         let here = env::current_dir().ok();
@@ -54,7 +58,7 @@ impl<'a> Client<'a> {
             agents.extend(own_agents(&user, &places.claude, &places.shown));
         }
         let project = here.map(|here| here.join(".claude"));
-        // The folder in which this runs may be the home.
+        // If this runs in the home, both folders are the same one.
         if let Some(folder) = project
             && users.is_none_or(|places| places.claude != folder)
         {
@@ -76,7 +80,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Why an agent with a server of its own gets no file, or others may get it.
+    /// Why an agent with a server of its own gets no file, or others may get it. None if nothing is
+    /// wrong.
     fn of_own_agent(&self, agent: &OwnAgent, map: &Map, secrets: &Secrets<'_>) -> Option<Finding> {
         let shown = if secrets.are_in(&agent.file) {
             "…"
@@ -131,9 +136,12 @@ impl<'a> Client<'a> {
         files
     }
 
-    /// The rules that are missing for these files, and the file of settings that they go into. A
-    /// rule that names a file is shown only if just the user reads this (`is_private`), and it
-    /// holds no key. Else a line with FILE or FOLDER stands for it.
+    /// The rules that are missing for these files, and the file of settings that they go into. None
+    /// if no rule is missing, or if the client does not load the user's settings.
+    ///
+    /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
+    /// `Read(~/private/a.md)`, is shown only if just the user reads this (`is_private`), and if it
+    /// holds no key. [`ANY_FILE`] or [`ANY_FOLDER`] stands for all rules that are not shown.
     fn missing_rules(
         &self,
         files: &Files,
@@ -235,8 +243,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// That nothing asks before a value is published, although the map says where it may be: the
-    /// plugin or its hooks are off.
+    /// [`Finding::GateOff`] if nothing asks before a value is published, although an entry of the
+    /// map has `publish_only_in`: the plugin or its hooks are off.
     fn gate_off(&self, map: Option<&Map>, plugin: Option<&Plugin>) -> Option<Finding> {
         let mut entries = map?.entries().into_iter();
         let is_wanted = entries.any(|(_, entry)| entry.publish_only_in.is_some());
@@ -250,7 +258,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// That the client has agents say what they do, if reports of one are compared with its file.
+    /// [`Finding::ProgressTold`] if the client has agents say what they do, although an entry of
+    /// the map has `withhold`.
     fn progress_told(&self, map: Option<&Map>) -> Option<Finding> {
         let withholds = all_of(map?).any(|(_, entry)| entry.withhold);
         if !withholds || !self.settings.lets_agents_tell_progress() {
@@ -260,8 +269,9 @@ impl<'a> Client<'a> {
         Some(Finding::ProgressTold { file })
     }
 
-    /// That the user's settings do not switch the plugin on. They list each plugin that is on:
-    /// without a list, ours may be on as well, so then only a user is told, in private.
+    /// [`Finding::PluginNotOn`] if the user's settings do not switch the plugin on. Settings list
+    /// each plugin that is on. Without a list, ours may be on as well, so then only a user is told,
+    /// in private.
     fn plugin_not_on(&self, is_private: bool) -> Option<Finding> {
         let value = &self.settings.value;
         let has_list = value["enabledPlugins"].is_object();
@@ -272,8 +282,8 @@ impl<'a> Client<'a> {
         Some(Finding::PluginNotOn { file })
     }
 
-    /// What the client reads through links of the project: one of these files, or the folder that
-    /// one is in, or what is not the project's.
+    /// What the client reads through links of the project: one of these files, the folder of one,
+    /// or what is not the project's.
     fn links(&self, files: &[PathBuf]) -> Vec<Finding> {
         let files: Vec<_> = files.iter().map(|file| without_links(file)).collect();
         let mut findings = Vec::new();
@@ -296,9 +306,9 @@ impl<'a> Client<'a> {
         findings
     }
 
-    /// Adds to the report what the client reads past its rules and its sandbox, whether that keeps
-    /// shells from these files, and what makes it slower. That they are kept is said only if rules keep the client's tools from them,
-    /// too.
+    /// Adds to the report what the client reads past its rules and its sandbox, whether its sandbox
+    /// keeps shells from these files, and what makes the sandbox slower. If rules keep the client's
+    /// tools from the files as well (`are_closed`), the report says that shells are kept from them.
     fn judge_shells(
         &self,
         report: &mut Report,
@@ -322,8 +332,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The programs of ours that the client starts: those of own agents, and the plugin's, which is
-    /// this one.
+    /// The programs of ours that the client starts: those of own agents with setup's lines, and if
+    /// the plugin asks, its program, which is this one.
     fn programs(&self, plugin: Option<&Plugin>) -> Vec<PathBuf> {
         let mut programs = Vec::new();
         for agent in &self.agents {
@@ -337,7 +347,8 @@ impl<'a> Client<'a> {
         programs
     }
 
-    /// Whether an agent of the map, or one with a server of ours, gets its file in this way.
+    /// Whether an agent of the map, or one with a server of ours, gets its file in this way. No
+    /// agent gets one by [`Way::Rules`].
     fn is_used(&self, way: Way, map: Option<&Map>, plugin: Option<&Plugin>) -> bool {
         match way {
             Way::Plugin => plugin.is_some() || map.is_some_and(|map| self.is_for_plugin(map)),
@@ -371,7 +382,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// That it gets none, and why.
+    /// The agent gets no file. `why` says the reason, and what to do.
     pub(super) fn refused(why: impl Into<String>) -> Self {
         Self {
             is_served: false,
@@ -380,8 +391,8 @@ impl Verdict {
     }
 }
 
-/// Whether the plugin's agent gets its file, and what to do. `is_private`: just the user reads
-/// this, and not the main conversation.
+/// Whether the plugin's agent gets its file, and what to do. `is_private` is whether just the user
+/// reads this, and not the main conversation.
 pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> Verdict {
     let agent = PLUGIN.agent;
     let mut keyed = entries.iter().zip(map.entries());

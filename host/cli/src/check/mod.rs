@@ -155,7 +155,7 @@ pub(crate) fn report(
     Ok(report)
 }
 
-/// What is known of each entry of the map, in its order. Without names and paths, unless
+/// What is known of each entry of the map, in its order. The names and paths are left out, unless
 /// `is_private`.
 fn judged_entries(
     judge: &Judge<'_>,
@@ -179,8 +179,8 @@ fn judged_entries(
     entries
 }
 
-/// The map's path, as far as it is shown: none to a session, and none that may be a key in the
-/// place of an argument.
+/// The map's path if it may be shown. None if a session reads this, or if the path may be a key
+/// that was typed in the place of one.
 fn shown_map(
     read: &Result<Arc<Map>, MapError>,
     location: &Location,
@@ -204,7 +204,10 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
         })
 }
 
-/// What is wrong with the map's roots.
+/// What is wrong with the map's roots: others could replace one, or the path of one that no walk
+/// reaches has a character that nobody sees. Of another root that is not there, nothing is said.
+///
+/// `is_private` is whether just the user reads this. Else no path is told.
 fn of_roots(judge: &Judge<'_>, is_private: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in judge.map.roots() {
@@ -277,7 +280,7 @@ impl Report {
         self.closing.push(last);
     }
 
-    /// Those of the findings that count so much. None is of one entry.
+    /// Those of the findings that have this severity. Findings about an entry are not among them.
     fn findings_of(&self, severity: Severity) -> impl Iterator<Item = &Finding> {
         let findings = self.findings.iter();
         findings.filter(move |finding| finding.severity() == severity)

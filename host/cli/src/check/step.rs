@@ -50,9 +50,9 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     }
 }
 
-/// The command that takes others' right to write away, if it is theirs by the mode of the file, or
-/// of a folder above it. A link on the way may be anybody's, and leads elsewhere than the user
-/// reads.
+/// The command that takes others' right to write away, such as `chmod go-w /home/theo/notes`. None
+/// if they have it otherwise than by a mode, or if what they can write is not the file or a folder
+/// above it. A link on the way may be anybody's, and leads elsewhere than the user reads.
 fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
     let is_by_mode = matches!(
@@ -90,7 +90,7 @@ const HOME: &str = "directly in your home or above it, and neither must become a
 const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
 
-/// What to do about this one file, if the code does not say it all.
+/// What to do about this one file. None if the code says it all.
 pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -> Option<Advice> {
     match code {
         // What hung would hang once more.
@@ -138,9 +138,14 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
     })
 }
 
-/// What lets the user read the file, if a mode keeps them from it or from a folder above it.
+/// The command that lets the user read the file. If a mode keeps them from a folder above it, that
+/// is `run: chmod u+rx /home/theo/notes`, and if only from the file,
+/// `run: chmod u+r /home/theo/notes/a.md`. None if the mode is not the reason, or if the path
+/// cannot be typed.
 fn opening(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
+    // Behind a folder that is shut, nothing can be looked at. So this is the file, or the lowest
+    // folder that can be looked at.
     let (shut, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
     // A folder is entered by the right to execute.
     let (rights, bits) = if found.is_dir() {
@@ -154,7 +159,9 @@ fn opening(file: &Path) -> Option<String> {
     Some(format!("run: chmod {rights} {}", word(shut)?))
 }
 
-/// What closes a file that others may read, if they may.
+/// What closes a file that others may read: `run: chmod 600 /home/theo/a.md`, the same in words if
+/// that path cannot be typed, or for another user's file, to map a copy. None if nobody else may
+/// read it.
 pub(super) fn closing(file: &Path) -> Option<Advice> {
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
@@ -169,7 +176,8 @@ pub(super) fn closing(file: &Path) -> Option<Advice> {
     })
 }
 
-/// That nothing is where the map says `path`, which is `file`; or that a link there leads nowhere.
+/// The advice for a file that is not there: nothing is at `file`, which the map has as `path`, or a
+/// link there leads nowhere.
 fn nothing_there(path: &str, file: &Path) -> Advice {
     let link = file.ancestors().find(|at| at.is_symlink() && !at.exists());
     let to = link.and_then(|link| fs::read_link(link).ok());
@@ -246,14 +254,15 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
 
 const MAKE: &str = "to make one, run this in a terminal; it shows what it writes, and asks:";
 
-/// That the map is a link that leads nowhere, if it is one.
+/// The advice for a map that is a link to nothing. None if it is no link.
 fn dangling(location: &Location) -> Option<String> {
     let to = fs::read_link(&location.file).ok()?;
     let gone = format!("it is a link to {}, where nothing is", printable(&to));
     Some(format!("{gone}: make that file, or remove the link"))
 }
 
-/// What makes a map that is not there: the command with these arguments.
+/// The advice for a map that is not there: the command with these arguments, which makes one; if a
+/// map is at the usual place, to move it; under sudo, to run without it.
 fn making(arguments: &str) -> String {
     let usual = Location::find(None, |name| env::var_os(name).filter(|_| name == "HOME"));
     // HOME may be root's then: no client of the user looks for a map there.
@@ -266,10 +275,13 @@ fn making(arguments: &str) -> String {
     }
 }
 
-/// The command of this program with these arguments, by its full path if that is needed.
+/// The command of this program with these arguments: `keyhole check`; or if another program is
+/// found by that name, `/home/theo/bin/keyhole check`. For [`SETUP_PLUGIN`], a program in the
+/// plugin's folder gives the command of that folder.
 pub(super) fn command(arguments: &str) -> String {
     let program = env::current_exe().unwrap_or_default();
     if arguments == SETUP_PLUGIN
+        // The folder above the one that has the program.
         && let Some(root) = program.ancestors().nth(2)
         && let plugins = root.join("bin/keyhole")
         && plugins.is_file()
@@ -289,7 +301,8 @@ pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
-/// That HOME is another user's, as `sudo` may leave it, and the map is there.
+/// Why the home is not to be used: it is neither this user's nor root's, as `sudo` may leave it,
+/// and the map is in it. None if it can be used.
 pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
     let home = location.home.as_ref()?;
     if !location.file.starts_with(home) {

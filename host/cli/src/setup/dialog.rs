@@ -71,7 +71,8 @@ impl<'a> Dialog<'a> {
         })
     }
 
-    /// What the user wants, as it was typed, and else as it is asked for.
+    /// What the user wants: as it was typed, and for the rest as the user answers. For a client
+    /// other than the plugin, a file without a name is refused.
     pub(super) fn request(&mut self, wanted: &Install) -> Result<Request<'a>> {
         let client = match &wanted.client {
             Some(client) => client.clone(),
@@ -99,6 +100,7 @@ impl<'a> Dialog<'a> {
         Ok(request)
     }
 
+    /// The client that the user chooses from the list.
     fn ask_client(&mut self) -> Result<Client> {
         let list = numbered_list();
         self.screen
@@ -129,6 +131,7 @@ impl<'a> Dialog<'a> {
         })
     }
 
+    /// Asks for the name of the server or of the agent.
     fn ask_name(&mut self, request: &mut Request<'_>) -> Result<()> {
         let usual = request.client.usual_name();
         let whose = if request.client.audience == Audience::Client {

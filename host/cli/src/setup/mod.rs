@@ -46,8 +46,8 @@ pub(crate) fn run(wanted: Setup) -> Result<String> {
     }
 }
 
-/// The user whose home and map the environment names. Refused if there is no home, or if the map is
-/// in the home of another user than root.
+/// The user whose home and map the environment names: setup takes no `--map`. Refused if there is
+/// no home, or if the map is in the home of another user than root.
 fn user() -> Result<User<'static>> {
     let location = match Location::find(None, variable) {
         Ok(location) => location,
@@ -67,6 +67,7 @@ fn user() -> Result<User<'static>> {
     })
 }
 
+/// What a variable of the environment says.
 fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)
 }
@@ -86,6 +87,7 @@ fn list() -> impl Iterator<Item = String> {
     iter::once(headings).chain(lines)
 }
 
+/// A line of the list of clients.
 fn client_line(name: &str, who: &str) -> String {
     format!("{name:<18} {who}\n")
 }
@@ -99,7 +101,8 @@ fn removable(names: &[String]) -> String {
     format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
-/// What a client needs, for a user who pastes it: who gets the file then, and each text.
+/// What a client needs, for a user who pastes it: a line that says who gets the file, and each
+/// text.
 fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     let Recipient { client, names } = recipient;
     let name = names.name.as_deref().unwrap_or(client.usual_name());
@@ -139,8 +142,10 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     Ok(text)
 }
 
-/// How the user has that written which setup only prints now: by setup itself; or by hand, with the
-/// command that prints the map's entry. The name of a hook is its agent's.
+/// The two ways to have written what is printed now, each with its command. With `--bind notes` for
+/// `cursor`, they have `keyhole setup cursor --bind notes --file FILE` and
+/// `keyhole setup key FILE --bind notes`. A hook is for an agent: the options are
+/// `--inject reviewer` and `--agent reviewer`.
 fn ways(client: &Client, names: &Names) -> String {
     let name = names.name.as_deref().unwrap_or(client.usual_name());
     let (what, option, option_of_key) = if names.is_hook {
