@@ -50,8 +50,8 @@ pub enum Lines {
     Unguarded,
 }
 
-/// Those among the agents of this folder, which people know as `shown`, and in the folders in it,
-/// as the client finds them.
+/// The agents with a server of ours among those in `agents` of this folder, and in the folders in
+/// it. People know the folder as `shown`, such as `~/.claude`.
 pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> {
     let Some(client) = clients::all().find(|client| client.name == "claude-code") else {
         return Vec::new();
@@ -106,7 +106,12 @@ fn bindings(head: &[String]) -> Vec<BindingName> {
 }
 
 impl Lines {
-    /// What an agent's file with this text and this head has for these bindings.
+    /// What an agent's file has for these `bindings`, as far as `text` and its `head` tell it.
+    ///
+    /// - `Unguarded` if the head has no hook `keyhole guard --bind`, or a server `--bind` without
+    ///   `--require-ticket`.
+    /// - `Changed` if there are several bindings, or if the lines are not those that setup writes.
+    /// - `Own` else, for whatever program and folder for tickets.
     fn of(
         user: &User<'_>,
         client: &Client,
@@ -119,7 +124,7 @@ impl Lines {
         let has_hook = ["keyhole", "guard", "--bind"]
             .iter()
             .all(|word| hooks.contains(word));
-        // Each server of ours must ask for a ticket.
+        // Each server of ours must have `--require-ticket`.
         let asking = servers.matches("--require-ticket").count();
         if !has_hook || asking < servers.matches("--bind").count() {
             return Self::Unguarded;
@@ -148,13 +153,14 @@ impl Lines {
     }
 }
 
-/// The lines of those entries of a head whose keys are `wanted`. Empty if there are none.
+/// The text of those entries of a head whose keys are `wanted`: for `hooks`, the line `hooks:` and
+/// those below it. Empty if there are none.
 fn joined(head: &[String], wanted: impl Fn(&str) -> bool) -> String {
     let entries = head.iter().filter(|entry| wanted(key(entry)));
     entries.cloned().collect::<Vec<_>>().join("\n")
 }
 
-/// The entries of the head of an agent's file. None if it has no head: then the client takes it
+/// The entries of the head of an agent's file. Empty if it has no head: then the client takes it
 /// for no agent's.
 fn head(text: &str) -> Vec<String> {
     if text.trim_start_matches('\u{feff}').starts_with("---") {
@@ -164,7 +170,8 @@ fn head(text: &str) -> Vec<String> {
     }
 }
 
-/// The first word of the rest of a call, past what stands around it in each form of YAML.
+/// The first word of the rest of a call, past what stands around it in each form of YAML: `notes`
+/// of `", "notes", "--agent"`.
 fn first_word(call: &str) -> &str {
     let word = call.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
@@ -175,7 +182,7 @@ fn first_word(call: &str) -> &str {
 pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
     let mut stems = Vec::new();
     for (file, text) in files(&folder.join("agents")) {
-        // Of the text, too, a line may begin so.
+        // A line of the text may begin with `name:` as well. Only the head counts.
         if head(&text).iter().any(|entry| is_name(entry, name)) {
             stems.extend(file.file_stem().map(OsStr::to_owned));
         }
@@ -183,13 +190,14 @@ pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
     stems
 }
 
-/// Whether this entry gives an agent's file this name.
+/// Whether this entry gives an agent's file this name: `name: notes` or `name: "notes"`.
 fn is_name(entry: &str, name: &str) -> bool {
     let given = entry.strip_prefix("name:").map(str::trim);
     given.is_some_and(|given| given.trim_matches(['"', '\'']) == name)
 }
 
-/// The agents' files in this folder and in the folders in it, with their texts.
+/// The texts of the agents' files in this folder and in the folders in it: those that end in `.md`
+/// and have at most 1 MiB. A file that cannot be read counts as empty.
 fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = vec![folder.to_owned()];
     let mut files = BTreeMap::new();
@@ -218,7 +226,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
-/// Whether no program is where one is said to be.
+/// Whether no program is at this path. A relative path is never gone: nobody knows where it leads.
 pub fn is_gone(program: &Path) -> bool {
     let is_program = fs::metadata(program)
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);

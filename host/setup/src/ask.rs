@@ -18,6 +18,7 @@ const NO_ANSWER: &str = "nothing is changed";
 /// The terminal of this process. The default is nobody, for a dry run: what is shown is kept.
 #[derive(Debug, Default)]
 pub struct Screen {
+    /// None: nobody is asked.
     terminal: Option<BufReader<File>>,
     /// What was shown to nobody.
     pub shown: String,
@@ -27,10 +28,12 @@ impl Screen {
     /// Opens the terminal, if the user is there.
     ///
     /// # Errors
-    /// Why nobody can be asked.
+    /// Why nobody can be asked: this runs under sudo, as root or in another user's home; or in a
+    /// client's shell, where an agent could answer; or without a terminal.
     pub fn open(user: &User<'_>) -> Result<Self> {
         let (home, variable) = (&user.home, user.variable);
-        // From root to the user whose home this is, as by `sudo -iu`, nothing is mixed up.
+        // If root becomes the user whose home this is, as by `sudo -iu theo`, nobody's files are
+        // mixed up.
         let is_own = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
         if is_under_sudo(variable) && (geteuid().is_root() || !is_own) {
             return stop_with("nothing is changed under sudo: run this as yourself, without it");
@@ -63,11 +66,11 @@ impl Screen {
         Ok(())
     }
 
-    /// Asks until `read` takes the answer; what it says against one is shown. What was typed or
-    /// pasted before the question is no answer to it, and neither is a line without an end.
+    /// Asks until `read` takes the answer. If `read` returns an error, its text is shown, and the
+    /// question is asked once more. What was typed or pasted before the question does not count.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// If the terminal is closed, or the line has no end.
     pub fn ask<T>(
         &mut self,
         question: &str,

@@ -19,7 +19,7 @@ use std::slice;
 /// Where the rules are.
 pub(crate) const RULES: &[&str] = &["permissions", "deny"];
 
-/// Where it stands that the client does not say what agents do.
+/// Where the setting is that keeps the client from saying what agents do.
 pub(crate) const PROGRESS: &[&str] = &["env", settings::NO_PROGRESS_LINES];
 
 /// A change at one place of the settings: of a list there, or of a value that is no list.
@@ -35,6 +35,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// The change at this place.
     pub(crate) fn new(at: &[&'static str], goes: Vec<Value>, comes: impl Into<Value>) -> Self {
         Self {
             at: at.to_vec(),
@@ -43,7 +44,7 @@ impl Change {
         }
     }
 
-    /// The lines that the user is shown of it.
+    /// The lines that the user is shown of this change.
     pub(crate) fn shown(&self) -> String {
         let Value::Array(comes) = &self.comes else {
             return lines_of("", &self.lines_with(&self.goes), &self.by_hand());
@@ -67,11 +68,16 @@ impl Change {
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// What of it is still to be done where `there` stands. None if that is nothing.
+    /// The part of this change that is still to be done. None if there is none.
+    ///
+    /// `there` is what stands at the place now. For a list, that part is what comes and is not
+    /// there, and what goes and is there: of what comes, `a` and `b`, where `["b"]` stands, it is
+    /// `a`. For a value, it is all, if the value that goes is there, or if a value comes and none
+    /// is there. Another value that is there stays.
     fn still_to_do(&self, there: Option<&Value>) -> Option<Self> {
         let mut rest = self.clone();
         let Value::Array(comes) = &mut rest.comes else {
-            // A value that is there stays, also another one, unless it is the one that goes.
+            // A value that the user has set stays.
             let is_to_do = match there {
                 Some(value) => self.goes.contains(value),
                 None => !self.comes.is_null(),
@@ -88,7 +94,8 @@ impl Change {
         Some(rest)
     }
 
-    /// What stands at its place once it is made, where `there` stands now.
+    /// What stands at the place after this change, if `there` stands now. The change must be one
+    /// that is still to be done.
     fn applied_to(&self, there: Option<&Value>) -> Value {
         let Value::Array(comes) = &self.comes else {
             return self.comes.clone();
@@ -105,13 +112,19 @@ fn lines(values: &[Value]) -> String {
     values.iter().map(|value| format!("{value:#}\n")).collect()
 }
 
-/// The list that stands there; an empty one if none does.
+/// The list that stands there. Empty if none does.
 fn list(there: Option<&Value>) -> &[Value] {
     there.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The settings with these changes. All else stays. A list or table that is empty then goes, too.
-/// A value that is there already stays.
+/// The text of the settings with these changes, and the lines that the user is shown of them. All
+/// else stays. A value that is there already stays. A list or table that is empty after a change is
+/// taken away.
+///
+/// # Errors
+/// [`EditError::Syntax`] if the text is no JSON; [`EditError::Unsafe`] if the new text does not say
+/// what it should; and those of making a change, such as [`EditError::Twice`] for a name that is
+/// there twice.
 pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<Edited, EditError> {
     let body = text.trim_start_matches('\u{feff}');
     let byte_order_mark = &text[..text.len() - body.len()];
@@ -143,7 +156,8 @@ struct Draft {
 }
 
 impl Draft {
-    /// Makes a change in the text and in the value. What it takes is there, what it brings is not.
+    /// Makes a change in the text and in the value. It must be still to be done: what goes is
+    /// there, and what comes is not.
     fn make(&mut self, change: &Change) -> Result<(), EditError> {
         let parsed = CstRootNode::parse(&self.text, &ParseOptions::default());
         let tree = parsed.map_err(|_| EditError::Half)?;
@@ -202,6 +216,7 @@ fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(),
     Ok(())
 }
 
+/// Takes out of the list in the text what goes, and adds what comes.
 fn change_list(list: &CstArray, change: &Change) {
     for element in list.elements() {
         let value = element.to_serde_value();
@@ -214,7 +229,8 @@ fn change_list(list: &CstArray, change: &Change) {
     }
 }
 
-/// Takes the list or value `name` away, and the table `group` if it holds nothing else.
+/// Takes the list or value `name` away, in the text (`whole`) and in the `value`. If the table
+/// `group` holds nothing else, it goes as a whole.
 fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
     let is_last = match value[group].as_object_mut() {
         Some(table) => table.remove(name).is_some() && table.is_empty(),

@@ -48,7 +48,7 @@ use keyhole_walk::printable::visible;
 use program::Program;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-/// Whether this runs as root for another user, by sudo or its like, whose home this is not.
+/// Whether a variable says that sudo or its like started this, as `SUDO_USER` does.
 pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let names = ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"];
     names.iter().any(|name| variable(name).is_some())

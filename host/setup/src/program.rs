@@ -92,12 +92,13 @@ fn is_name_of(exe: &Path, name: &Path) -> bool {
 /// Why a program may be gone next week, and the places where it may.
 struct Fleeting {
     why: &'static str,
-    /// Folders that may be anywhere.
+    /// Parts of a path, wherever they stand in it.
     anywhere: &'static [&'static str],
-    /// Folders of the whole system.
+    /// The beginnings of a path.
     of_the_system: &'static [&'static str],
 }
 
+/// The reason for a folder of temporary files.
 const IN_A_TEMPORARY_FOLDER: &str =
     "a folder for temporary files, which may be emptied at any time";
 
@@ -142,7 +143,8 @@ const FLEETING: [Fleeting; 6] = [
     },
 ];
 
-/// Why a program at this absolute path may be gone next week. None means that it should stay.
+/// Why a program at this absolute path may be gone next week: `/tmp/keyhole` may, and
+/// `/home/theo/target/debug/keyhole`. None if it should stay, as `/usr/local/bin/keyhole`.
 fn fleeting(path: &Path) -> Option<&'static str> {
     let text = path.to_string_lossy();
     for fleeting in &FLEETING {

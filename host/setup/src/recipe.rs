@@ -13,13 +13,16 @@ use std::path::{Path, PathBuf};
 pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
+/// The folder of a file in the examples.
 const FOLDER: &str = "~/notes";
+/// The folder for tickets in the examples.
 const TICKETS: &str = "/home/me/.local/state/keyhole/claude-code";
 
 /// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
 /// every client takes. Some cut a longer one, or refuse it.
 pub const MAX_IN_TOOL: usize = 41;
 
+/// Why a name is refused that another agent has.
 const TAKEN: &str = "the client, or Keyhole's plugin, has this name itself; choose another";
 
 /// What to know of a hook.
@@ -74,8 +77,8 @@ impl Client {
     }
 }
 
-/// Whether each client with agents accepts this as the name of an agent and of its file. In YAML
-/// it is a string even without quotes.
+/// Whether each client with agents accepts this as the name of an agent and of its file. In YAML,
+/// it is a string even without quotes: `notes` is, `true` and `Notes` are not.
 fn is_agent(name: &str) -> bool {
     let is_plain = name
         .chars()
@@ -115,8 +118,14 @@ impl Recipe<'_> {
         Ok(filled)
     }
 
-    /// The same, with another program and another folder for tickets, which a server and its guard
-    /// share. None: the path of that folder cannot be written.
+    /// What to fill into the client's examples, with this program and this folder for `tickets`,
+    /// which a server and its guard share. The name of a binding takes the place of [`BINDING`],
+    /// and the agent's name that of [`AGENT`].
+    ///
+    /// # Errors
+    /// If `tickets` is None because the path of that folder cannot be written, and an example needs
+    /// it. If the agent's name begins with `-`, as `-x`, or holds `$`, `{` or `}`. If the client
+    /// does not take the name of the binding or of the agent.
     pub(crate) fn with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
         let Self { client, name, .. } = self;
         let mut parts = client.parts.iter();
@@ -129,15 +138,15 @@ impl Recipe<'_> {
             return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
         }
         client.takes(name)?;
-        // The agent and its file have the binding's name, so that a second binding's do not
-        // replace them.
+        // The agent and its file are named like the binding, so that a second binding has another
+        // agent. In a client where all agents share the server, the examples name no agent.
         let of_agent = match client.audience {
             Audience::Client => AGENT,
             _ => self.agent.unwrap_or(name),
         };
         client.takes(of_agent)?;
-        // The first match is taken. So if one text is the beginning of another, the longer one
-        // comes first.
+        // Where two of these texts match, the first one counts. So a text that begins with another
+        // one comes before it.
         let mut filled = Filled::default();
         self.put_folders(&mut filled)?;
         for quote in ['"', '\''] {
@@ -175,8 +184,11 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// Puts the server's options in that the examples write with these quotes: `--bind`, and
-    /// `--agent` for a client whose guard says which agent calls.
+    /// Fills in the options of a server whose arguments stand in these quotes.
+    /// `"--bind", "scanner-catalog"` becomes `"--bind", "notes"`. If
+    /// `"--agent", "identifier-scanner"` stands behind it, as for a client whose guard says which
+    /// agent calls, that becomes `"--agent", "reviewer"`, with the name `of_agent`. Else
+    /// `self.agent` is added, if it is set.
     fn put_options(self, filled: &mut Filled, quote: char, of_agent: &str) {
         let old = option(quote, "--bind", BINDING);
         let new = option(quote, "--bind", self.name);
@@ -250,7 +262,7 @@ impl Recipe<'_> {
     }
 }
 
-/// An option and its value, as two arguments of a list in an example.
+/// An option and its value as two arguments of a list in an example: `"--bind", "notes"`.
 fn option(quote: char, option: &str, value: &str) -> String {
     format!("{quote}{option}{quote}, {quote}{value}{quote}")
 }
@@ -267,7 +279,7 @@ struct Replacement {
 }
 
 impl Filled {
-    /// Adds a replacement, which counts where none before it does.
+    /// Adds a replacement. Where an earlier one matches, that one counts.
     fn put(&mut self, text: &str, with: &str) {
         self.0.push(Replacement {
             text: text.to_owned(),
@@ -297,6 +309,7 @@ impl Filled {
         parts.into_iter().map(|part| self.block(part)).collect()
     }
 
+    /// A part in a fenced block, below the place where it goes.
     fn block(&self, part: &Part) -> String {
         let language = match part.example.rsplit('.').next().unwrap_or_default() {
             "md" => "markdown",
@@ -309,7 +322,7 @@ impl Filled {
         format!("{place}:\n\n{fence}{language}\n{text}{fence}")
     }
 
-    /// The file of a part, on this machine.
+    /// The path of a part's file, on this machine: of `~/.codex/a.toml`, it is in `home`.
     pub(crate) fn place(&self, to: &str, home: &Path) -> PathBuf {
         home.join(self.fill(to).trim_start_matches("~/"))
     }

@@ -14,9 +14,9 @@ use toml::de::DeTable;
 
 /// What comes into a map.
 pub(super) struct Addition {
-    /// An entry, as it is written.
+    /// The entry, as it is written. None if the map has it already.
     pub(super) table: Option<String>,
-    /// A folder among the roots.
+    /// A folder among the roots. None if the map needs no other.
     pub(super) root: Option<String>,
 }
 
@@ -43,8 +43,9 @@ impl Addition {
         })
     }
 
-    /// The lines for a user who writes them. The reader may be an agent that only looks, so a line
-    /// with a fresh key is not shown: the user is told what prints one.
+    /// The lines for a user who writes them: `among its roots: "/home/theo/notes"`, and the table.
+    /// If the table has the `fresh_key`, or if there is no table to add, the second line says which
+    /// command prints an entry. The reader may be an agent that only looks, and must not see a key.
     pub(super) fn by_hand(&self, fresh_key: &str, name: &str) -> String {
         let mut lines = String::new();
         if let Some(root) = &self.root {
@@ -70,6 +71,7 @@ struct Draft {
 }
 
 impl Draft {
+    /// Adds this folder to the roots.
     fn add_root(&mut self, root: &str) -> Result<(), EditError> {
         let Inserted { at, text, is_line } = Inserted::root(&self.text, root)?;
         self.text.insert_str(at, &text);
@@ -82,6 +84,7 @@ impl Draft {
         Ok(())
     }
 
+    /// Adds an entry at the end, behind a blank line.
     fn add_table(&mut self, table: &str) -> Result<(), EditError> {
         let end = line_end(&self.text);
         let before = match &*self.text {
@@ -136,7 +139,8 @@ fn below_schema(map: &str) -> &str {
     }
 }
 
-/// The map without this table, if it stands there as setup writes it, and once.
+/// The map without this table. None if the table does not stand there as setup writes it, or stands
+/// there more than once.
 pub(crate) fn take(text: &str, table: &str) -> Option<String> {
     let end = line_end(text);
     let (head, tail) = text.split_once(&table.replace('\n', end))?;
@@ -178,6 +182,7 @@ fn put(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
     Ok(())
 }
 
+/// The tables that this text of a map has.
 fn parse(text: &str) -> Result<toml::Table, EditError> {
     text.parse().map_err(|_| EditError::Syntax("TOML"))
 }
