@@ -6,7 +6,7 @@ use std::ops::Range;
 /// An escape begins with one of these.
 pub(crate) const ESCAPES: [char; 3] = ['\\', '%', '&'];
 
-/// Counts as nothing, as each character does that a reader does not see.
+/// A character that counts as nothing, as each one that a reader does not see.
 const UNSEEN: char = '\u{ad}';
 
 /// The characters of `text` and where each stands, with escapes decoded.
@@ -52,10 +52,11 @@ fn backslash(text: &str) -> Option<(char, &str)> {
     Some((c, behind_both))
 }
 
-/// The number of one escape, and what is behind it: 0xe9 for `\u00e9`, a blank's for `\n`.
-/// `\u00e` is too short.
+/// The number of one escape, and what is behind it: 0xe9 for `\u00e9`, that of a blank for `\n`.
+/// `\u00e` is too short, and `\d` is no escape.
 fn code_unit(text: &str) -> Option<(u32, &str)> {
-    // Of more backslashes, the last ones count: without a limit, each would look at all the others.
+    // Of more than eight backslashes, the last eight count. To look at all of them for each of them
+    // would take too long.
     let slashes = text.bytes().take(8).take_while(|b| *b == b'\\').count();
     if slashes == 0 {
         return None;
@@ -151,7 +152,7 @@ fn named(name: &str) -> Option<char> {
     Some(c)
 }
 
-/// Whether HTML names an accent so, behind the letter that has it.
+/// Whether HTML names an accent so, behind the letter that has it: `acute` of `eacute`.
 fn is_accent(name: &str) -> bool {
     ACCENTS.contains(&name)
 }

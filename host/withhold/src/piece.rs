@@ -60,8 +60,11 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
 }
 
 /// Adds the term that an item begins with and explains: `Bluebell` of `Bluebell: the second will`,
-/// of `Bluebell – the second will` and of `Bluebell (the second will)`. A field's name is none, as
-/// in `Note: call before noon`, and neither is a word without a capital that the list has.
+/// of `Bluebell – the second will` and of `Bluebell (the second will)`.
+///
+/// A term has at most five words, and its explanation three or more. It begins with a capital, has
+/// quotes around it, or has a word that may be a name. The name of a field is none, as in
+/// `Note: call before noon`.
 fn add_term(values: &mut Values, piece: &Piece<'_>) {
     let (term, explanation) = if piece.label.is_empty() {
         first_part(piece.text)
@@ -79,8 +82,9 @@ fn add_term(values: &mut Values, piece: &Piece<'_>) {
     }
 }
 
-/// Whether these words are the name of a field, as `Home address` or `Name of the client`. `Dr
-/// Strong` is none: behind the field's word, a word with a capital says whose it is.
+/// Whether these words are the name of a field, as `Home address` or `Name of the client`.
+/// `Dr Strong` is none: behind the field's word, a word with a capital says whose it is. If the
+/// words stand in quotes (`is_quoted`), a word without a capital may say so as well.
 fn is_name_of_field(words: &[Word], is_quoted: bool) -> bool {
     let behind_first = words.get(1..).unwrap_or_default();
     let says_whose = behind_first.iter().any(|word| {
@@ -93,11 +97,14 @@ fn is_name_of_field(words: &[Word], is_quoted: bool) -> bool {
 
 /// A line, item or cell, cut into a label and a value.
 struct Piece<'t> {
+    /// All of its text.
     text: &'t str,
+    /// The words of its text.
     words: Vec<Word>,
     /// The label and, behind a label such as `id:`, the name of the rule.
     label: &'t str,
     rule: Option<&'t str>,
+    /// What stands behind the label.
     value: &'t str,
 }
 
@@ -225,7 +232,7 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// Whether it has more words than a part that may be a value by itself.
+    /// Whether this part is too long to be a value by itself: it has more than three words.
     fn is_long(&self) -> bool {
         count_words(self.value) > SHORT_PART
     }
@@ -254,6 +261,7 @@ impl Quotes {
     }
 }
 
+/// Whether this is a quotation mark of some language, or one of Markdown's.
 fn is_quote(c: char) -> bool {
     "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c)
 }

@@ -19,7 +19,7 @@ const LONG_CODE: usize = 10;
 /// of code, and `Max` a person.
 const SHORT_NAME: usize = 4;
 
-/// Gaps behind so many letters of a run are not compared.
+/// The gaps within the first so many bytes of a run's letters are compared.
 const GAPS: usize = u128::BITS as usize;
 
 /// The hash of the text, as FNV-1a makes it. `start` is 0, or the hash of what is before the text.
@@ -82,32 +82,39 @@ pub(crate) struct Known {
     pub(crate) section: usize,
 }
 
-/// A bit for each gap of a run, at the number of letters before it.
+/// A bit for each gap of a run. It is at the number of bytes that the letters before the gap have:
+/// of `ab-c`, it is bit 2.
 type Gaps = u128;
 
 /// Words that follow one another.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
+    /// Where it stands in its text.
     pub(crate) at: Range<usize>,
     hash: u64,
     /// How many bytes its letters have.
     size: usize,
+    /// How many words it has, and how many digits.
     words: usize,
     digits: usize,
     /// The hash of its first word as it is written.
     pub(crate) written: u64,
+    /// Whether a word of it is no number.
     has_letters: bool,
     /// Whether a word is of a script with capitals, or a number.
     has_case: bool,
+    /// Whether its last letter is a digit.
     ends_with_digit: bool,
     /// Whether a word is not ordinary.
     has_special: bool,
     /// Whether a word does not begin with a capital letter.
     has_small: bool,
+    /// Whether a blank stands between two of its words.
     has_blank: bool,
-    /// The places between two words, also where nothing is between them.
+    /// The places between two words, also where nothing is between them, as in `harborPine`.
     gaps: Gaps,
-    /// Those of the gaps that something is in, and that are not between two digits.
+    /// Those of the `gaps` that something is in, and that are not between two digits: of
+    /// `theo-blix`, one, and of `12-34`, none.
     apart: Gaps,
 }
 
@@ -133,7 +140,9 @@ impl Run {
         self.has_small |= !word.is_capital;
     }
 
-    /// Adds the gap before the word that follows, which has these letters.
+    /// Notes the gap before the word that follows, which has these letters: in `gaps`, and in
+    /// `apart` if something is in the gap that is not between two digits. A gap that is not within
+    /// the first [`GAPS`] bytes is not noted.
     fn push_gap(&mut self, letters: &str, word: &Word) {
         self.has_blank |= word.has_blank;
         if self.size >= GAPS {

@@ -46,6 +46,7 @@ pub(crate) struct Values {
 /// What stands below one heading, up to the next one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
+    /// The heading.
     pub(crate) heading: String,
     /// The level of the heading, from 1.
     level: usize,
@@ -92,7 +93,7 @@ impl Values {
         self.has_new = true;
     }
 
-    /// Begins the section below this heading.
+    /// Begins the section below this heading. Its `level` is 1 for `# Customers`.
     pub(crate) fn begin_section(&mut self, heading: &str, level: usize) {
         if let Some(last) = self.sections.last_mut() {
             last.is_above_others = level > last.level;
@@ -124,8 +125,9 @@ impl Values {
         self.sections.len().saturating_sub(1)
     }
 
-    /// Adds each of these words that is a name: a word that the list of English words does not have,
-    /// with a capital or in a short text. Of `for O'Wexel`, `Wexel` is one, and so is `O'Wexel`.
+    /// Adds each of these words that is a name: a word that the list of English words does not
+    /// have, with a capital or in a text of at most three words. Of `for O'Wexel`, `Wexel` is one,
+    /// and so is `O'Wexel`.
     pub(crate) fn add_names(&mut self, words: &[Word]) {
         let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
         let is_short = blanks < SHORT_PART;
@@ -140,7 +142,7 @@ impl Values {
                 section: self.section(),
             };
             self.names.entry(hash(0, &word.letters)).or_insert(name);
-            // Something stands before it, as an apostrophe, and no blank.
+            // An apostrophe or the like joins it to the word before, and no blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
                 let with_first = words.get(index - 1..=index).unwrap_or_default();
@@ -163,7 +165,7 @@ impl Values {
         }
     }
 
-    /// Adds the dates among these words.
+    /// Adds the dates among these words: of `born 12 March 2011`, one.
     pub(crate) fn add_dates(&mut self, words: &[Word]) {
         let section = self.section();
         for start in 0..words.len() {
@@ -182,9 +184,13 @@ impl Values {
         }
     }
 
-    /// Adds these words, which have digits: all as one value, if the number is long or a word is a
-    /// code by itself, as `0551 23 40 55` and `tblix42 7`, not `47 11`; each such code by itself; and a
-    /// phone number without its country's code.
+    /// Adds the values among these words, which have digits:
+    ///
+    /// - all as one, if they have six digits or more, or if a word is a long code: `0551 23 40 55`
+    ///   and `tblix42 7`, not `47 11`;
+    /// - each long code, such as `tblix42`;
+    /// - a single number of four or five digits that is no year: `4711`, not `1984`;
+    /// - a phone number without its country's code, if all are numbers.
     fn add_code(&mut self, words: &[Word]) {
         if digits_in(words) >= LONG_NUMBER || words.iter().any(is_long_code) {
             self.add_value(words);
@@ -266,12 +272,14 @@ fn says(word: &Word) -> usize {
     }
 }
 
-/// Whether this word of letters and digits is long: `tblix42`. `sha256` and `4711` are not.
+/// Whether this is a word of letters and digits, at least seven: `tblix42`. `sha256` and `4711` are
+/// not.
 fn is_long_code(word: &Word) -> bool {
     !word.is_number && word.size >= LONG_CODE
 }
 
-/// Whether this is a number of four or five digits, as a PIN or a house, and no year.
+/// Whether this is a number of four or five digits, as a PIN or a house, and no year: `4711`, not
+/// `1984`.
 fn is_short_code(word: &Word) -> bool {
     let century = word.letters.get(..2);
     let is_year = word.digits == 4 && matches!(century, Some("19" | "20"));

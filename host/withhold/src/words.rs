@@ -16,6 +16,7 @@ pub(crate) const PHONE: usize = 8;
 /// The most digits of a country's code, with the zero before it.
 const COUNTRY_CODE: usize = 4;
 
+/// A run of letters and digits in a text.
 #[derive(Debug, Default)]
 pub(crate) struct Word {
     /// Where it stands in the text.
@@ -31,7 +32,9 @@ pub(crate) struct Word {
     /// How many characters it has, and how many digits.
     pub(crate) size: usize,
     pub(crate) digits: usize,
+    /// Whether all its characters are digits.
     pub(crate) is_number: bool,
+    /// Whether it begins with a capital letter.
     pub(crate) is_capital: bool,
     /// Whether its first letter is of a script without capitals, as Hebrew or Korean.
     pub(crate) is_caseless: bool,
@@ -129,6 +132,7 @@ fn cut(text: &str, chars: impl Iterator<Item = (char, Range<usize>)>) -> Vec<Wor
 /// Takes the characters of a text one by one, and puts them together to words.
 #[derive(Default)]
 struct Cutter {
+    /// The words so far.
     words: Vec<Word>,
     /// Whether anything stands behind the last word, and whether a blank does.
     has_gap: bool,
