@@ -156,12 +156,12 @@ const READING: [&str; 13] = [
     "which",
 ];
 
-/// Behind `gh pr` and the like, what publishes nothing.
+/// A word that stands behind `gh pr` and the like, and with which it publishes nothing.
 const LOOKING: [&str; 8] = [
     "checkout", "checks", "diff", "download", "list", "ls", "status", "view",
 ];
 
-/// With these words, commits leave, and not only a text.
+/// A command that has one of these words sends commits, and not only a text.
 const SENDING: [&str; 7] = [
     "mr",
     "pr",
@@ -172,7 +172,7 @@ const SENDING: [&str; 7] = [
     "submit",
 ];
 
-/// With these, every branch or tag leaves.
+/// A command that has one of these words sends every branch or tag.
 const EVERYTHING: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
 
 /// What may stand before a program's name.
@@ -180,7 +180,8 @@ const BEFORE_PROGRAM: [&str; 9] = [
     "!", "builtin", "command", "do", "else", "if", "then", "time", "{",
 ];
 
-/// Behind these, a file's name stands, whose text leaves. git adds an ignored file with the last.
+/// Options that a file's name follows. The text of this file leaves. With the last one, git adds an
+/// ignored file.
 const FILE_OPTIONS: [&str; 6] = [
     "-F",
     "--file",
@@ -190,13 +191,13 @@ const FILE_OPTIONS: [&str; 6] = [
     "--force",
 ];
 
-/// Behind these options of `git push` stands no remote.
+/// Options of `git push` that a value follows, and no remote.
 const PUSH_OPTIONS: [&str; 5] = ["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
 
 /// Reads commands one after another, and follows their folders.
 struct Reader<'p> {
     at: At<'p>,
-    /// Where the next command may run: one folder, or several if nobody knows.
+    /// Where the next command may run: one folder, or several if nobody knows which.
     here: Vec<PathBuf>,
     /// All folders so far.
     seen: Vec<PathBuf>,
@@ -204,12 +205,14 @@ struct Reader<'p> {
     lines: Vec<String>,
     /// The words of all commands.
     words: Vec<String>,
-    /// What all commands take together.
+    /// What all commands take of a repository together.
     wanted: Wanted,
+    /// What the commands publish so far, one part for each folder and kind.
     parts: Vec<Part>,
 }
 
 impl<'p> Reader<'p> {
+    /// Begins in the session's folder.
     fn new(at: At<'p>) -> Self {
         Self {
             at,
@@ -222,6 +225,8 @@ impl<'p> Reader<'p> {
         }
     }
 
+    /// Notes what each command of a script names and publishes, one after another. `cd src` moves
+    /// the next ones, `echo git push` is only a text, and `git push` publishes.
     fn read(&mut self, script: &Script) {
         for word in script.commands.iter().flatten() {
             self.wanted.amends |= word == "--amend";
@@ -246,7 +251,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Goes to the folder behind `cd`.
+    /// Goes to the folder behind `cd`: to `src` with `cd -P src`, and to the home with `cd`.
     fn enter(&mut self, words: &[String]) {
         let mut arguments = words.iter().skip(1);
         let target = arguments.find(|word| !matches!(word.as_str(), "-L" | "-P" | "--"));
@@ -268,7 +273,7 @@ impl<'p> Reader<'p> {
         self.here.iter().map(|here| here.join(&path)).collect()
     }
 
-    /// Notes what the command of these words publishes.
+    /// Notes what the command of these words publishes. `git -C src push` does so in `src`.
     fn read_program(&mut self, words: &[String]) {
         let mut line = words.to_vec();
         let mut folders = self.here.clone();
@@ -333,6 +338,7 @@ impl<'p> Reader<'p> {
     }
 }
 
+/// Whether one of these words is `wanted`.
 fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
     words.iter().any(|word| wanted.contains(&word.as_str()))
 }
@@ -363,6 +369,7 @@ fn remote(arguments: &[String]) -> Option<String> {
 }
 
 impl Part {
+    /// Which commits this part sends, if it sends any.
     fn sends(&self) -> Option<&Sent> {
         self.wanted.as_ref()?.sends.as_ref()
     }
@@ -374,7 +381,8 @@ impl Part {
     }
 }
 
-/// How these words publish, and those behind the program's name. None if they do not: `git log`.
+/// How these words publish, and the words behind the program's name: of `sudo git push origin`,
+/// they are `push` and `origin`. None if they do not publish: `git log`.
 fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
     for (index, word) in words.iter().enumerate() {
         let rest = words.get(index + 1..).unwrap_or_default();
@@ -420,6 +428,7 @@ fn sends_files(program: &str, arguments: &[String]) -> bool {
 }
 
 /// Whether curl sends something with this argument: `-d`, `-sF`, `--data-raw`, `POST`, `-XPUT`.
+/// With `-o` and `-XGET`, it does not.
 fn is_upload(word: &str) -> bool {
     if let Some(long) = word.strip_prefix("--") {
         let method = long.strip_prefix("request=").unwrap_or_default();
@@ -435,6 +444,7 @@ fn is_upload(word: &str) -> bool {
     is_method(value) || known.any(|c| "dFT".contains(c))
 }
 
+/// Whether this is a method of HTTP that sends something.
 fn is_method(word: &str) -> bool {
     matches!(word, "POST" | "PUT" | "PATCH")
 }
@@ -445,20 +455,23 @@ fn is_remote(word: &str) -> bool {
         .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
 }
 
-/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`; or what a
-/// variable stands for, which nobody knows. `git add .` names a folder, as `git add src` does.
+/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`; or
+/// what a variable stands for, which nobody knows. `git add .` names a folder, as `git add src`
+/// does.
 fn takes_all(words: &[String]) -> bool {
     let adds = ["add", "commit", "stage"];
     let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
     has_one_of(words, &["jj"]) || from_verb.any(|word| is_all(word))
 }
 
+/// Whether git adds all changed files by this word: `-A`, `-am`, `--all`, `:/` or `$FILES`. `-m`
+/// and `src` are none.
 fn is_all(word: &str) -> bool {
     if matches!(word, ":/" | "--all" | "--update") {
         return true;
     }
     if let Some(letters) = word.strip_prefix('-') {
-        // Behind `-m` and the like, a value begins.
+        // Behind these letters, a value begins: of `-ma`, `a` is the message.
         let mut flags = letters.chars().take_while(|c| !"mFCct-".contains(*c));
         return flags.any(|c| matches!(c, 'a' | 'A' | 'u'));
     }

@@ -116,6 +116,7 @@ struct Line<'p> {
 }
 
 impl<'p> Joined<'p> {
+    /// Adds this line, which has the number `index` in the text `of`.
     fn push(&mut self, of: &'p Text, index: usize, line: &str) {
         self.lines.push(Line {
             start: self.text.len(),
@@ -126,6 +127,11 @@ impl<'p> Joined<'p> {
         self.text.push('\n');
     }
 
+    /// Adds to the findings where these lines have a value of the list. Of two values that overlap,
+    /// the first one counts.
+    ///
+    /// # Errors
+    /// [`Uncompared::Late`] if `end` has come; and if there is too little memory.
     fn compare(
         &self,
         list: &List,

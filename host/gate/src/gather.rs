@@ -26,7 +26,7 @@ const LAST_START: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(crate) struct Listed {
     pub(crate) key: Key,
-    /// Somebody who may have it.
+    /// Somebody who may have the list.
     pub(crate) caller: Caller,
 }
 
@@ -39,6 +39,7 @@ pub(crate) struct Gathered {
 
 /// Where git and files are looked up.
 pub(crate) struct Places<'p> {
+    /// The user's home.
     pub(crate) home: Option<&'p Path>,
     /// The folder for git's own files.
     pub(crate) scratch: &'p Path,
@@ -46,8 +47,11 @@ pub(crate) struct Places<'p> {
     pub(crate) start: Instant,
 }
 
-/// The lists that the repository with this main checkout must not publish: those whose entry names
-/// folders, and none that holds it. A list without the field is never one.
+/// The lists that this repository must not publish: of the entries with `publish_only_in`, those of
+/// which no folder holds the repository's main checkout. With `["~/work"]`, the repository
+/// `~/work/app` may publish the list, and `~/app` may not. With `[]`, no repository may.
+///
+/// Without a repository (None), these are the lists of all entries with the field.
 pub(crate) fn lists(map: &Map, repository: Option<&Repository>) -> Vec<Listed> {
     let mut lists = Vec::new();
     for (key, entry) in map.entries() {
@@ -105,7 +109,8 @@ pub(crate) fn gather(
     all
 }
 
-/// What leaves of the part's repository.
+/// What leaves of the part's repository. Nothing if the call sends only its text and its files, or
+/// if there is no repository.
 fn collect(
     part: &Part,
     found: Result<Option<Repository>, Uncollected>,
@@ -124,8 +129,8 @@ fn collect(
     Ok(outgoing.passages.into_iter().map(Text::from).collect())
 }
 
-/// The files that words of the call name: those that leave as they are, and those that are not in
-/// the repository, as in `git commit -F ../msg`.
+/// The texts of the files that words of the call name: those that leave as they are, and those that
+/// are not in the repository, as in `git commit -F ../msg`. A word that names no file has none.
 fn files(part: &Part, repository: Option<&Repository>, home: Option<&Path>) -> Vec<Text> {
     let mut texts = Vec::new();
     let words = part.wanted.iter().flat_map(|wanted| &wanted.words);
@@ -143,6 +148,7 @@ fn files(part: &Part, repository: Option<&Repository>, home: Option<&Path>) -> V
     texts
 }
 
+/// Whether this path, whose links are followed, lies in the checkout at `top`.
 #[expect(clippy::disallowed_methods, reason = "nothing is read there")]
 fn lies_in(path: &Path, top: &Path) -> bool {
     fs::canonicalize(path).is_ok_and(|real| real.starts_with(top))

@@ -143,6 +143,7 @@ impl Scanned {
         Ok(())
     }
 
+    /// Adds this file, or standard input for `-`.
     fn add_file(&mut self, file: &Path) -> Result<(), Uncompared> {
         if file == Path::new("-") {
             let mut bytes = Vec::new();
@@ -182,7 +183,7 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// The text, if it has at most so many bytes.
+/// The text, if it has at most so many bytes. A longer one is refused.
 fn at_most(text: String, most: u64) -> Result<String, Uncompared> {
     if text.len() as u64 > most {
         return Err(Uncollected::TooMuch.into());
@@ -271,8 +272,9 @@ impl Looked {
         format!("{place}  {rule}")
     }
 
-    /// The paths that have a value themselves, and at which character the first one begins. A
-    /// person may read them.
+    /// The paths that have a value themselves, each with the number of the character at which the
+    /// first value begins. None of them if a person reads the findings: a person may read these
+    /// paths.
     fn hidden(&self) -> Result<HashMap<PathBuf, usize>, Uncompared> {
         let mut hidden = HashMap::new();
         if self.reader == Reader::Person {

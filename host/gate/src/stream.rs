@@ -25,8 +25,11 @@ pub(crate) fn texts(stream: String) -> Vec<Text> {
 /// What is read so far of a difference.
 #[derive(Default)]
 struct Reader {
+    /// The texts that would be published so far.
     texts: Vec<Text>,
+    /// The file whose lines are read.
     path: PathBuf,
+    /// Whether that file is new.
     is_new: bool,
     /// The number of the next line in the file.
     number: usize,
@@ -55,6 +58,7 @@ impl Reader {
         }
     }
 
+    /// Reads a line of a hunk: `+a` is added, `-a` is not.
     fn read_in_hunk(&mut self, line: &str) {
         if let Some(added) = line.strip_prefix('+') {
             self.push(self.path.clone(), self.number, added);
@@ -80,6 +84,8 @@ impl Reader {
         self.end = 0;
     }
 
+    /// Reads the name behind `+++ `: `src/a.rs` of `b/src/a.rs`. If the file is new, its name would
+    /// be published, too.
     fn read_name(&mut self, name: &str) {
         let plain = name.split('\t').next().unwrap_or_default();
         self.path = plain.strip_prefix("b/").unwrap_or(plain).into();
@@ -91,7 +97,8 @@ impl Reader {
         }
     }
 
-    /// Adds a line to the last text, if that ends right before it, or as a new one.
+    /// Adds a line to the last text if that text ends right before this line, and else as a new
+    /// text.
     fn push(&mut self, path: PathBuf, number: usize, line: &str) {
         match self.texts.last_mut() {
             Some(last) if self.end == number => {
