@@ -86,7 +86,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Tells the message of a commit that is made again, and returns its first parent.
+    /// Tells the message of the commit `head`, which is made again, and returns its first parent.
     fn amended(&mut self, head: &str) -> Result<Option<String>, Uncollected> {
         let arguments = ["log", "--stdin", "--no-walk", "-s", "--no-mailmap", FORMAT];
         let output = self.git.run(&arguments, head)?;
@@ -96,8 +96,8 @@ impl Collector<'_> {
         Ok(commit.parents.first().cloned())
     }
 
-    /// Tells what differs by this command of git's, of the files that are taken; with None, of all.
-    /// Returns how many files add something.
+    /// Tells what differs by this command of git's: of the files that are `taken`, or with None, of
+    /// all. Returns how many of these files add something.
     fn differing(&mut self, command: &[&str], taken: Option<&Taken>) -> Result<usize, Uncollected> {
         let mut arguments = command.to_vec();
         arguments.extend(DIFF);
@@ -181,8 +181,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Tells the commits that these lines ask for, each by itself: an object's name for what leads
-    /// to them, and one after `^` for what leads to others.
+    /// Tells the commits that these lines ask for, each by itself. The line of an object's name
+    /// asks for all commits that lead to the object. `^` before the name leaves those out.
     fn commits(&mut self, names: &str) -> Result<(), Uncollected> {
         let most = format!("--max-count={}", MAX_COMMITS + 1);
         let mut arguments = vec!["log", "--stdin", &most, FORMAT, "-m"];
@@ -264,8 +264,9 @@ enum State {
     Unmerged,
 }
 
-/// The files that `git ls-files -o -u -t -z` prints: `? PATH` is new, and `M MODE NAME STAGE`, a
-/// tabulator and the path is one version of an unmerged file.
+/// The files that `git ls-files -o -u -t -z` prints, with a NUL behind each. `? a.rs` is new.
+/// `M 100644 NAME 1`, a tabulator and the path are one version of an unmerged file. Any other line
+/// is refused.
 fn listed(output: &[u8]) -> Result<BTreeMap<PathBuf, State>, Uncollected> {
     let mut files = BTreeMap::new();
     for line in output.split(|byte| *byte == 0) {
@@ -279,7 +280,8 @@ fn listed(output: &[u8]) -> Result<BTreeMap<PathBuf, State>, Uncollected> {
             _ => return Err(Uncollected::Unreadable),
         };
         let path = name.ok_or(Uncollected::Unreadable)?;
-        // A repository in this one is a name with a slash. Only its commit's name leaves.
+        // A slash ends the name of a repository in this one, of which only its commit's name
+        // leaves.
         if !path.ends_with(b"/") {
             files.insert(PathBuf::from(OsStr::from_bytes(path)), state);
         }

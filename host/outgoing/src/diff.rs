@@ -65,7 +65,8 @@ pub(crate) struct Commit {
     name: String,
     /// The names of its parents.
     pub(crate) parents: Vec<String>,
-    /// From how many parents git has told a difference.
+    /// From how many parents git has told a difference: from all, or from fewer if the commit is
+    /// the same as a parent.
     told: usize,
     /// Its message, without the lines that name its own author or committer.
     pub(crate) message: String,
@@ -85,7 +86,9 @@ pub(crate) struct Object<'a> {
 /// Git's output, and how far it is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output<'a> {
+    /// All of the output.
     bytes: &'a [u8],
+    /// The number of the bytes that are read.
     at: usize,
 }
 
@@ -95,8 +98,9 @@ impl<'a> Output<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The commits that `git log -m -p -U0` tells in [`FORMAT`]. It tells a merge once for each
-    /// parent that differs from it.
+    /// The commits that `git log -m -p -U0` tells in [`FORMAT`]. Git tells a merge once for each
+    /// parent from which it differs. Of a merge, only the lines stay that no parent has. If it is
+    /// the same as a parent, git leaves out that parent, and nothing stays.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if something is not understood.
@@ -110,7 +114,7 @@ impl<'a> Output<'a> {
             }
         }
         for commit in &mut commits {
-            // It is the same as one of its parents, which git does not tell.
+            // Git has left out a parent: the merge is the same as that one.
             if commit.told < commit.parents.len() {
                 commit.differences.clear();
             }
@@ -177,7 +181,8 @@ impl<'a> Output<'a> {
         Ok(differences)
     }
 
-    /// Reads what this line of a difference's tells of its file.
+    /// Reads what this line of a difference tells of its `file`. A line that is none of these is
+    /// refused.
     fn tell(&mut self, file: &mut Difference, line: &[u8]) -> Result<(), Uncollected> {
         if line.starts_with(b"new file mode ") {
             file.is_new = true;
@@ -192,8 +197,12 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// The added lines that follow the head of a hunk, whose counts are such as `3,0 +4,2 @@`. It
-    /// has no lines that stayed, and the lost ones come first.
+    /// The added lines that follow the head of a hunk, with counts such as `3,1 +4,2 @@`: here, one
+    /// lost line comes first, and then two added ones. The hunk has no other lines (`-U0`). None if
+    /// nothing is added.
+    ///
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if the counts are no numbers, or other lines follow.
     fn run(&mut self, counts: &[u8]) -> Result<Option<Run>, Uncollected> {
         let head = String::from_utf8_lossy(counts);
         let mut words = head.split(' ');
@@ -205,7 +214,7 @@ impl<'a> Output<'a> {
             return Err(Uncollected::Unreadable);
         };
         self.lines(b'-', old.count)?;
-        // It says of the last line that it has no end.
+        // A lost line without an end is followed by `\ No newline at end of file`.
         if self.rest().starts_with(b"\\ ") {
             self.until(b'\n')?;
         }
@@ -221,7 +230,7 @@ impl<'a> Output<'a> {
         }))
     }
 
-    /// Reads so many lines that begin with `sign`.
+    /// Reads `count` lines that begin with `sign`. Any other line is refused.
     fn lines(&mut self, sign: u8, count: usize) -> Result<(), Uncollected> {
         for _ in 0..count {
             if !self.until(b'\n')?.starts_with(&[sign]) {
@@ -237,7 +246,7 @@ impl<'a> Output<'a> {
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 
-    /// The bytes up to the next `end`, which is taken too.
+    /// The bytes up to the next `end`, which is read too. Refused if there is none.
     fn until(&mut self, end: u8) -> Result<&'a [u8], Uncollected> {
         let rest = self.rest();
         let found = rest.iter().position(|byte| *byte == end);
@@ -252,7 +261,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Lines of a file, as the head of a hunk counts them.
+/// Lines of a file, as the head of a hunk counts them: from the line `first` on, `count` lines.
 struct Span {
     first: usize,
     count: usize,
@@ -275,7 +284,8 @@ impl Commit {
         self.name.get(..SHORT).unwrap_or(&self.name)
     }
 
-    /// Keeps of a merge what differs from another parent as well.
+    /// Keeps of a merge what differs from another parent as well: of the files and of the lines,
+    /// those that are also in `other`.
     fn keep_common(&mut self, other: &Self, output: &[u8]) {
         self.told += 1;
         let mut by_path: BTreeMap<&Path, &Difference> = BTreeMap::new();
@@ -293,7 +303,8 @@ impl Commit {
 }
 
 impl Difference {
-    /// What both differences of a file have, which are from two parents of one merge.
+    /// What both differences of a file have. They are from two parents of one merge, so a number
+    /// means the same line of the merge in both. A line that only one of them adds is left out.
     fn common(&self, other: &Self, output: &[u8]) -> Self {
         let mut added: Vec<Run> = Vec::new();
         for run in &self.added {
@@ -332,8 +343,8 @@ impl Difference {
         run.is_some_and(|found| number - found.first < found.count)
     }
 
-    /// What leaves with this file: its name, if that is new, and its added lines. `commit` is the
-    /// short name of the commit, if it is one's.
+    /// What leaves with this file: its name, if that is new, and its added lines, without the `+`
+    /// before each. `commit` is the short name of the commit, if it is a commit's.
     pub(crate) fn passages(&self, output: &[u8], commit: Option<&str>) -> Vec<Passage> {
         let mut passages = Vec::new();
         if self.is_new {

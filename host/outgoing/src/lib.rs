@@ -28,9 +28,11 @@ pub struct Wanted {
     /// above it, is one of these, relative to the folder of the call. A branch or tag is
     /// sent if its name is one.
     pub words: Vec<String>,
-    /// Whether the call takes all changed and new files: `-a`, `-A`, `--all`, `-u`, `.`, `*`.
+    /// Whether the call takes all changed and new files: `-a`, `-A`, `--all`, `-u`. `.` and `*` do
+    /// not count: they are words that name a folder.
     pub takes_all: bool,
-    /// Whether HEAD's commit is made again, so that its message and its changes leave too.
+    /// Whether HEAD's commit is made again (`--amend`), so that its message and its changes leave
+    /// too.
     pub amends: bool,
     /// What the call sends, if it sends commits.
     pub sends: Option<Sent>,
@@ -39,9 +41,10 @@ pub struct Wanted {
 /// Which commits a call sends: those of HEAD, and of each branch and tag that is one of its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// The remote that it names. Only what this one has counts as published then.
+    /// The remote that the call names. Then only what this remote has counts as published. None:
+    /// what any remote has.
     pub remote: Option<String>,
-    /// Whether it sends every branch and tag: `--all`, `--mirror`, `--tags`.
+    /// Whether the call sends every branch and tag: `--all`, `--mirror`, `--tags`.
     pub all: bool,
 }
 
@@ -70,7 +73,7 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// A path, which is published as a name.
+    /// The passage of a path, which is published as a name.
     pub(crate) fn of_path(path: &Path) -> Self {
         Self {
             place: Place::Path(path.to_owned()),
@@ -78,7 +81,8 @@ impl Passage {
         }
     }
 
-    /// Lines of a file, of which the first has this number. `commit` is a short name.
+    /// The passage of lines of a file, of which the first has the number `first`, from 1. `commit`
+    /// is the short name of the commit that adds them, or None if none does yet.
     pub(crate) fn of_lines(path: &Path, first: usize, commit: Option<&str>, lines: &[u8]) -> Self {
         Self {
             place: Place::Lines {

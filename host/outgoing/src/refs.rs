@@ -52,7 +52,7 @@ pub(crate) struct Refs {
     pub(crate) head: Option<String>,
     /// The full name of HEAD's branch.
     branch: Option<String>,
-    /// All that have a name, such as `refs/heads/main`, in the order of their names.
+    /// All objects that have a name, such as `refs/heads/main`, in the order of their names.
     named: Vec<Named>,
 }
 
@@ -117,7 +117,8 @@ impl Refs {
         })
     }
 
-    /// How the objects are named: as HEAD's is, or any other that has a name.
+    /// How the objects are named: as that of HEAD is, or else as the first that has a name. A
+    /// repository without any has SHA-1.
     pub(crate) fn format(&self) -> &'static Format {
         let [sha1, sha256] = &FORMATS;
         let first = self.named.first().map(|named| &named.object);
@@ -128,8 +129,9 @@ impl Refs {
         sha1
     }
 
-    /// The branches and tags that a call with these words sends. A word may be a full name or the
-    /// part after `refs/heads/` or the like, and may go on as in `+main:other` or `main~2`.
+    /// The branches and tags that a call with these words sends: HEAD's branch, what a word names,
+    /// and with [`Sent::all`] all of them. A word may be a full name or the part after
+    /// `refs/heads/` or the like, and may go on as in `+main:other` or `main~2`.
     pub(crate) fn sent_by(&self, words: &[String], sent: &Sent) -> Vec<Named> {
         let mut asked = BTreeSet::new();
         for word in words {
@@ -174,7 +176,7 @@ impl Refs {
     }
 }
 
-/// The line of the file `path`, or None if there is none.
+/// The text of the file `path`, without the end of its line. None if there is no file.
 fn one_name(path: &Path) -> Result<Option<String>, Uncollected> {
     let Some(bytes) = file::contents(path, ONE_NAME)? else {
         return Ok(None);
@@ -183,8 +185,8 @@ fn one_name(path: &Path) -> Result<Option<String>, Uncollected> {
     Ok(Some(line.trim_end().to_owned()))
 }
 
-/// The names in `packed-refs`: a line is an object's name, a blank and the full name. A line that
-/// begins with `#` or `^` tells something else.
+/// The names in `packed-refs`, each with its object: a line is an object's name, a blank and the
+/// full name. A line that begins with `#` or `^` tells something else.
 fn packed(common: &Path) -> Result<BTreeMap<String, String>, Uncollected> {
     let mut texts = BTreeMap::new();
     let bytes = file::contents(&common.join("packed-refs"), ALL_NAMES)?.unwrap_or_default();
@@ -199,7 +201,7 @@ fn packed(common: &Path) -> Result<BTreeMap<String, String>, Uncollected> {
     Ok(texts)
 }
 
-/// Adds the text of each file beneath `refs` in this folder. It counts before a packed name.
+/// Adds the text of each file beneath `refs` in this folder. It takes the place of a packed name.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn add_loose(texts: &mut BTreeMap<String, String>, folder: &Path) -> Result<(), Uncollected> {
     let mut left = vec!["refs".to_owned()];
@@ -215,7 +217,7 @@ fn add_loose(texts: &mut BTreeMap<String, String>, folder: &Path) -> Result<(), 
             let last = named.map_err(|_| Uncollected::Unreadable)?;
             seen += 1;
             at_most(seen, MAX_FILES)?;
-            // No name of git's: it is a lock, or a file of a desktop's.
+            // A lock, or a file of a desktop's, and no name of git's.
             if last.starts_with('.') || last.ends_with(".lock") {
                 continue;
             }
@@ -230,13 +232,22 @@ fn add_loose(texts: &mut BTreeMap<String, String>, folder: &Path) -> Result<(), 
     Ok(())
 }
 
-/// The name that a text such as `ref: refs/heads/main` names.
+/// The name that a text names: `refs/heads/main` of `ref: refs/heads/main`. None for an object's
+/// name.
 fn target(text: &str) -> Option<&str> {
     text.strip_prefix("ref:").map(str::trim_start)
 }
 
-/// The object that a text leads to: it is the object's name itself, or it names another name, of
-/// which `texts` has the text. None if that does not exist, as before the first commit.
+/// The object that a text such as that of HEAD leads to. `ref: refs/heads/main` leads to the text
+/// of this name in `texts`, and so on, and an object's name to this object. None if a name does not
+/// exist, as before the first commit.
+///
+/// `common` is the folder with the branches, in which a name is looked for that `texts` does not
+/// have.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`] if a name does not begin with `refs/`, as `ref: HEAD`, or has `..`;
+/// if more than five names follow one another; or if a text is neither a name nor an object's name.
 fn resolve(
     texts: &BTreeMap<String, String>,
     common: &Path,
@@ -252,7 +263,7 @@ fn resolve(
         }
         let next = match texts.get(name) {
             Some(known) => Some(known.clone()),
-            // Some file systems find a file by other letters too.
+            // On some file systems, `refs/heads/Main` finds the file `refs/heads/main`.
             None => one_name(&common.join(name))?,
         };
         match next {
@@ -263,7 +274,8 @@ fn resolve(
     Err(Uncollected::Unreadable)
 }
 
-/// The object's name with which a text begins: 40 digits, or 64 in a repository with SHA-256.
+/// The object's name with which a text begins: 40 hexadecimal digits, or 64 in a repository with
+/// SHA-256. A text that begins otherwise is refused.
 fn object_name(text: &str) -> Result<String, Uncollected> {
     let word = text.split_whitespace().next().unwrap_or_default();
     let is_name =

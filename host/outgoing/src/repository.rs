@@ -25,7 +25,7 @@ pub struct Repository {
 
 impl Repository {
     /// The repository in which `folder` lies: the first one on the way up. None if there is no such
-    /// folder, or no repository: of an empty `.git`, too, git goes on upwards.
+    /// folder, or no repository on the way. An empty `.git` is none: git goes on upwards, too.
     ///
     /// It takes `.git` as a folder or as a file that names one, and a bare repository. It believes
     /// no `core.worktree`: the checkout is where `.git` is.
@@ -41,7 +41,7 @@ impl Repository {
         };
         for checkout in start.ancestors() {
             let dot_git = checkout.join(".git");
-            // Git goes on upwards as well where it may not look.
+            // If `.git` cannot be looked up, this goes on upwards, as git does.
             if let Ok(found) = fs::metadata(&dot_git) {
                 let is_folder = found.is_dir();
                 let git = if is_folder {
@@ -111,18 +111,19 @@ fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
     Ok(Some(common))
 }
 
-/// The folder that the file `pointer` names after `prefix`, relative to its own. None if there is
-/// no such file.
+/// The folder that the file `pointer` names after `prefix`, relative to the folder of `pointer`:
+/// `/a/b` for `/a/.git` with `gitdir: b`. None if there is no such file.
 ///
 /// # Errors
-/// [`Uncollected::Unreadable`] if it is no regular file, or begins otherwise.
+/// [`Uncollected::Unreadable`] if it is no regular file, or does not begin with `prefix`;
+/// [`Uncollected::TooMuch`] if it has more than 8 KiB.
 fn pointed(pointer: &Path, prefix: &[u8]) -> Result<Option<PathBuf>, Uncollected> {
     let Some(bytes) = file::contents(pointer, POINTER)? else {
         return Ok(None);
     };
     let named = bytes.strip_prefix(prefix).ok_or(Uncollected::Unreadable)?;
     let folder = pointer.parent().ok_or(Uncollected::Unreadable)?;
-    // Git takes away as much, and no blanks.
+    // As git does: the ends of lines go, and blanks stay.
     let lines_end = named.iter().rposition(|byte| !b"\r\n".contains(byte));
     let length = lines_end.map_or(0, |last| last + 1);
     let name = named.get(..length).unwrap_or_default();

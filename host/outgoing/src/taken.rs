@@ -12,9 +12,9 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 /// The changed and new files that a call takes.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// Whether it takes all.
+    /// Whether the call takes all.
     all: bool,
-    /// Else those with one of these paths, and those below one, relative to the top.
+    /// If not, the files with one of these paths, and those below one, relative to the top.
     paths: Vec<PathBuf>,
 }
 
@@ -52,8 +52,8 @@ impl Taken {
     }
 }
 
-/// The folder in which a pattern begins; of a word that is none, the word. A text with blanks is
-/// no pattern.
+/// The folder in which a pattern begins: `src` of `src/*.rs`. A word that is no pattern stays as it
+/// is. A text with blanks is no pattern.
 fn fixed_part(word: &str) -> &str {
     let Some(start) = word.find(PATTERN) else {
         return word;
@@ -65,7 +65,8 @@ fn fixed_part(word: &str) -> &str {
     before.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The path of `word` in `folder`, without `.` and `..`. No link is followed, as in git.
+/// The path of `word` in `folder`, without `.` and `..`: `/a/c` for `../c` in `/a/b`. No link is
+/// followed, as in git.
 fn joined(folder: &Path, word: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for component in folder.join(word).components() {
