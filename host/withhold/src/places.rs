@@ -1,6 +1,7 @@
 //! Where a text that is about to be published has a value of a document.
 
 use crate::document;
+use crate::list::is_field;
 use crate::quotation::{TextKind, quotations};
 use crate::values::Section;
 use crate::words::words_in;
@@ -22,7 +23,8 @@ pub struct Rule {
     pub number: usize,
     /// The text of the heading.
     pub name: String,
-    /// Whether the heading may be a value itself: a word is no ordinary one, as in `Theo Blix`.
+    /// Whether the heading may be a value itself, as `Bill Gates`. It is none if it has words, and
+    /// all of them are of names of fields: `Home address (high)`.
     pub is_telling: bool,
 }
 
@@ -30,13 +32,11 @@ impl Rule {
     fn of(number: usize, section: Option<&Section>) -> Self {
         let name = section.map_or(String::new(), |section| section.heading.clone());
         let words = words_in(&name);
-        let is_telling = words
-            .iter()
-            .any(|word| word.may_be_name() || word.digits > 0);
+        let are_fields = words.iter().all(|word| is_field(&word.letters));
         Self {
             number,
             name,
-            is_telling,
+            is_telling: words.is_empty() || !are_fields,
         }
     }
 }

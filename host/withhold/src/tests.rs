@@ -223,8 +223,13 @@ fn a_heading_with_a_name_is_telling() {
             is_telling: true,
         }
     );
-    assert!(telling("Room 47").is_telling);
-    assert!(!telling("Home address (high)").is_telling);
+    let names = "Room 47, Bill Gates, Max, Ng, HIV, Dr. King, pregnant wife, 田中太郎, สมชาย, Θεό";
+    for name in names.split(", ") {
+        assert!(telling(name).is_telling, "{name}");
+    }
+    for name in ["Home address (high)", "Customers", "Téléphone", "Имя"] {
+        assert!(!telling(name).is_telling, "{name}");
+    }
 }
 
 #[test]
