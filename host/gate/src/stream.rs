@@ -87,8 +87,11 @@ impl Reader {
     /// Reads the name behind `+++ `: `src/a.rs` of `b/src/a.rs`. If the file is new, its name would
     /// be published, too.
     fn read_name(&mut self, name: &str) {
-        let plain = name.split('\t').next().unwrap_or_default();
-        self.path = plain.strip_prefix("b/").unwrap_or(plain).into();
+        let plain = match name.strip_prefix('"') {
+            Some(quoted) => unquoted(quoted),
+            None => name.split('\t').next().unwrap_or_default().to_owned(),
+        };
+        self.path = plain.strip_prefix("b/").unwrap_or(&plain).into();
         if self.is_new {
             self.texts.push(Text {
                 text: self.path.to_string_lossy().into_owned(),
@@ -119,6 +122,46 @@ impl Reader {
         }
         self.end = number + 1;
     }
+}
+
+/// What git has in double quotes, without them: `é` of `\303\251"`. It writes a byte so that is
+/// none of ASCII, and a character that its own lines have, as `\n`.
+fn unquoted(quoted: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = quoted.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'"' => break,
+            b'\\' => {
+                let (escaped, behind) = escaped(after);
+                bytes.push(escaped);
+                rest = behind;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The byte that stands behind a backslash, and what follows: three octal digits, or a letter of C.
+fn escaped(text: &[u8]) -> (u8, &[u8]) {
+    if let Some((octal, rest)) = text.split_at_checked(3)
+        && let Ok(digits) = str::from_utf8(octal)
+        && let Ok(byte) = u8::from_str_radix(digits, 8)
+    {
+        return (byte, rest);
+    }
+    let Some((&letter, rest)) = text.split_first() else {
+        return (b'\\', text);
+    };
+    let byte = match letter {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        other => other,
+    };
+    (byte, rest)
 }
 
 /// The first line and the number of lines of `3,4`; of `3`, that is one line.
