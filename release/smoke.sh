@@ -55,6 +55,12 @@ run "$program" check >"$home/check" || fail "check: $(cat "$home/check")"
 grep -q '1 would be served' "$home/check" || fail "check: $(cat "$home/check")"
 tail -n 1 "$home/check"
 serves "$program" serve
+# What reads a list has given its rights up, so each of its system calls counts.
+printf '# Name\n- Quillfeather\n' >"$home/list.md"
+printf 'by Quillfeather\n' >"$home/text"
+status=0
+run "$program" scan --list "$home/list.md" "$home/text" >"$home/findings" || status=$?
+[ $status = 1 ] && grep -qF "$home/text:1:4  Name" "$home/findings" || fail "scan: $status $(cat "$home/findings")"
 
 printf '#!/bin/sh\necho "%s"\n' "$system" >"$home/bin/uname"
 chmod 755 "$home/bin/uname"
@@ -63,4 +69,4 @@ cp "$program" "$home/plugin/server/$name"
 (cd "$home/plugin" && sha256sum "server/$name" >manifest.sha256)
 run sh "$home/plugin/start.sh" "$home/data" install || fail "the launcher installs nothing"
 serves sh "$home/plugin/start.sh" "$home/data" serve
-echo "smoke: $name: check, ten calls, and the same by the plugin's launcher"
+echo "smoke: $name: check, ten calls, a scan, and the same by the plugin's launcher"

@@ -8,6 +8,7 @@ use crate::{
 };
 use keyhole_core::{Caller, Key, Map};
 use keyhole_outgoing::{Place, Repository, Uncollected};
+use rustix::fs::{Mode, OFlags, open};
 use std::{
     fs::{self, File},
     io::Read as _,
@@ -157,12 +158,13 @@ fn lies_in(path: &Path, top: &Path) -> bool {
 /// The text of a file, up to so many bytes. None if there is no regular file that can be read.
 #[expect(clippy::disallowed_methods, reason = "it leaves, whoever wrote it")]
 pub(crate) fn read(path: &Path, most: u64) -> Option<String> {
+    let mut bytes = Vec::new();
     // A pipe would hold us up.
-    if !path.is_file() {
+    let opened = open(path, OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
+    let file = File::from(opened.ok()?);
+    if !file.metadata().ok()?.is_file() {
         return None;
     }
-    let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
     file.take(most).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
