@@ -247,7 +247,8 @@ fn scan(typed: arguments::Scan) -> Scan {
         map: map_meant(&typed.map),
         scratch: scratch(),
         is_json: typed.json,
-        reader: reader(io::stdout().is_terminal()),
+        // A job of CI can have a terminal, too.
+        reader: reader(io::stdout().is_terminal() && env::var_os("CI").is_none()),
         is_clients_shell: variables.any(|name| env::var_os(name).is_some()),
     }
 }
