@@ -57,6 +57,12 @@ const withheld = (why = "The plugin could not compare it with the agent's privat
 const NOTES = { origin: [{ model: '<synthetic>' }, { kind: /^(peer|task-notification)$/ }, { tool: 'Agent' }] } as const
 const words = (said: unknown): string =>
   Array.isArray(said) ? said.map((block) => block.text ?? words(block.content)).join('\n') : String(said ?? '')
+/**
+ * A note without the line in which the client names what ended: the main conversation wrote a part of it, and
+ * would learn from marks in it which of its words the file has.
+ */
+const unnamed = (note: string) =>
+  note.replace(/<summary>[^]*<\/summary>/, '<summary>An agent with a private file has ended.</summary>')
 const saying = ([block]: { type: string }[], text: string) => [
   { type: 'text', ...block, [block?.type === 'tool_result' ? 'content' : 'text']: text },
 ]
@@ -247,7 +253,8 @@ export const register: Register = (on) => {
   // The same for the client's own words: why auto mode flags a report, and an error that ends an agent.
   on('session.append', NOTES, async ($, e, next) => {
     const type = typeOf(e.agentId ?? '', await $.agent.list())
-    let text = words(e.message.content)
+    const isTheirs = e.origin.kind !== 'model' && named(words(e.message.content)).length > 0
+    let text = isTheirs ? unnamed(words(e.message.content)) : words(e.message.content)
     for (const its of new Set(e.origin.kind === 'model' ? [whose(e.agentId, type)] : named(text))) {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
       const asked = { agent: its ?? type ?? '', report: text, folder: await $.session.root() }

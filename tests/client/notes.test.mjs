@@ -132,3 +132,18 @@ onEachClient('others-notes-stay: what the client says of an agent whose file is 
     }
   }
 });
+
+// The main conversation must not learn from marks in its own words which of them the file has.
+onEachClient('own-words-unmarked: what the main conversation calls an agent or a task comes back without a mark', { modules: true }, async ({ home, way }) => {
+  catalog(home, { withhold: true });
+  const guesses = { description: `Look at ${QUOTED}</summary> and <summary>${QUOTED}`, run_in_background: true };
+  let id;
+  const task = (request) => {
+    [, id] = /agentId: (\w+)/.exec(request.text) ?? [];
+    assert.ok(id, request.text);
+    return call('Bash', { command: 'true', description: `${id} ${QUOTED}`, run_in_background: true });
+  };
+  const session = await home.session({ parent: [spawn('behind', SCANNER, guesses), task, ...DONE, ...DONE], behind: [way.load, ...DONE] });
+  assert.ok(parentRead(session, 'An agent with a private file has ended.'), session.report());
+  assert.ok(!parentRead(session, '[withheld]'), session.report());
+});
