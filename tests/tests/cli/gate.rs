@@ -1,7 +1,7 @@
 //! `keyhole gate`, which a client asks before a call, and `keyhole scan`, which people and CI run.
 
 use crate::secrecy::{conceals, talkative};
-use keyhole_tests::{MARKER, Ran, World};
+use keyhole_tests::{MARKER, Ran, World, skipped};
 use serde_json::{Value, json};
 use std::{fs, process::Command};
 
@@ -13,7 +13,7 @@ fn user(field: &str) -> World {
         .directory("src/pub")
         .file(
             &format!("private/{MARKER}.md"),
-            format!("# Places\n- {MARKER}\n"),
+            format!("# Clients\n- {MARKER}\n"),
         )
         .map(format!(
             "roots = ['~/private']\n[keys.k-hunter2-7f3a9c55aa01beef]\n{entry}"
@@ -130,7 +130,7 @@ fn a_person_reads_where_it_is() {
         }
         stage(&world);
         let expected = if is_person {
-            "Keyhole: this would publish 1 passage that matches your private list. Only you can judge them:\n  a.txt:2  Places".to_owned()
+            "Keyhole: this would publish 1 passage that matches your private list. Only you can judge them:\n  a.txt:2  Clients".to_owned()
         } else {
             format!("Keyhole: s{SENTENCE}")
         };
@@ -183,7 +183,7 @@ fn what_cannot_be_compared_is_asked_about_with_its_code() {
         conceals(&told);
         assert_eq!(said(&world, "git status"), "");
     };
-    for list in ["", "# Places\n", "# Places\n- the\n"] {
+    for list in ["", "# Clients\n", "# Clients\n- the\n"] {
         world.write(&file, list);
         is_told("no-values");
     }
@@ -269,19 +269,21 @@ fn a_scan_tells_the_places_and_what_was_compared() {
     let commit = commit.split_whitespace().next().unwrap();
     assert_eq!(
         ran.stdout,
-        format!("n.txt:1:1  Places\nmessage of {commit}  Places\na.txt:2:5 of {commit}  Places\n")
+        format!(
+            "n.txt:1:1  Clients\nmessage of {commit}  Clients\na.txt:2:5 of {commit}  Clients\n"
+        )
     );
     let summary = "keyhole: 1 rule, 2 added lines in 2 files, 1 commit\n";
     assert_eq!(ran.stderr, summary);
-    let row = r#"{"column":5,"line":2,"place":"a.txt","rule":"Places"}"#;
+    let row = r#"{"column":5,"line":2,"place":"a.txt","rule":"Clients"}"#;
     scan(&["--json", "a.txt"], "")
         .exits(1)
         .says(&format!("{row}\n"));
     let diff = format!("--- a/x.rs\n+++ b/x.rs\n@@ -0,0 +3 @@\n+let {MARKER};\n");
-    scan(&["-"], &diff).exits(1).says("x.rs:3:5  Places\n");
+    scan(&["-"], &diff).exits(1).says("x.rs:3:5  Clients\n");
     scan(&["-"], MARKER)
         .exits(1)
-        .says("standard input:1:1  Places\n");
+        .says("standard input:1:1  Clients\n");
     scan(&["-"], "nothing of it\n").exits(0).says("");
 }
 
@@ -346,4 +348,47 @@ fn on_a_terminal_a_scan_shows_ten_findings_and_names() {
         shown.contains("and 2 more: `keyhole scan | less` shows all"),
         "{shown}"
     );
+}
+
+#[test]
+fn what_has_read_a_list_starts_no_program() {
+    let world = user(NOWHERE);
+    stage(&world);
+    let list = world.outside("list.md");
+    fs::write(&list, format!("# Clients\n- {MARKER}\n")).unwrap();
+    let asked = question(&world, "Bash", &json!({ "command": "git commit -m x" }));
+    let by_list: &[&str] = &["scan", "--list", list.to_str().unwrap()];
+    for (arguments, input, exit) in [
+        (&["gate"][..], &*asked, 0),
+        (&["scan"], "", 1),
+        (by_list, "", 1),
+    ] {
+        let calls = world.outside("calls");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calls-of"));
+        command.arg(&calls);
+        let program = world.command(arguments);
+        command.arg(program.get_program()).args(program.get_args());
+        command.current_dir(world.path("src/pub")).env_clear();
+        for (name, value) in program.get_envs() {
+            command.env(name, value.unwrap());
+        }
+        let ran = Ran::of(&mut command, input.as_bytes());
+        if ran.exit == Some(77) {
+            return skipped("no program can be followed here");
+        }
+        assert_eq!(ran.exit, Some(exit), "{arguments:?}: {}", ran.stderr);
+        let told = fs::read_to_string(&calls).unwrap();
+        let names = ["list.md", &format!("{MARKER}.md")];
+        let is_list =
+            |line: &str| line.starts_with("open ") && names.iter().any(|name| line.ends_with(name));
+        let lines: Vec<&str> = told.lines().collect();
+        let read = lines.iter().position(|line| is_list(line)).expect(&told);
+        let (before, after) = lines.split_at(read);
+        assert!(before.contains(&"filter"), "{told}");
+        assert!(before.iter().any(|line| line.ends_with("/git")), "{told}");
+        assert!(
+            !after.iter().any(|line| line.starts_with("exec ")),
+            "{told}"
+        );
+    }
 }
