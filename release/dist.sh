@@ -54,10 +54,12 @@ dist() {
     "$own" contract >"$package/plugin/contract/component.wit"
     cp wit/context.wit "$package/plugin/contract/"
     (cd "$package/plugin" && sum server/* contract/* >manifest.sha256)
+    # No link: whoever replaces it must not change the plugin's.
+    cp "$own" "$package/keyhole"
     if [ -e "$out" ]; then mv "$out" "$beside/old"; fi
     mv "$package" "$out"
     rm -rf "$beside"
-    echo "packaged in $out:" "$out"/plugin/server/*
+    echo "packaged in $out:" "$out"/keyhole "$out"/plugin/server/*
     # A package that is only for this machine needs no bundle.
     if [ -z "$quick" ] && { [ -n "$servers" ] || [ -z "$server" ]; }; then bundle "$out" "$out-bundle"; fi
     if [ -n "$all" ]; then everything "$out"; fi
@@ -128,7 +130,8 @@ everything() {
     cp "$1-programs"/keyhole-* "$1-bundle/keyhole.mcpb" "$1-bundle/server.json" "$1-release/"
     bill_of_materials >"$1-release/keyhole.cdx.json"
     pack "$1" "$1-packages" && cp "$1-packages"/* "$1-release/"
-    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(date_of_source)" \
+    # The program of this machine alone is for no other one.
+    tar --exclude=./keyhole --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(date_of_source)" \
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
     cd "$1-release" || exit
     sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256

@@ -12,7 +12,8 @@ release_usage() {
     cat <<'USAGE'
 usage: ./x release COMMAND
 
-  dist      package the plugin and its marketplace in dist/, and the bundle of it
+  dist      package the plugin and its marketplace in dist/, with this machine's program
+            as dist/keyhole, and the bundle of it
               --quick        an unoptimised server for this machine only, no bundle
               --all          the programs of all systems, built here in dist-programs/,
                              and in dist-release/ all of a release (needs Linux)

@@ -72,6 +72,7 @@ onEachClient("installed-from-checkout: README's lines, typed in a checkout by a 
   const typed = await user.type(LINES);
   assert.match(typed.stderr, /uses this system's C library/);
   assert.deepEqual(fs.readdirSync(home.project).filter((name) => name.startsWith('dist')), ['dist']);
+  assert.match((await user.type('./dist/keyhole --version')).stdout, /^keyhole /);
   catalog(home);
   assert.equal((await scan(home, {}, [], { PATH: user.PATH })).got.text, CATALOG);
 });

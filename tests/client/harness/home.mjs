@@ -138,7 +138,8 @@ export class Home extends World {
       const rewrite = [`[url "file://${repository}"]`, `insteadOf = ${address}`];
       fs.appendFileSync(path.join(this.home, '.gitconfig'), [...config, ...rewrite, ''].join('\n'));
     }
-    git('add', '--all', '--force', '.');
+    // What is published has the plugin's programs only.
+    git('add', '--all', '--force', '.', ':!keyhole');
     git('commit', '--quiet', '--message', 'a version');
     return address;
   }

@@ -65,6 +65,14 @@ fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_progra
     assert_eq!(files(&plugin), expected);
     let beside = files(&package.marketplace().join(".claude-plugin"));
     assert_eq!(beside, ["marketplace.json".to_owned()].into());
+    let own = servers.first().unwrap();
+    let of_plugin = fs::read(plugin.join("server").join(own)).unwrap();
+    let whole = package.marketplace().join("keyhole");
+    assert!(
+        fs::read(&whole).unwrap() == of_plugin,
+        "the whole program is another"
+    );
+    let _ = Ran::of(Command::new(whole).arg("--version"), b"").exits(0);
     let manifest = fs::read_to_string(plugin.join("manifest.sha256")).unwrap();
     expected.retain(|name| name.starts_with("server/") || name.starts_with("contract/"));
     let sums = expected.iter().map(|name| {
