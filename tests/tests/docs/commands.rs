@@ -3,6 +3,7 @@
 
 use super::{DOCUMENTS, blocks, quotes, read};
 use keyhole_tests::{World, workspace};
+use serde_json::Value;
 use std::{collections::BTreeSet, process::Command};
 
 /// What stands for something of the reader's own, and what is typed instead.
@@ -84,6 +85,29 @@ fn every_command_of_the_repository_is_there() {
         assert!(exists, "{command}");
     }
     assert!(x(&["counts"]).contains("A first look: "));
+}
+
+/// In the image, the program runs as another user, who may not read a map of the reader's.
+#[test]
+fn the_registrys_entry_starts_the_container_as_the_page_does() {
+    let entry: Value = serde_json::from_str(&read("release/server.json")).unwrap();
+    let packages = entry["packages"].as_array().unwrap();
+    let image = packages.iter().find(|one| one["registryType"] == "oci");
+    let mut typed = "podman run -i --rm".to_owned();
+    for argument in image.unwrap()["runtimeArguments"].as_array().unwrap() {
+        for part in ["name", "value"] {
+            if let Some(word) = argument[part].as_str() {
+                typed += &format!(" {word}");
+            }
+        }
+    }
+    let typed = typed
+        .replace("{user}", "\"$(id -u):$(id -g)\"")
+        .replace("{home}", "~")
+        .replace("{notes}", "~/notes");
+    let page = read("docs/install.md");
+    let line = page.lines().find(|line| line.starts_with("podman run "));
+    assert!(line.unwrap().starts_with(&typed), "{typed}");
 }
 
 /// Without a part, `.ci/run` runs them all, in order.
