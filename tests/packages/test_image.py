@@ -87,7 +87,7 @@ class Container(Case):
                     home = ours.mounted(owner)
                     self.loads(ours.run(home, user, "serve", input=SESSION))
                 # With the home of the last user.
-                self.assertEqual(ours.run(home, user, "--version"), f"keyhole {project.VERSION}\n")
+                self.assertEqual(ours.run(home, user, "-V"), f"keyhole {project.VERSION}\n")
                 self.assertIn("1 would be served", ours.run(home, user, "check"))
                 said = ours.run(home, 65532, "check", exits=2)
                 self.assertIn("/home/.config/keyhole belongs to another user", said)

@@ -55,7 +55,7 @@ class Npm(Case):
             [program] = prefix.rglob("lib/**/bin/keyhole")
             self.assertIn(f'"command": "{program}"', said)
             # The line that users type, with nothing installed before.
-            typed = self.run_in(home, "npx", "-y", NAME, "--version", **more)
+            typed = self.run_in(home, "npx", "-y", NAME, "-V", **more)
             self.assertEqual(typed, f"keyhole {project.VERSION}\n")
             typed = self.run_in(home, "npx", "-y", NAME, "setup", "vscode", **more)
             self.assertIn("Careful: this program lies in a cache", typed)

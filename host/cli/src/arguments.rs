@@ -5,6 +5,13 @@ use keyhole_core::{AgentName, BindingName, limits::MAX_MAX_BYTES};
 use keyhole_setup::clients::{self, Client};
 use std::path::PathBuf;
 
+/// What `--version` prints; `-V` prints the first line. The number of the map's format rises when an
+/// older program would refuse a map.
+const VERSIONS: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nmap format 1\ncontract keyhole:context@0.4.0"
+);
+
 /// Gives a private file to one AI subagent, and not to the main conversation
 ///
 /// A user keeps a map of opaque keys to Markdown files. An MCP client that was
@@ -12,7 +19,7 @@ use std::path::PathBuf;
 /// a key it gets nothing, not even a list.
 #[derive(Debug, Parser)]
 // The name is set here, because the plugin keeps the program under its system's name.
-#[command(name = "keyhole", bin_name = "keyhole", version, about, long_about)]
+#[command(name = "keyhole", bin_name = "keyhole", version, long_version = VERSIONS, about, long_about)]
 #[command(after_help = "\
 Examples:
   keyhole setup                      give an agent its file

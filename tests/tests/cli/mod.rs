@@ -15,7 +15,8 @@ mod setup_killed;
 mod setup_page;
 mod withhold;
 
-use keyhole_tests::{MARKER, World};
+use keyhole_tests::{MARKER, World, workspace};
+use std::fs;
 
 #[test]
 fn help_names_every_command_and_gives_examples() {
@@ -24,6 +25,25 @@ fn help_names_every_command_and_gives_examples() {
     insta::assert_snapshot!(help(&["--help"]).stdout);
     for command in ["serve", "check", "contract", "setup", "scan"] {
         let _ = help(&[command, "--help"]).mentions(&format!("Usage: keyhole {command}"));
+    }
+}
+
+/// A program that parses the lines relies on their order.
+#[test]
+fn the_version_says_the_maps_format_and_the_contract_too() {
+    let read = |file: &str| fs::read_to_string(workspace().join(file)).unwrap();
+    let contract = read("wit/context.wit");
+    let (_, contract) = contract.split_once("\npackage ").unwrap();
+    let (contract, _) = contract.split_once(';').unwrap();
+    let schema = read("docs/context-map.schema.json");
+    let (_, format) = schema.split_once("context map, format ").unwrap();
+    let (format, _) = format.split_once('"').unwrap();
+    let first = format!("keyhole {}\n", env!("CARGO_PKG_VERSION"));
+    let all = format!("{first}map format {format}\ncontract {contract}\n");
+    let world = World::new();
+    for (typed, said) in [("--version", &all), ("-V", &first)] {
+        let ran = world.run([typed]).exits(0).says_nothing_on_stderr();
+        let _ = ran.says(said);
     }
 }
 
