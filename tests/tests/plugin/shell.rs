@@ -19,6 +19,33 @@ fn on_a_terminal_of_the_users_own_it_names_the_paths() {
     assert!(!shown.contains("terminal of your own"), "{shown}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_it_says_what_it_has_and_where_the_whole_program_is() {
+    let plugin = Package::shared().plugin();
+    let mut server = fs::read_dir(plugin.join("server")).unwrap();
+    let whole = server.next().unwrap().unwrap().path();
+    let path = std::env::var("PATH").unwrap();
+    for (arguments, said) in [
+        ("--help", "keyhole scan "),
+        ("-h", "keyhole setup remove [NAME] "),
+        ("--version", "\nmap format "),
+        ("serve", "there are: keyhole check, "),
+        ("setup claude-code", "there are: keyhole check, "),
+        ("check --map x", "check takes --json"),
+    ] {
+        let typed = format!("exec \"$SMALL\" {arguments}");
+        let world = World::new()
+            .env("PATH", &path)
+            .env("SMALL", plugin.join("bin/keyhole"))
+            .through(["/bin/sh", "-c", &typed]);
+        let (shown, _) = world.asked([""; 0], &[]);
+        let end = format!("The whole program is {}", whole.display());
+        assert!(shown.contains(said), "{arguments}: {shown}");
+        assert!(shown.contains(&end), "{arguments}: {shown}");
+    }
+}
+
 /// The one command, by its full path, for a user who has nothing but the plugin; in words if a
 /// shell might read that path in its own way.
 #[test]
