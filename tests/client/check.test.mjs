@@ -20,7 +20,7 @@ onEachClient('missing-map-told: without a map the error says what to do, and onc
   const after = session.answers('scanner', way.tool).at(-1);
   assert.equal(before.error, true);
   assert.match(before.text, /map-missing/);
-  assert.match(before.text, /create one/, 'what to do');
+  assert.match(before.text, /`keyhole setup plugin`, which \/keyhole:check prints/, 'what a user of the plugin alone can do');
   assert.deepEqual([after.error, after.text], [false, CATALOG]);
 });
 
@@ -60,14 +60,16 @@ for (const [name, prepare, words, options] of [
 const SERVED = /keyhole:privacy-scanner: would be served, line/;
 
 onEachClient('shell-keyhole-only-checks: the shell of a session has a keyhole that checks and serves nothing', async ({ home }) => {
-  const commands = ['keyhole check', 'keyhole contract', 'keyhole serve', 'keyhole check --map x', 'keyhole guard'];
+  const commands = ['keyhole check', 'keyhole contract', 'keyhole serve', 'keyhole check --map x', 'keyhole guard', 'keyhole --help', 'keyhole --version'];
   const parent = [commands.map((command) => bash(command)), say('Done.')];
   const session = await home.play({ parent }, ['--allowedTools', 'Bash(keyhole:*)']);
   const [check, contract, ...others] = session.answers('parent').map(({ text }) => text);
   assert.match(check, SERVED);
   assert.doesNotMatch(check, /\.md/);
   assert.match(contract, /sha256:/);
-  for (const other of others) assert.match(other, /in a session/);
+  for (const other of others) assert.match(other, /the user runs keyhole in a terminal of their own/);
+  for (const refused of others.slice(0, 3)) assert.match(refused, /in a session/);
+  for (const told of others.slice(3)) assert.ok(!told.includes(home.root), told);
 });
 
 onEachClient('session-says-missing-map: a session says one line if there is no map, and none if there is one', { map: false }, async ({ home }) => {

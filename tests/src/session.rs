@@ -21,7 +21,7 @@ pub fn without_start(said: &str) -> String {
     let mut said = said.replacen("keyhole: the map has no roots, so this server may read whatever its user may; add roots, and restart it\n", "", 1);
     for restart in [RESTART, ""] {
         let invalid = format!(
-            "keyhole: map-invalid: The map cannot be used, so every call is refused. Run `keyhole check`, which shows the line.{restart}\n"
+            "keyhole: map-invalid: The map cannot be used, so every call is refused. Run `keyhole check`, or with Claude Code's plugin /keyhole:check, which shows the line.{restart}\n"
         );
         said = said.replacen(&invalid, "", 1);
     }

@@ -73,10 +73,10 @@ codes! {
         "Check the key or the name, and the `agents` of its entry; the plugin's agent is keyhole:privacy-scanner.";
     MapMissing "map-missing" STOP
         "There is no map."
-        "Run `keyhole setup`, or create one: `keyhole check` says where.";
+        "To create one, run `keyhole setup` in a terminal, or for Claude Code's plugin `keyhole setup plugin`, which /keyhole:check prints with its path.";
     MapInvalid "map-invalid" STOP
         "The map cannot be used, so every call is refused."
-        "Run `keyhole check`, which shows the line.";
+        "Run `keyhole check`, or with Claude Code's plugin /keyhole:check, which shows the line.";
     NotMarkdown "not-markdown" STOP
         "The file's name, in the map or behind a link, does not end in .md."
         "Rename it, and correct the map.";
@@ -91,7 +91,7 @@ codes! {
         "Move the file, or add its folder to `roots`.";
     Untrusted "untrusted" STOP
         "Somebody other than you and root could change the file, or a folder or link on its path."
-        "Take that right away: `keyhole check` names the place.";
+        "Take that right away: in a terminal, `keyhole check` names the place. With Claude Code's plugin, /keyhole:check prints that command with its path.";
     PermissionDenied "permission-denied" STOP
         "The operating system does not let Keyhole read the file."
         "Check its permissions, and those of the folders above it.";
