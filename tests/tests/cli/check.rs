@@ -18,6 +18,44 @@ pub(crate) fn said(world: &World, arguments: &[&str], exit: i32) -> String {
     lines.filter(is_other).collect()
 }
 
+/// The plugin is on here: that it is off, only the plugin's command says.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_plugins_command_says_of_each_line_of_the_map_what_the_program_says() {
+    let own = "keys.keyhole-privacy-catalog";
+    for (entry, more) in [
+        (own, "agents = ['keyhole:privacy-scanner']"),
+        (own, "agents = ['keyhole@market:privacy-scanner']"),
+        (own, "agents = ['keyhole:privacy-scanner', 'reviewer']"),
+        (own, "agents = ['keyhole:privacy-scaner']"),
+        (own, "agents = ['privacy-scanner']"),
+        (own, "agents = ['acme:reviewer']"),
+        (own, "max_bytes = 1"),
+        (own, ""),
+        ("keys.k-7f3a9c55aa01beef", "agents = ['acme:reviewer']"),
+        ("keys.k-7f3a9c55aa01beef", "agents = ['reviewer']"),
+        ("bindings.b", "agents = ['reviewer']"),
+        ("bindings.b", "agents = ['keyhole:privacy-scanner']"),
+    ] {
+        let enabled = "{\"enabledPlugins\": {\"keyhole@keyhole\": true}}";
+        let map = format!("roots = ['~/private']\n[{entry}]\npath = '~/private/a.md'\n{more}\n");
+        let world = World::new()
+            .file("private/a.md", "- hunter2\n")
+            .file(".claude/settings.json", enabled)
+            .map(&map);
+        let (said, exit) = world.asked(["check"], &[]);
+        let (plugins, plugins_exit) = world.asked(["check", "--plugin", "/p"], &[]);
+        // Which agent is meant, if the map has nothing for it, only the plugin's command knows.
+        let no_entry = "keyhole:privacy-scanner: the map has no entry with its key";
+        if plugins.contains(no_entry) {
+            let same = plugins.lines().filter(|line| !line.starts_with(no_entry));
+            assert!(same.eq(said.lines()), "{entry} {more}: {said}{plugins}");
+        } else {
+            assert_eq!((&said, exit), (&plugins, plugins_exit), "{entry} {more}");
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_closing_line_says_which_walls_stand_if_not_all_do_or_if_asked() {

@@ -391,6 +391,12 @@ impl Verdict {
     }
 }
 
+/// Whether the map has the key of the plugin's agent.
+pub(super) fn has_plugins_key(map: &Map) -> bool {
+    let mut entries = map.entries().into_iter();
+    entries.any(|(key, _)| key.expose() == PLUGIN.key)
+}
+
 /// Whether the plugin's agent gets its file, and what to do. `is_private` is whether just the user
 /// reads this, and not the main conversation.
 pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> Verdict {

@@ -46,6 +46,9 @@ pub(crate) struct EntryReport {
     pub(super) shows_a_key: bool,
     /// Whether it is for its agents only. Their names are not shown: one may be a key.
     pub(super) is_bound: bool,
+    /// Whether one of them is another than the plugin's, or a binding's, so that it cannot be
+    /// checked here.
+    pub(super) has_other_agents: bool,
     /// Whether its key can or may be guessed.
     pub(super) is_weak: bool,
     /// The file's size in bytes, or why it is not served.
@@ -169,6 +172,7 @@ impl<'a> Judge<'a> {
             }
         }
         findings.sort_by_key(Finding::rank);
+        let agents = agents_of(entry);
         let shows_path = entry.path.ends_with(".md") && !self.secrets.are_in(&entry.path);
         let shows_name = is_binding && !shows_a_key && !self.secrets.are_in(name);
         EntryReport {
@@ -177,7 +181,10 @@ impl<'a> Judge<'a> {
             is_binding,
             shows_a_key,
             name: shows_name.then(|| name.to_owned()),
-            is_bound: !agents_of(entry).is_empty(),
+            is_bound: !agents.is_empty(),
+            has_other_agents: agents
+                .iter()
+                .any(|name| is_binding || !is_the_plugins(name)),
             is_weak: !is_binding && Key::is_guessable(name),
             result: served.map(|text| text.len() as u64),
             is_blank: served.is_ok_and(is_blank),

@@ -44,7 +44,7 @@ pub(crate) struct Report {
     findings: Vec<Finding>,
     /// What is said at the end, which is no warning.
     closing: Vec<String>,
-    /// Whether the plugin's agent gets its file, if the plugin asks.
+    /// Whether the plugin's agent gets its file, if the plugin asks, or the map has its key.
     agent: Option<Verdict>,
     wall: WallStatus,
 }
@@ -111,6 +111,7 @@ pub(crate) fn report(
     let location = &live.location;
     let judge = read.as_ref().map(|map| Judge::of(map, location, sandbox));
     let map = judge.as_ref().ok().map(|judge| judge.map);
+    let is_asked = plugin.is_some() || map.is_some_and(claude::has_plugins_key);
     let client = if plugin.is_some() || map.is_some() {
         Client::here(location)
     } else {
@@ -140,15 +141,13 @@ pub(crate) fn report(
         outcome,
         findings,
         closing: Vec::new(),
-        agent: plugin.map(|_| agent),
+        agent: if is_asked { Some(agent) } else { None },
         wall,
     };
     if let Some(client) = client {
         client.judge(&mut report, judge.as_ref().ok(), plugin, is_private);
     }
-    if let Some(plugin) = plugin {
-        report.end_for(plugin, is_private);
-    }
+    report.end_for(plugin, is_private);
     if let Ok(judge) = &judge {
         report.leave_keys_out(&judge.secrets);
     }
@@ -262,7 +261,7 @@ impl Report {
     }
 
     /// Says at the end whether the plugin's agent gets its file: none if a finding stops it.
-    fn end_for(&mut self, plugin: &Plugin, is_private: bool) {
+    fn end_for(&mut self, plugin: Option<&Plugin>, is_private: bool) {
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);
         let Some(agent) = &mut self.agent else {
             return;
@@ -271,7 +270,7 @@ impl Report {
             *agent = Verdict::refused("would get no file: see the error above");
         }
         let last = format!("{}: {}", PLUGIN.agent, agent.text);
-        if !is_private {
+        if let Some(plugin) = plugin.filter(|_| !is_private) {
             let command = step::plugins_command(&plugin.command, "check");
             self.closing.push(format!(
                 "No path is shown to a session. In a terminal of your own: {command}"

@@ -84,8 +84,9 @@ impl Report {
             None => String::new(),
         };
         said.push(format!("{served} of {} would be served{but}.", all.len()));
-        let is_bound = |one: &EntryReport| one.is_bound && one.result != Err(Refusal::UnknownKey);
-        let bound = lines(&all, is_bound).filter(|_| self.agent.is_none());
+        let is_bound =
+            |one: &EntryReport| one.has_other_agents && one.result != Err(Refusal::UnknownKey);
+        let bound = lines(&all, is_bound);
         let whose = "whose names cannot be checked here";
         said.extend(bound.map(|at| format!("To its agents only, {whose}: {at}.")));
     }
@@ -135,7 +136,7 @@ impl Report {
             "ok": self.exit_code() == 0,
             "entries": of(false),
             "bindings": of(true),
-            // The agent of Claude Code's plugin, if that asks.
+            // The agent of Claude Code's plugin, if that asks, or the map has its key.
             "agents": self.agent.iter().map(|agent| json!({
                 "name": PLUGIN.agent, "ok": agent.is_served, "message": agent.text,
             })).collect::<Value>(),
