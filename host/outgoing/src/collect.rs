@@ -36,7 +36,7 @@ impl Repository {
         scratch: &Path,
     ) -> Result<Outgoing, Uncollected> {
         let mut budget = Budget::new();
-        let refs = Refs::of(self)?;
+        let refs = Refs::of(self, &budget)?;
         let format = refs.format();
         let own = Scratch::make(self, format, scratch, &mut budget)?;
         let git = Git {

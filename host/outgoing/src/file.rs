@@ -11,6 +11,19 @@ use std::{fs::File, io::Read as _, path::Path};
 /// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`]
 /// if it is a FIFO, a link, a folder or the like, or if we may not read it.
 pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
+    // One byte more, to see that there is more.
+    let bytes = start(path, most as u64 + 1)?;
+    if bytes.as_ref().is_some_and(|all| all.len() > most) {
+        return Err(Uncollected::TooMuch);
+    }
+    Ok(bytes)
+}
+
+/// The first bytes of such a file, at most `count`.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`], as for [`contents`].
+pub(crate) fn start(path: &Path, count: u64) -> Result<Option<Vec<u8>>, Uncollected> {
     let (root, _) = System.root()?;
     let (file, stat) = match System.open(&root, path.as_os_str()) {
         Err(SystemError::Missing) => return Ok(None),
@@ -19,13 +32,8 @@ pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Unco
     if stat.kind != Kind::File {
         return Err(Uncollected::Unreadable);
     }
-    // One byte more, to see that there is more.
-    let end = most as u64 + 1;
     let mut bytes = Vec::new();
-    File::from(file).take(end).read_to_end(&mut bytes)?;
-    if bytes.len() > most {
-        return Err(Uncollected::TooMuch);
-    }
+    File::from(file).take(count).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     Repository, Sent, Uncollected,
-    budget::{MAX_FILES, at_most},
+    budget::{Budget, MAX_FILES, at_most},
     file,
 };
 use std::{
@@ -20,6 +20,13 @@ const ALL_NAMES: usize = 8 << 20;
 
 /// How many symbolic names in a row are followed, as in git (SYMREF_MAXDEPTH).
 const MAX_LINKS: usize = 5;
+
+/// What git takes for a blank in such a file. `str::trim` takes more.
+const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// The folders with the names that each linked worktree has for itself. Git looks for no other name
+/// there.
+const OWN: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 
 /// What HEAD says where the branches are a reftable, for programs that read it as a file.
 const NOT_HERE: &str = "ref: refs/heads/.invalid";
@@ -88,23 +95,22 @@ impl Refs {
     /// # Errors
     /// [`Uncollected::Reftable`] if they are not kept in files; [`Uncollected::Unreadable`] if one
     /// of the files is no regular file or holds no object's name; [`Uncollected::TooMuch`] if there
-    /// are more than 50,000.
+    /// are more than 50,000; [`Uncollected::TooSlow`].
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-    pub(crate) fn of(repository: &Repository) -> Result<Self, Uncollected> {
+    pub(crate) fn of(repository: &Repository, budget: &Budget) -> Result<Self, Uncollected> {
         let head_text = one_name(&repository.git.join("HEAD"))?.ok_or(Uncollected::Unreadable)?;
         let has_reftable = fs::metadata(repository.common.join("reftable")).is_ok();
         if has_reftable || head_text == NOT_HERE {
             return Err(Uncollected::Reftable);
         }
         let mut texts = packed(&repository.common)?;
-        let mut folders = BTreeSet::from([&repository.common]);
-        // A linked worktree has a few of its own.
-        folders.insert(&repository.git);
-        for folder in folders {
-            add_loose(&mut texts, folder)?;
+        add_loose(&mut texts, &repository.common, &["refs"], budget)?;
+        if repository.git != repository.common {
+            add_loose(&mut texts, &repository.git, &OWN, budget)?;
         }
         let mut named = Vec::new();
         for (full_name, content) in &texts {
+            budget.time()?;
             if let Some(object) = resolve(&texts, &repository.common, content)? {
                 let name = full_name.clone();
                 named.push(Named { name, object });
@@ -176,13 +182,17 @@ impl Refs {
     }
 }
 
-/// The text of the file `path`, without the end of its line. None if there is no file.
+/// The text of the file `path`, without the end of its line. None if there is no file. A text with a
+/// NUL is refused: there, git stops.
 fn one_name(path: &Path) -> Result<Option<String>, Uncollected> {
     let Some(bytes) = file::contents(path, ONE_NAME)? else {
         return Ok(None);
     };
     let line = String::from_utf8(bytes).map_err(|_| Uncollected::Unreadable)?;
-    Ok(Some(line.trim_end().to_owned()))
+    if line.contains('\0') {
+        return Err(Uncollected::Unreadable);
+    }
+    Ok(Some(line.trim_end_matches(BLANKS).to_owned()))
 }
 
 /// The names in `packed-refs`, each with its object: a line is an object's name, a blank and the
@@ -201,10 +211,16 @@ fn packed(common: &Path) -> Result<BTreeMap<String, String>, Uncollected> {
     Ok(texts)
 }
 
-/// Adds the text of each file beneath `refs` in this folder. It takes the place of a packed name.
+/// Adds the text of each file beneath the folders with these names in `folder`. It takes the place
+/// of a text that is there.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn add_loose(texts: &mut BTreeMap<String, String>, folder: &Path) -> Result<(), Uncollected> {
-    let mut left = vec!["refs".to_owned()];
+fn add_loose(
+    texts: &mut BTreeMap<String, String>,
+    folder: &Path,
+    names: &[&str],
+    budget: &Budget,
+) -> Result<(), Uncollected> {
+    let mut left: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut seen = texts.len();
     while let Some(name) = left.pop() {
         let entries = match fs::read_dir(folder.join(&name)) {
@@ -212,6 +228,7 @@ fn add_loose(texts: &mut BTreeMap<String, String>, folder: &Path) -> Result<(), 
             read => read?,
         };
         for found in entries {
+            budget.time()?;
             let entry = found?;
             let named = entry.file_name().into_string();
             let last = named.map_err(|_| Uncollected::Unreadable)?;
@@ -234,8 +251,9 @@ fn add_loose(texts: &mut BTreeMap<String, String>, folder: &Path) -> Result<(), 
 
 /// The name that a text names: `refs/heads/main` of `ref: refs/heads/main`. None for an object's
 /// name.
-fn target(text: &str) -> Option<&str> {
-    text.strip_prefix("ref:").map(str::trim_start)
+pub(crate) fn target(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("ref:")?;
+    Some(name.trim_start_matches(BLANKS))
 }
 
 /// The object that a text such as that of HEAD leads to. `ref: refs/heads/main` leads to the text
@@ -277,7 +295,7 @@ fn resolve(
 /// The object's name with which a text begins: 40 hexadecimal digits, or 64 in a repository with
 /// SHA-256. A text that begins otherwise is refused.
 fn object_name(text: &str) -> Result<String, Uncollected> {
-    let word = text.split_whitespace().next().unwrap_or_default();
+    let word = text.split(BLANKS).next().unwrap_or_default();
     let is_name =
         matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_name {

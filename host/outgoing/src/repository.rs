@@ -1,6 +1,7 @@
 //! Finds the repository of a folder as git does, and the folders that belong to it.
 
-use crate::{Uncollected, file};
+use crate::{Uncollected, file, refs::target};
+use rustix::fs::{Access, access};
 use std::{
     ffi::OsStr,
     fs, io,
@@ -11,6 +12,12 @@ use std::{
 /// The bytes of a file that names a folder, such as `.git` of a linked worktree: a path has at most
 /// 4,096 on Linux.
 const POINTER: usize = 8 << 10;
+
+/// The bytes of HEAD by which git judges a folder, as in git (`validate_headref`).
+const HEAD_START: u64 = 255;
+
+/// The digits with which HEAD begins if it is at no branch. SHA-256 has more.
+const HEAD_DIGITS: usize = 40;
 
 /// A git repository, seen from one of its checkouts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,11 +98,11 @@ impl Repository {
 }
 
 /// The folder with the objects and branches of the repository `git`, without links if another has
-/// it. None if `git` is no repository: it has no HEAD, or no folder has the objects or the
-/// branches.
+/// it. None if git does not take `git` for a repository: HEAD is none, or we may not enter the
+/// objects or the branches.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
-    if fs::symlink_metadata(git.join("HEAD")).is_err() {
+    if !is_head(&git.join("HEAD"))? {
         return Ok(None);
     }
     let common = match pointed(&git.join("commondir"), b"")? {
@@ -103,12 +110,27 @@ fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
         None => git.to_owned(),
     };
     for part in ["objects", "refs"] {
-        let is_folder = fs::metadata(common.join(part)).is_ok_and(|found| found.is_dir());
-        if !is_folder {
+        if access(common.join(part), Access::EXEC_OK).is_err() {
             return Ok(None);
         }
     }
     Ok(Some(common))
+}
+
+/// Whether this is a HEAD for git: its first bytes name something in `refs/` or an object, or it is
+/// a link to something in `refs/`.
+#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+fn is_head(path: &Path) -> Result<bool, Uncollected> {
+    if let Ok(link) = fs::read_link(path) {
+        return Ok(link.as_os_str().as_bytes().starts_with(b"refs/"));
+    }
+    let Some(bytes) = file::start(path, HEAD_START)? else {
+        return Ok(false);
+    };
+    let digits = bytes.get(..HEAD_DIGITS).unwrap_or(b"-");
+    let text = String::from_utf8_lossy(&bytes);
+    let is_name = target(&text).is_some_and(|name| name.starts_with("refs/"));
+    Ok(is_name || digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// The folder that the file `pointer` names after `prefix`, relative to the folder of `pointer`:

@@ -79,11 +79,84 @@ fn git_goes_on_upwards_from_what_is_no_repository_and_so_do_we() {
     world.sh("mkdir -p d/.git e/objects e/refs f; touch e/HEAD f/HEAD f/objects f/refs");
     assert_eq!(found(&world, "r/d"), both("r", "r"));
     assert_eq!(found(&world, "r/f"), both("r", "r"));
-    // Git does not take this one either, but it has the look of a bare one.
-    let repository = Repository::find(&world.path("r/e")).unwrap().unwrap();
-    let scratch = world.path("scratch");
-    let told = repository.collect(&world.path("r/e"), &everything(), &scratch);
-    assert_eq!(told, Err(Uncollected::Unreadable));
+    assert_eq!(found(&world, "r/e"), both("r", "r"));
+}
+
+/// What HEAD may hold, as a format of `printf`.
+const HEADS: [&str; 12] = [
+    "ref: refs/heads/x\\n",
+    "ref:refs/x",
+    "ref: \\t\\r\\nrefs/x",
+    "ref: \\302\\240refs/heads/x\\n",
+    "ref: \\013refs/heads/x\\n",
+    " ref: refs/heads/x\\n",
+    "ref: heads/x\\n",
+    "ref: %300srefs/heads/x\\n",
+    "ref: %240srefs/heads/x\\n",
+    "0123456789012345678901234567890123456789\\n",
+    " 0123456789012345678901234567890123456789\\n",
+    "012345678901234567890123456789012345678\\n",
+];
+
+#[test]
+fn a_folder_is_a_bare_repository_if_its_head_is_one_for_git() {
+    let world = World::new();
+    world.sh("mkdir d d/refs d/objects");
+    for head in HEADS {
+        world.sh(&format!("printf '{head}' >d/HEAD"));
+        is_found_as_by_git(&world, "r/d", head);
+    }
+    for link in ["refs/heads/x", "heads/x", "/refs/x"] {
+        world.sh(&format!("rm d/HEAD; ln -s {link} d/HEAD"));
+        is_found_as_by_git(&world, "r/d", link);
+    }
+}
+
+#[test]
+fn a_repository_may_have_what_git_may_enter_in_place_of_its_folders() {
+    let world = World::new();
+    world.sh("mkdir d; cp .git/HEAD d; cd d; touch refs objects");
+    for mode in ["644", "755", "711"] {
+        world.sh(&format!("chmod {mode} d/refs d/objects"));
+        is_found_as_by_git(&world, "r/d", mode);
+    }
+    world.sh("cd d; rm refs objects; mkdir refs objects");
+    for mode in ["644", "755", "711"] {
+        world.sh(&format!("chmod {mode} d/objects"));
+        is_found_as_by_git(&world, "r/d", mode);
+    }
+}
+
+/// Checks that git takes this folder for a repository of its own if and only if we do.
+fn is_found_as_by_git(world: &World, folder: &str, name: &str) {
+    let asked = world
+        .shell(folder, "git rev-parse --absolute-git-dir")
+        .output();
+    let printed = String::from_utf8(asked.unwrap().stdout).unwrap();
+    let is_own = printed.trim_end() == world.path(folder).to_str().unwrap();
+    let (top, _) = found(world, folder).unwrap();
+    assert_eq!(top == folder, is_own, "{name}: {printed}");
+}
+
+#[test]
+fn a_worktree_has_its_branches_from_the_main_checkout() {
+    let world = World::new();
+    world.sh(
+        "git worktree add -q ../w -b w; git -C ../w push -q origin w; cd ../w
+        echo INCOMMIT >>a.txt; git commit -qam x; g=$(git rev-parse --git-dir)
+        mkdir -p $g/refs/heads; git rev-parse HEAD~1 >$g/refs/heads/w",
+    );
+    let outgoing = world.collect_in("w", &everything()).unwrap();
+    assert_eq!((outgoing.commits, outgoing.staged), (1, 0));
+}
+
+#[test]
+fn a_branchs_name_goes_up_to_gits_blanks() {
+    let world = World::new();
+    world.sh("git checkout -q -b \"$(printf 'main\\302\\240')\"
+        echo INCOMMIT >>a.txt; git commit -qam x");
+    let outgoing = world.collect(&everything()).unwrap();
+    assert_eq!((outgoing.commits, outgoing.staged), (1, 0));
 }
 
 #[test]
