@@ -58,7 +58,7 @@ impl Repository {
             let base_name = base.as_deref().unwrap_or(format.empty_tree);
             let staged = ["diff-index", "--cached", base_name];
             collector.outgoing.staged = collector.differing(&staged, None)?;
-            let taken = Taken::of(wanted, folder, checkout)?;
+            let taken = Taken::of(wanted, folder, checkout, collector.git.budget)?;
             if !taken.is_nothing() {
                 let changed = ["diff-files", "-0"];
                 collector.outgoing.changed = collector.differing(&changed, Some(&taken))?;
@@ -105,6 +105,7 @@ impl Collector<'_> {
         let output = self.git.run(&arguments, "")?;
         let mut count = 0;
         for file in Output::new(&output).differences()? {
+            self.git.budget.time()?;
             let passages = file.passages(&output, None);
             let is_taken = taken.is_none_or(|some| some.takes(&file.path));
             // Git also tells a file that was only written again.
@@ -130,10 +131,10 @@ impl Collector<'_> {
         ];
         let output = self.git.run(&arguments, "")?;
         for (path, state) in listed(&output)? {
+            self.git.budget.time()?;
             if !taken.takes(&path) {
                 continue;
             }
-            self.git.budget.time()?;
             let Some(bytes) = whole(&self.git.top.join(&path))? else {
                 continue;
             };
@@ -193,6 +194,7 @@ impl Collector<'_> {
         at_most(commits.len(), MAX_COMMITS)?;
         self.outgoing.commits = commits.len();
         for commit in &commits {
+            self.git.budget.time()?;
             self.message(commit);
             for file in &commit.differences {
                 let passages = file.passages(&output, Some(commit.short()));

@@ -103,7 +103,7 @@ impl Refs {
         if has_reftable || head_text == NOT_HERE {
             return Err(Uncollected::Reftable);
         }
-        let mut texts = packed(&repository.common)?;
+        let mut texts = packed(&repository.common, budget)?;
         add_loose(&mut texts, &repository.common, &["refs"], budget)?;
         if repository.git != repository.common {
             add_loose(&mut texts, &repository.git, &OWN, budget)?;
@@ -197,11 +197,12 @@ fn one_name(path: &Path) -> Result<Option<String>, Uncollected> {
 
 /// The names in `packed-refs`, each with its object: a line is an object's name, a blank and the
 /// full name. A line that begins with `#` or `^` tells something else.
-fn packed(common: &Path) -> Result<BTreeMap<String, String>, Uncollected> {
+fn packed(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String>, Uncollected> {
     let mut texts = BTreeMap::new();
     let bytes = file::contents(&common.join("packed-refs"), ALL_NAMES)?.unwrap_or_default();
     let lines = String::from_utf8(bytes).map_err(|_| Uncollected::Unreadable)?;
     for line in lines.lines() {
+        budget.time()?;
         if line.starts_with(['#', '^']) {
             continue;
         }

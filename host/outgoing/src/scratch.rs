@@ -1,14 +1,19 @@
 //! A `GIT_DIR` of our own, over the project's objects: without its configuration, hooks, filters
 //! and programs.
 
-use crate::{Repository, Uncollected, budget::Budget, file, refs::Format};
+use crate::{
+    Repository, Uncollected,
+    budget::{Budget, at_most},
+    file,
+    refs::Format,
+};
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, DirEntry, File, OpenOptions},
     io,
     os::unix::{ffi::OsStringExt as _, fs::DirBuilderExt as _},
     path::{Path, PathBuf},
     process,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// The configuration. The commit graph and the index of packs say of objects what nobody checks;
@@ -25,6 +30,17 @@ objectFormat = ";
 
 /// The bytes of the index and of what else is copied: 64 MB are the index of half a million files.
 const COPIED: usize = 64 << 20;
+
+/// How the name of each such folder begins.
+const PREFIX: &str = "keyhole-git-";
+
+/// No look takes so long: what is older was left by a run that somebody ended.
+const OLD: Duration = Duration::from_secs(3600);
+
+/// What stands in an index before the name of the second file of a split one, and the bytes up to
+/// that name: a word, and a length of four bytes.
+const LINK: &[u8] = b"link";
+const LINK_HEAD: usize = 8;
 
 /// The folder that is git's `GIT_DIR`. It goes with this value.
 #[derive(Debug)]
@@ -50,42 +66,73 @@ impl Scratch {
         if objects.contains(&b'\n') {
             return Err(Uncollected::Unreadable);
         }
+        remove_old(folder, budget)?;
         let scratch = Self::empty(folder).map_err(|_| Uncollected::NoScratch)?;
         let config = format!("{CONFIG}{}\n", format.name);
         scratch.write("HEAD", b"ref: refs/heads/none\n")?;
         scratch.write("config", config.as_bytes())?;
         scratch.write("objects/info/alternates", &objects)?;
-        let mut copied = vec![
-            (repository.git.join("index"), "index".to_owned()),
-            (repository.common.join("shallow"), "shallow".to_owned()),
-            (
-                repository.common.join("info/exclude"),
-                "info/exclude".to_owned(),
-            ),
-        ];
-        for found in fs::read_dir(&repository.git)? {
-            let entry = found?;
-            // A split index is in two files. Git names the second by what it holds.
-            if let Ok(name) = entry.file_name().into_string()
-                && name.starts_with("sharedindex.")
-            {
-                copied.push((entry.path(), name));
-            }
-        }
-        for (from, name) in copied {
-            if let Some(bytes) = file::contents(&from, COPIED)? {
-                budget.take(bytes.len())?;
-                scratch.write(&name, &bytes)?;
-            }
+        scratch.copy(&repository.common, "shallow", budget)?;
+        scratch.copy(&repository.common, "info/exclude", budget)?;
+        if let Some(index) = scratch.copy(&repository.git, "index", budget)? {
+            scratch.copy_shared(&repository.git, &index, format, budget)?;
         }
         Ok(scratch)
+    }
+
+    /// Copies the file with this name in `folder`, and returns what is in it. None if there is none.
+    fn copy(
+        &self,
+        folder: &Path,
+        name: &str,
+        budget: &mut Budget,
+    ) -> Result<Option<Vec<u8>>, Uncollected> {
+        let bytes = file::contents(&folder.join(name), COPIED)?;
+        if let Some(all) = &bytes {
+            budget.take(all.len())?;
+            self.write(name, all)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Copies the second file of a split index, which the first one names.
+    ///
+    /// # Errors
+    /// [`Uncollected::TooMuch`] if the index has the names of several files.
+    fn copy_shared(
+        &self,
+        folder: &Path,
+        index: &[u8],
+        format: &Format,
+        budget: &mut Budget,
+    ) -> Result<(), Uncollected> {
+        let length = format.empty_tree.len() / 2;
+        let mut copied = 0;
+        // A file's path may have the word, too: then there is no such file.
+        for (at, word) in index.windows(LINK.len()).enumerate() {
+            if word != LINK {
+                continue;
+            }
+            budget.time()?;
+            let start = at + LINK_HEAD;
+            let object = index.get(start..start + length).unwrap_or_default();
+            let mut name = "sharedindex.".to_owned();
+            for byte in object {
+                name.push_str(&format!("{byte:02x}"));
+            }
+            if self.copy(folder, &name, budget)?.is_some() {
+                copied += 1;
+                at_most(copied, 1)?;
+            }
+        }
+        Ok(())
     }
 
     /// A new folder beneath `folder`, with the folders that git asks for.
     fn empty(folder: &Path) -> io::Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let number = now.unwrap_or_default().as_nanos();
-        let path = folder.join(format!("git-{}-{number}", process::id()));
+        let path = folder.join(format!("{PREFIX}{}-{number}", process::id()));
         let mut private = DirBuilder::new();
         private.mode(0o700).create(&path)?;
         let scratch = Self(path);
@@ -126,6 +173,35 @@ impl Drop for Scratch {
     }
 }
 
+/// Removes the folders that runs which were ended have left in `folder`. No link is followed.
+///
+/// # Errors
+/// [`Uncollected::TooSlow`].
+#[expect(clippy::disallowed_methods, reason = "they are folders of our own")]
+fn remove_old(folder: &Path, budget: &Budget) -> Result<(), Uncollected> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        budget.time()?;
+        let name = entry.file_name();
+        if name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) && is_old_folder(&entry) {
+            // Another run may remove it as well.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Whether this is a folder, and no link to one, that nobody has changed for an hour.
+fn is_old_folder(entry: &DirEntry) -> bool {
+    let Ok(found) = entry.metadata() else {
+        return false;
+    };
+    let age = found.modified().map(|time| time.elapsed());
+    found.is_dir() && matches!(age, Ok(Ok(since)) if since > OLD)
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "it is a folder of our own")]
 mod tests {
@@ -138,5 +214,30 @@ mod tests {
         let scratch = Scratch::empty(folder.path()).unwrap();
         let mode = fs::metadata(scratch.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o700);
+    }
+
+    #[test]
+    fn what_is_left_for_an_hour_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["keyhole-git-1-1", "keyhole-git-2-2", "git-3-3", "far"] {
+            fs::create_dir_all(path(name).join("objects")).unwrap();
+        }
+        std::os::unix::fs::symlink(path("far"), path("keyhole-git-4-4")).unwrap();
+        std::os::unix::fs::symlink(path("far"), path("keyhole-git-1-1/l")).unwrap();
+        let long_ago = SystemTime::now() - OLD * 2;
+        for name in ["keyhole-git-1-1", "git-3-3", "far"] {
+            let opened = File::open(path(name)).unwrap();
+            opened.set_modified(long_ago).unwrap();
+        }
+        remove_old(folder.path(), &Budget::new()).unwrap();
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let mut left: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(
+            left,
+            ["far", "git-3-3", "keyhole-git-2-2", "keyhole-git-4-4"]
+        );
+        assert!(path("far/objects").exists());
     }
 }

@@ -1,6 +1,6 @@
 //! Which changed and new files a call takes.
 
-use crate::{Uncollected, Wanted};
+use crate::{Uncollected, Wanted, budget::Budget};
 use std::{
     fs,
     path::{Component, Path, PathBuf},
@@ -23,12 +23,18 @@ impl Taken {
     /// something there. Of a pattern such as `src/*.rs`, that is all in `src`.
     ///
     /// # Errors
-    /// [`Uncollected::Unreadable`] if the folder cannot be looked up.
+    /// [`Uncollected::Unreadable`] if the folder cannot be looked up; [`Uncollected::TooSlow`].
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-    pub(crate) fn of(wanted: &Wanted, folder: &Path, top: &Path) -> Result<Self, Uncollected> {
+    pub(crate) fn of(
+        wanted: &Wanted,
+        folder: &Path,
+        top: &Path,
+        budget: &Budget,
+    ) -> Result<Self, Uncollected> {
         let here = fs::canonicalize(folder)?;
         let mut paths = Vec::new();
         for word in &wanted.words {
+            budget.time()?;
             let path = joined(&here, fixed_part(word));
             let is_there = !word.is_empty() && fs::symlink_metadata(&path).is_ok();
             if is_there && let Ok(relative) = path.strip_prefix(top) {
