@@ -21,6 +21,15 @@ use std::{
 /// The bytes of a new file at most.
 const NEW_FILE: usize = 2 << 20;
 
+/// Looks at each file again, also at those that the index calls unchanged (`--assume-unchanged`).
+const REFRESH: [&str; 5] = [
+    "update-index",
+    "-q",
+    "--unmerged",
+    "--ignore-submodules",
+    "--really-refresh",
+];
+
 impl Repository {
     /// What a call in `folder` would publish of this repository. Git's own files are in a new
     /// folder beneath `scratch` meanwhile, which should be the user's own and on no project's path.
@@ -60,6 +69,7 @@ impl Repository {
             collector.outgoing.staged = collector.differing(&staged, None)?;
             let taken = Taken::of(wanted, folder, checkout, collector.git.budget)?;
             if !taken.is_nothing() {
+                collector.git.run(&REFRESH, "")?;
                 let changed = ["diff-files", "-0"];
                 collector.outgoing.changed = collector.differing(&changed, Some(&taken))?;
                 collector.new_files(&taken)?;

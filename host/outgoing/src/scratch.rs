@@ -17,7 +17,8 @@ use std::{
 };
 
 /// The configuration. The commit graph and the index of packs say of objects what nobody checks;
-/// the untracked cache and the monitor say of files what only the project knows.
+/// the untracked cache and the monitor say of files what only the project knows. In a sparse
+/// checkout, git looks at a file that is there, whatever the index says.
 const CONFIG: &str = "[core]
 repositoryformatversion = 1
 commitGraph = false
@@ -25,6 +26,7 @@ multiPackIndex = false
 untrackedCache = false
 fsmonitor = false
 quotePath = false
+sparseCheckout = true
 [extensions]
 objectFormat = ";
 

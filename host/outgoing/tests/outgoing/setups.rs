@@ -34,7 +34,7 @@ const fn said(name: &'static str, script: &'static str, why: Uncollected) -> Set
     }
 }
 
-const SETUPS: [Setup; 44] = [
+const SETUPS: [Setup; 47] = [
     read("nothing", "true"),
     read(
         "core.fsmonitor",
@@ -124,6 +124,20 @@ const SETUPS: [Setup; 44] = [
         printf '[core]\n\tfsmonitor = %s\n' "$T/fsmonitor" >.git/config.worktree"#,
     ),
     read("split index", "git update-index --split-index"),
+    read(
+        "a file that the index calls unchanged",
+        "git update-index --assume-unchanged b.txt",
+    ),
+    read(
+        "a file that a sparse checkout leaves out",
+        "git update-index --skip-worktree b.txt; git config core.sparseCheckout true
+        echo '/*' >.git/info/sparse-checkout",
+    ),
+    read(
+        "both of a split index",
+        "git update-index --split-index; git update-index --assume-unchanged b.txt
+        git update-index --skip-worktree b.txt",
+    ),
     read(
         "untracked cache",
         "git update-index --untracked-cache; git status >/dev/null",
