@@ -102,7 +102,8 @@ impl Collector<'_> {
         let output = self.git.run(&arguments, head)?;
         let commits = Output::new(&output).commits()?;
         let commit = commits.first().ok_or(Uncollected::Unreadable)?;
-        self.message(commit);
+        let objects = self.objects([head])?;
+        self.messages(commit, &mut Output::new(&objects))?;
         Ok(commit.parents.first().cloned())
     }
 
@@ -203,9 +204,11 @@ impl Collector<'_> {
         let commits = Output::new(&output).commits()?;
         at_most(commits.len(), MAX_COMMITS)?;
         self.outgoing.commits = commits.len();
+        let objects = self.objects(commits.iter().map(|commit| &*commit.name))?;
+        let mut printed = Output::new(&objects);
         for commit in &commits {
             self.git.budget.time()?;
-            self.message(commit);
+            self.messages(commit, &mut printed)?;
             for file in &commit.differences {
                 let passages = file.passages(&output, Some(commit.short()));
                 self.outgoing.passages.extend(passages);
@@ -219,8 +222,7 @@ impl Collector<'_> {
     /// # Errors
     /// [`Uncollected::Unreadable`] if a tag is a file or a folder.
     fn tags(&mut self, tags: &[Named]) -> Result<Vec<Named>, Uncollected> {
-        let names = lines(tags.iter().map(|tag| &*tag.object));
-        let output = self.git.run(&["cat-file", "--batch"], &names)?;
+        let output = self.objects(tags.iter().map(|tag| &*tag.object))?;
         let mut printed = Output::new(&output);
         let mut next = Vec::new();
         for tag in tags {
@@ -249,12 +251,22 @@ impl Collector<'_> {
         Ok(next)
     }
 
-    /// Tells a commit's message.
-    fn message(&mut self, commit: &Commit) {
-        self.outgoing.passages.push(Passage {
-            place: Place::Message(commit.short().to_owned()),
-            text: commit.message.clone(),
-        });
+    /// The objects of these names, as git prints them for [`Output::object`].
+    fn objects<'n>(
+        &mut self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<Vec<u8>, Uncollected> {
+        self.git.run(&["cat-file", "--batch"], &lines(names))
+    }
+
+    /// Tells a commit's message. Its object is the next one that git has printed.
+    fn messages(&mut self, commit: &Commit, objects: &mut Output<'_>) -> Result<(), Uncollected> {
+        let object = objects.object()?;
+        for text in commit.messages(&object) {
+            let place = Place::Message(commit.short().to_owned());
+            self.outgoing.passages.push(Passage { place, text });
+        }
+        Ok(())
     }
 }
 

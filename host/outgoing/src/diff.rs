@@ -4,9 +4,9 @@
 //! cannot hold. So no file and no message can pass for something else. What is not understood is
 //! an error.
 
-use crate::{Passage, Uncollected};
+use crate::{Passage, Uncollected, file};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     ops::Range,
     os::unix::ffi::OsStrExt as _,
@@ -62,14 +62,16 @@ struct Run {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
     /// Its name.
-    name: String,
+    pub(crate) name: String,
     /// The names of its parents.
     pub(crate) parents: Vec<String>,
     /// From how many parents git has told a difference: from all, or from fewer if the commit is
     /// the same as a parent.
     told: usize,
-    /// Its message, without the lines that name its own author or committer.
-    pub(crate) message: String,
+    /// Its author and its committer, as `NAME <ADDRESS>`.
+    people: [String; 2],
+    /// Its message as git shows it. Git decodes it first, if the commit names an encoding.
+    shown: String,
     /// What it adds: of a merge, what none of its parents has.
     pub(crate) differences: Vec<Difference>,
 }
@@ -147,12 +149,13 @@ impl<'a> Output<'a> {
         let name = self.text()?;
         let parents = self.text()?;
         let people = [self.text()?, self.text()?];
-        let message = self.text()?;
+        let shown = self.text()?;
         Ok(Commit {
             name,
             parents: parents.split_whitespace().map(str::to_owned).collect(),
             told: 1,
-            message: without_own_lines(&message, &people),
+            people,
+            shown,
             differences: self.differences()?,
         })
     }
@@ -282,6 +285,15 @@ impl Commit {
     /// The first seven digits of its name.
     pub(crate) fn short(&self) -> &str {
         self.name.get(..SHORT).unwrap_or(&self.name)
+    }
+
+    /// Its message as the commit's object has it, and as git shows it if that differs. Both are
+    /// without the lines that name its own author or committer.
+    pub(crate) fn messages(&self, object: &Object<'_>) -> BTreeSet<String> {
+        let text = file::text(object.content);
+        let (_, message) = text.split_once("\n\n").unwrap_or_default();
+        let both = [message, &self.shown];
+        both.map(|one| without_own_lines(one, &self.people)).into()
     }
 
     /// Keeps of a merge what differs from another parent as well: of the files and of the lines,

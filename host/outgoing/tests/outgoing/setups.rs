@@ -34,7 +34,7 @@ const fn said(name: &'static str, script: &'static str, why: Uncollected) -> Set
     }
 }
 
-const SETUPS: [Setup; 47] = [
+const SETUPS: [Setup; 49] = [
     read("nothing", "true"),
     read(
         "core.fsmonitor",
@@ -122,6 +122,16 @@ const SETUPS: [Setup; 47] = [
         "config.worktree",
         r#"git config extensions.worktreeConfig true
         printf '[core]\n\tfsmonitor = %s\n' "$T/fsmonitor" >.git/config.worktree"#,
+    ),
+    read(
+        "a message that says it is UTF-16",
+        "git config i18n.commitEncoding UTF-16LE; git reset -q --soft HEAD~1
+        git commit -qm INMESSAGE",
+    ),
+    read(
+        "a message that says it is EBCDIC",
+        "git config i18n.commitEncoding IBM037; git reset -q --soft HEAD~1
+        git commit -qm INMESSAGE",
     ),
     read("split index", "git update-index --split-index"),
     read(

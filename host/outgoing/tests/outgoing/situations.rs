@@ -551,6 +551,13 @@ fn a_commits_own_people_are_no_part_of_its_message() {
             commit("X <x@x>", "x\n\nAcked-by: X <x@WEXELMOOR>"),
             1,
         ),
+        row(
+            "in Latin-1",
+            "git config i18n.commitEncoding ISO-8859-1
+            printf '\\351 WEXELMOOR' | git commit -q --allow-empty -F -"
+                .to_owned(),
+            2,
+        ),
         row("no such line", commit("X <x@x>", "by WEXELMOOR"), 1),
     ]);
 }
