@@ -90,7 +90,7 @@ pub(crate) fn gather(
 ) -> Vec<Gathered> {
     let mut all = Vec::new();
     for part in &call.parts {
-        let found = Repository::find(&part.folder);
+        let found = Repository::of_session(&part.folder);
         let repository = found.as_ref().ok().and_then(Option::as_ref);
         let lists = lists(map, repository);
         if lists.is_empty() {

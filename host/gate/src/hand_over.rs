@@ -73,7 +73,7 @@ fn look(scratch: &Path) -> Result<String, Uncompared> {
         say(&why.to_string());
         Refusal::Internal
     })?;
-    let repository = Repository::find(&input.cwd)?.ok_or(Uncompared::NoRepository)?;
+    let repository = Repository::of_session(&input.cwd)?.ok_or(Uncompared::NoRepository)?;
     let (outgoing, missed) = collect(&repository, &input.cwd, scratch)?;
     let handed = Handed::of(&outgoing);
     let commits = count(outgoing.commits, "commit");

@@ -8,6 +8,7 @@ use crate::{
     git::{DIFF, Git},
     refs::{Named, Refs},
     scratch::Scratch,
+    settings,
     taken::Taken,
 };
 use std::{
@@ -57,6 +58,7 @@ impl Repository {
             git,
             outgoing: Outgoing::default(),
         };
+        settings::check_checkout(self, &mut collector.git)?;
         let mut base = refs.head.clone();
         if wanted.amends
             && let Some(head) = &refs.head
@@ -76,7 +78,9 @@ impl Repository {
             }
         }
         if let Some(sent) = &wanted.sends {
-            collector.sent(&refs, &wanted.words, sent)?;
+            let added = settings::added(self, &mut collector.git)?;
+            let sending = refs.sent_by(&wanted.words, sent, added);
+            collector.sent(&refs, sending, sent)?;
         }
         let Outgoing {
             staged,
@@ -164,9 +168,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Tells the names, commits and tags that a call with these words sends.
-    fn sent(&mut self, refs: &Refs, words: &[String], sent: &Sent) -> Result<(), Uncollected> {
-        let sending = refs.sent_by(words, sent);
+    /// Tells these names, which a call sends, with their commits and tags.
+    fn sent(&mut self, refs: &Refs, sending: Vec<Named>, sent: &Sent) -> Result<(), Uncollected> {
         let published = refs.published(sent.remote.as_deref());
         let known: BTreeSet<&str> = published.iter().map(|branch| &*branch.name).collect();
         let mut starts: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();

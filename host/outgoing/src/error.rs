@@ -18,6 +18,11 @@ pub enum Uncollected {
     /// The repository keeps its branches in a format of git's that is not read.
     #[error("the repository keeps its branches as a reftable, which is not read")]
     Reftable,
+    /// A setting or a variable of the project's makes git use files that are not looked at.
+    #[error(
+        "core.worktree or a variable such as GIT_DIR has git use other files: remove it, or run git yourself"
+    )]
+    Elsewhere,
     /// A commit or a file's content is not on this machine, as in a partial clone.
     #[error("a commit or the content of a file is not on this machine")]
     ObjectMissing,
@@ -39,6 +44,7 @@ impl Uncollected {
             Self::GitMissing => "git-missing",
             Self::Unreadable => "repository-unreadable",
             Self::Reftable => "reftable",
+            Self::Elsewhere => "git-elsewhere",
             Self::ObjectMissing => "object-missing",
             Self::TooMuch => "too-much",
             Self::TooSlow => "too-slow",

@@ -14,6 +14,7 @@ mod git;
 mod refs;
 mod repository;
 mod scratch;
+mod settings;
 mod taken;
 
 pub use error::Uncollected;

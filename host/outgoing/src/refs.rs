@@ -5,6 +5,7 @@ use crate::{
     Repository, Sent, Uncollected,
     budget::{Budget, MAX_FILES, at_most},
     file,
+    settings::Added,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -137,8 +138,9 @@ impl Refs {
 
     /// The branches and tags that a call with these words sends: HEAD's branch, what a word names,
     /// and with [`Sent::all`] all of them. A word may be a full name or the part after
-    /// `refs/heads/` or the like, and may go on as in `+main:other` or `main~2`.
-    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent) -> Vec<Named> {
+    /// `refs/heads/` or the like, and may go on as in `+main:other` or `main~2`. `added` comes
+    /// along.
+    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, added: Added) -> Vec<Named> {
         let mut asked = BTreeSet::new();
         for word in words {
             let source = word.trim_start_matches('+').split([':', '~', '^']).next();
@@ -151,7 +153,12 @@ impl Refs {
             let is_asked = asked.contains(&named.name.to_lowercase())
                 || asked.contains(&named.short().to_lowercase());
             let is_head = self.branch.as_ref() == Some(&named.name);
-            if is_asked || is_head || (sent.all && is_common) {
+            let is_added = match added {
+                Added::Nothing => false,
+                Added::Tags => named.is_tag(),
+                Added::All => !named.name.starts_with("refs/remotes/"),
+            };
+            if is_asked || is_added || is_head || (sent.all && is_common) {
                 sending.push(named.clone());
             }
         }

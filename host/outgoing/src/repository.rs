@@ -3,6 +3,7 @@
 use crate::{Uncollected, file, refs::target};
 use rustix::fs::{Access, access};
 use std::{
+    env,
     ffi::OsStr,
     fs, io,
     os::unix::ffi::OsStrExt as _,
@@ -18,6 +19,18 @@ const HEAD_START: u64 = 255;
 
 /// The digits with which HEAD begins if it is at no branch. SHA-256 has more.
 const HEAD_DIGITS: usize = 40;
+
+/// Variables that make git use other files than those of its folder.
+const ELSEWHERE: [&str; 8] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_REFERENCE_BACKEND",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
 
 /// A git repository, seen from one of its checkouts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +89,20 @@ impl Repository {
             }
         }
         Ok(None)
+    }
+
+    /// The repository that [`find`](Self::find) finds, for a hook of a session: git has the same
+    /// variables there as the hook.
+    ///
+    /// # Errors
+    /// [`Uncollected::Elsewhere`] if a variable makes git use other files; and see `find`.
+    pub fn of_session(folder: &Path) -> Result<Option<Self>, Uncollected> {
+        for variable in ELSEWHERE {
+            if env::var_os(variable).is_some() {
+                return Err(Uncollected::Elsewhere);
+            }
+        }
+        Self::find(folder)
     }
 
     /// The checkout's folder, without links; of a bare repository, the repository itself.

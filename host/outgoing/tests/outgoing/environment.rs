@@ -1,7 +1,7 @@
 //! What a project sets for hooks and shells reaches no git of ours.
 
 use crate::world::{WORDS, World, everything, places};
-use keyhole_outgoing::Repository;
+use keyhole_outgoing::{Repository, Uncollected};
 use std::{env, fs, path::PathBuf, process::Command};
 
 /// The variable that tells the child where the world is.
@@ -21,6 +21,50 @@ fn child() {
         assert!(!places(&outgoing, word).is_empty(), "{word}");
     }
     fs::write(folder.join("told"), "").unwrap();
+}
+
+/// The variable that tells the child what is expected of a session's repository.
+const SESSION: &str = "KEYHOLE_TEST_SESSION";
+
+/// Plays a session's hook.
+#[test]
+fn sessions_child() {
+    let Some(folder) = env::var_os(HERE).map(PathBuf::from) else {
+        return;
+    };
+    let found = Repository::of_session(&folder.join("r"));
+    let is_refused = found == Err(Uncollected::Elsewhere);
+    assert_eq!(is_refused, env::var(SESSION).unwrap() == "refused");
+    fs::write(folder.join("told"), "").unwrap();
+}
+
+#[test]
+fn variables_that_have_git_use_other_files_are_refused_and_no_others() {
+    let world = World::new();
+    for (variable, expected) in [
+        ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "refused"),
+        ("GIT_COMMON_DIR", "refused"),
+        ("GIT_DIR", "refused"),
+        ("GIT_INDEX_FILE", "refused"),
+        ("GIT_OBJECT_DIRECTORY", "refused"),
+        ("GIT_REFERENCE_BACKEND", "refused"),
+        ("GIT_SHALLOW_FILE", "refused"),
+        ("GIT_WORK_TREE", "refused"),
+        ("GIT_AUTHOR_NAME", "found"),
+        ("GIT_CONFIG_COUNT", "found"),
+        ("GIT_EDITOR", "found"),
+        ("GIT_TERMINAL_PROMPT", "found"),
+    ] {
+        let run = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "environment::sessions_child"])
+            .env(HERE, world.path(""))
+            .env(SESSION, expected)
+            .env(variable, "1")
+            .output()
+            .unwrap();
+        let told = fs::remove_file(world.path("told"));
+        assert!(told.is_ok(), "{variable}: {run:?}");
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ const fn said(name: &'static str, script: &'static str, why: Uncollected) -> Set
     }
 }
 
-const SETUPS: [Setup; 49] = [
+const SETUPS: [Setup; 51] = [
     read("nothing", "true"),
     read(
         "core.fsmonitor",
@@ -108,7 +108,17 @@ const SETUPS: [Setup; 49] = [
         rm -f .git/objects/$(git rev-parse HEAD:a.txt | sed 's,^..,&/,')"#,
         Uncollected::ObjectMissing,
     ),
-    read("core.worktree", "git config core.worktree /nonexistent"),
+    said(
+        "core.worktree",
+        "git config core.worktree /nonexistent",
+        Uncollected::Elsewhere,
+    ),
+    said(
+        "core.worktree beside",
+        "cp -R . ../w; rm -r ../w/.git; git config core.worktree ../../w",
+        Uncollected::Elsewhere,
+    ),
+    read("core.worktree here", "git config core.worktree .."),
     read(
         ".git is a file",
         r#"mv .git "$dir/g"; echo "gitdir: $dir/g" >.git"#,

@@ -362,6 +362,34 @@ fn commits_that_no_remote_has_are_told_if_the_call_sends() {
 }
 
 #[test]
+fn what_settings_add_to_a_push_is_told() {
+    let tag = "git tag -a v1 -m WEXELMOOR";
+    let row = |setting: &'static str, before: &str, times| {
+        let script = format!("{before}\ngit config {setting}");
+        (setting, script, push("push"), times)
+    };
+    check([
+        row("push.default matching", OTHER, 1),
+        row("push.default current", OTHER, 0),
+        row("push.autoSetupRemote true", OTHER, 0),
+        row("remote.origin.push 'refs/heads/*:refs/heads/*'", OTHER, 1),
+        row("remote.Origin.mirror true", OTHER, 1),
+        row("push.followTags true", OTHER, 0),
+        row("push.followTags true", tag, 1),
+        row("push.followTags false", tag, 0),
+        row(
+            "include.path x",
+            &format!("{OTHER}; printf '[PUSH] default=matching' >.git/x"),
+            1,
+        ),
+        row("include.path missing", OTHER, 0),
+        row("include.path '%(prefix)/x'", OTHER, 1),
+        row("x.y z; printf '[[' >>.git/config", OTHER, 1),
+        row("x.y z; mkdir .git/remotes", OTHER, 1),
+    ]);
+}
+
+#[test]
 fn names_and_tags_that_are_sent_are_told() {
     let row = |name, before: &str, wanted, times| (name, before.to_owned(), wanted, times);
     check([
