@@ -115,6 +115,14 @@ struct Line<'p> {
     index: usize,
 }
 
+/// How many characters of a line are counted.
+#[derive(Default)]
+struct Counted {
+    /// The byte of the joined text to which they reach.
+    to: usize,
+    characters: usize,
+}
+
 impl<'p> Joined<'p> {
     /// Adds this line, which has the number `index` in the text `of`.
     fn push(&mut self, of: &'p Text, index: usize, line: &str) {
@@ -143,20 +151,29 @@ impl<'p> Joined<'p> {
         }
         room_to_compare(list.text.len() + self.text.len())?;
         let mut done = 0;
+        let mut counted = Counted::default();
         for found in places(&list.text, &self.text) {
             if found.at.start >= done {
                 done = found.at.end;
-                findings.extend(self.finding(found.at.start, found.rule));
+                findings.extend(self.finding(found.at.start, found.rule, &mut counted));
             }
         }
         Ok(())
     }
 
-    /// The finding at this byte of the text.
-    fn finding(&self, at: usize, rule: Rule) -> Option<Finding> {
+    /// The finding at this byte of the text, which is not before what is counted.
+    fn finding(&self, at: usize, rule: Rule, counted: &mut Counted) -> Option<Finding> {
         let behind = self.lines.partition_point(|line| line.start <= at);
         let line = self.lines.get(behind.checked_sub(1)?)?;
-        let before = self.text.get(line.start..at)?;
+        if counted.to < line.start {
+            *counted = Counted {
+                to: line.start,
+                characters: 0,
+            };
+        }
+        // A long line with many values is read once.
+        counted.characters += self.text.get(counted.to..at)?.chars().count();
+        counted.to = at;
         let first = match line.of.place {
             Some(Place::Lines { first, .. }) => first,
             _ => 1,
@@ -164,7 +181,7 @@ impl<'p> Joined<'p> {
         Some(Finding {
             place: line.of.place.clone(),
             line: first + line.index,
-            column: before.chars().count() + 1,
+            column: counted.characters + 1,
             rule,
         })
     }

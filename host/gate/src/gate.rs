@@ -10,6 +10,7 @@ use crate::{
     error::Uncompared,
     gather::{Gathered, Listed, Places, gather},
     said::{MOST, Reader, question},
+    watch::{answer_once, watch},
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::{LiveMap, MapError, Refusal, Target};
@@ -26,6 +27,9 @@ use std::{
 /// Nothing is compared later than this. A hook has twenty seconds, and after them the client lets
 /// the call pass.
 const LONGEST: Duration = Duration::from_secs(12);
+
+/// If the hook is still not done after so long, a thread asks.
+const LATE: Duration = Duration::from_secs(15);
 
 /// A list takes at most five seconds to load. None is begun later than this.
 const LAST_LOAD: Duration = Duration::from_secs(7);
@@ -86,11 +90,16 @@ fn answer(gate: Gate, input: &Input, start: Instant) -> Result<(), HookError> {
     let Some(reason) = question(&looked.findings, looked.missed, reader) else {
         return Ok(());
     };
-    write_answer(&json!({ "hookSpecificOutput": {
+    answer_once(&asking(&reason))
+}
+
+/// The answer that asks, for this reason.
+fn asking(reason: &str) -> Value {
+    json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse",
         "permissionDecision": "ask",
         "permissionDecisionReason": reason,
-    } }))
+    } })
 }
 
 /// What was found, and the first reason why something could not be compared.
@@ -118,6 +127,8 @@ impl Looked {
             return Ok(());
         }
         let loading = Loading::start(Ok(live))?;
+        let late = question(&[], Some(Uncompared::Late), Reader::Anybody);
+        watch(start, LATE, asking(&late.unwrap_or_default()));
         for one in &gathered {
             self.compare(one, &loading, start);
         }

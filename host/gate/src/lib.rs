@@ -16,5 +16,6 @@ pub mod said;
 pub mod scan;
 mod shell;
 mod stream;
+mod watch;
 
 pub use error::Uncompared;

@@ -5,7 +5,7 @@ use crate::list::is_field;
 use crate::quotation::{TextKind, quotations};
 use crate::values::Section;
 use crate::words::words_in;
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 /// A value in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,7 @@ impl Rule {
 pub fn places(document: &str, text: &str) -> Vec<Found> {
     let values = document::read(document);
     let mut found: Vec<Found> = Vec::new();
+    let mut rules: HashMap<usize, Rule> = HashMap::new();
     for quotation in quotations(text, TextKind::Code, &values, &[]) {
         match found.last_mut() {
             Some(last) if quotation.at.start < last.at.end => {
@@ -56,7 +57,10 @@ pub fn places(document: &str, text: &str) -> Vec<Found> {
             }
             _ => found.push(Found {
                 at: quotation.at,
-                rule: Rule::of(quotation.section, values.sections.get(quotation.section)),
+                rule: rules
+                    .entry(quotation.section)
+                    .or_insert_with_key(|number| Rule::of(*number, values.sections.get(*number)))
+                    .clone(),
             }),
         }
     }

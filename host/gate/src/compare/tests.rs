@@ -85,6 +85,17 @@ fn a_long_text_is_compared_to_its_end() {
 }
 
 #[test]
+fn columns_go_on_from_value_to_value_and_begin_anew_in_each_line() {
+    let texts = [lines("a", 1, "é Wexelmoor é Wexelmoor\né Wexelmoor")];
+    let expected = [
+        "a:1:3 1 Customers",
+        "a:1:15 1 Customers",
+        "a:2:3 1 Customers",
+    ];
+    assert_eq!(found(LIST, &texts), expected);
+}
+
+#[test]
 fn a_list_in_which_no_value_is_found_is_not_compared() {
     for list in ["", "\n", "# Customers\n", "# Customers\n- the\n- 12\n"] {
         assert_eq!(find(list, &[]), Err(Uncompared::NoValues), "{list}");
