@@ -350,22 +350,46 @@ fn sent(kind: Kind, arguments: &[String]) -> Option<Sent> {
     }
     Some(Sent {
         remote: remote(arguments),
-        all: kind == Kind::Changes || has_one_of(arguments, &EVERYTHING),
+        all: kind == Kind::Changes
+            || has_one_of(arguments, &EVERYTHING)
+            || pushed(arguments).iter().skip(1).any(|word| !is_name(word)),
     })
 }
 
 /// The remote that stands behind `push`. An address names none.
 fn remote(arguments: &[String]) -> Option<String> {
-    let mut behind = arguments.iter().skip_while(|word| *word != "push");
-    behind.next()?;
+    let first = pushed(arguments).first().copied()?;
+    Some(first.to_owned()).filter(|name| !name.contains([':', '/', '$', '.']))
+}
+
+/// The remote behind `push`, and what is sent there.
+fn pushed(arguments: &[String]) -> Vec<&str> {
+    let mut words = Vec::new();
     let mut is_value = false;
-    for word in behind {
+    for word in arguments.iter().skip_while(|word| *word != "push").skip(1) {
         if !is_value && !word.starts_with('-') {
-            return Some(word.clone()).filter(|name| !name.contains([':', '/', '$', '.']));
+            words.push(word.as_str());
         }
         is_value = PUSH_OPTIONS.contains(&word.as_str());
     }
-    None
+    words
+}
+
+/// Whether this tells by the name of a branch or tag what is pushed: `main`, `+v1:x`, `HEAD~1:x`;
+/// or that something is deleted there, as `:gone`. A pattern, an object's name and `heads/main` do
+/// not.
+fn is_name(refspec: &str) -> bool {
+    let source = refspec.trim_start_matches('+');
+    if source.starts_with(':') {
+        return source.len() > 1;
+    }
+    let mut parts = source.split([':', '~', '^']);
+    let name = parts.next().unwrap_or_default();
+    let is_object = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_folder = ["heads/", "tags/", "remotes/"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    !name.is_empty() && !name.contains(['*', '@', '{', '$']) && !is_object && !is_folder
 }
 
 impl Part {
@@ -461,13 +485,19 @@ fn is_remote(word: &str) -> bool {
 fn takes_all(words: &[String]) -> bool {
     let adds = ["add", "commit", "stage"];
     let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
-    has_one_of(words, &["jj"]) || from_verb.any(|word| is_all(word))
+    let Some(verb) = from_verb.next() else {
+        return has_one_of(words, &["jj"]);
+    };
+    // Without a word, as in `xargs git add`, something else says what is added.
+    let names = from_verb.clone().filter(|word| !word.starts_with('-'));
+    let is_open = verb != "commit" && names.count() == 0;
+    has_one_of(words, &["jj", "xargs"]) || is_open || from_verb.any(|word| is_all(word))
 }
 
-/// Whether git adds all changed files by this word: `-A`, `-am`, `--all`, `:/` or `$FILES`. `-m`
-/// and `src` are none.
+/// Whether git adds all changed files by this word, or nobody knows which: `-A`, `-am`, `--all`,
+/// `:/docs`, `{a,b}.txt`, `~/a`, `--pathspec-from-file=x` or `$FILES`. `-m` and `src` are none.
 fn is_all(word: &str) -> bool {
-    if matches!(word, ":/" | "--all" | "--update") {
+    if matches!(word, "--all" | "--update") || word.starts_with("--pathspec-from") {
         return true;
     }
     if let Some(letters) = word.strip_prefix('-') {
@@ -475,7 +505,8 @@ fn is_all(word: &str) -> bool {
         let mut flags = letters.chars().take_while(|c| !"mFCct-".contains(*c));
         return flags.any(|c| matches!(c, 'a' | 'A' | 'u'));
     }
-    word.contains('$') && !word.contains(char::is_whitespace)
+    let is_open = word.starts_with([':', '~']) || word.contains(['$', '{']);
+    is_open && !word.contains(char::is_whitespace)
 }
 
 /// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.

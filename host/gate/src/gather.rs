@@ -88,7 +88,8 @@ pub(crate) fn gather(
     places: &Places<'_>,
     missed: &mut Option<Uncompared>,
 ) -> Vec<Gathered> {
-    let mut all = Vec::new();
+    let mut all: Vec<Gathered> = Vec::new();
+    let mut named = Vec::new();
     for part in &call.parts {
         let found = Repository::of_session(&part.folder);
         let repository = found.as_ref().ok().and_then(Option::as_ref);
@@ -100,12 +101,20 @@ pub(crate) fn gather(
             place: None,
             text: call.text.clone(),
         }];
-        texts.extend(files(part, repository, places.home));
+        let top = repository.map(|it| it.top().to_owned());
         match collect(part, found, places) {
             Ok(more) => texts.extend(more),
             Err(why) => *missed = missed.or(Some(why)),
         }
         all.push(Gathered { lists, texts });
+        named.push((part, top));
+    }
+    // A named file may be a list, and what has read a list starts no program: git is done.
+    for (gathered, (part, top)) in all.iter_mut().zip(named) {
+        match files(part, top.as_deref(), places.home) {
+            Ok(more) => gathered.texts.extend(more),
+            Err(why) => *missed = missed.or(Some(why)),
+        }
     }
     all
 }
@@ -132,21 +141,27 @@ fn collect(
 
 /// The texts of the files that words of the call name: those that leave as they are, and those that
 /// are not in the repository, as in `git commit -F ../msg`. A word that names no file has none.
-fn files(part: &Part, repository: Option<&Repository>, home: Option<&Path>) -> Vec<Text> {
+///
+/// # Errors
+/// [`Uncollected::TooMuch`] if a file is longer than what is read.
+fn files(part: &Part, top: Option<&Path>, home: Option<&Path>) -> Result<Vec<Text>, Uncompared> {
     let mut texts = Vec::new();
     let words = part.wanted.iter().flat_map(|wanted| &wanted.words);
     let outside = words.filter(|word| !part.files.contains(word));
     for word in part.files.iter().chain(outside) {
         let path = part.folder.join(expand(word, home));
-        let is_inside = repository.is_some_and(|it| lies_in(&path, it.top()));
+        let is_inside = top.is_some_and(|it| lies_in(&path, it));
         if is_inside && !part.files.contains(word) {
             continue;
         }
-        if let Some(text) = read(&path, MAX_FILE) {
+        if let Some(text) = read(&path, MAX_FILE + 1) {
+            if text.len() as u64 > MAX_FILE {
+                return Err(Uncollected::TooMuch.into());
+            }
             texts.push(of_file(word.into(), text));
         }
     }
-    texts
+    Ok(texts)
 }
 
 /// Whether this path, whose links are followed, lies in the checkout at `top`.
