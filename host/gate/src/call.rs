@@ -5,7 +5,7 @@
 use crate::shell::{CLOSING, Script};
 use keyhole_outgoing::{Sent, Wanted};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What one call may publish.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -237,6 +237,7 @@ impl<'p> Reader<'p> {
             }
             self.words.push(word.clone());
         }
+        self.wanted.forces |= script.commands.iter().any(|words| forces(words));
         self.wanted.takes_all |= script.commands.iter().any(|words| takes_all(words));
         for command in &script.commands {
             let is_before = |word: &&String| BEFORE_PROGRAM.contains(&word.as_str());
@@ -289,7 +290,9 @@ impl<'p> Reader<'p> {
         let Some((kind, arguments)) = publishing(words) else {
             return;
         };
-        for folder in folders {
+        // A shell takes `..` away before it follows links, and `cd -P` and git do not.
+        let folded: Vec<PathBuf> = folders.iter().map(|folder| fold(folder)).collect();
+        for folder in folded.into_iter().chain(folders) {
             let part = self.part(folder, kind, arguments);
             if !self.parts.contains(&part) {
                 self.parts.push(part);
@@ -494,6 +497,17 @@ fn takes_all(words: &[String]) -> bool {
     has_one_of(words, &["jj", "xargs"]) || is_open || from_verb.any(|word| is_all(word))
 }
 
+/// Whether these words add ignored files, too: `git add -f conf`, `git add -fA`.
+fn forces(words: &[String]) -> bool {
+    let mut from_verb = words
+        .iter()
+        .skip_while(|word| !matches!(&***word, "add" | "stage"));
+    from_verb.any(|word| {
+        let is_short = !word.starts_with("--") && word.starts_with('-') && word.contains('f');
+        is_short || (word.len() > 2 && "--force".starts_with(word.as_str()))
+    })
+}
+
 /// Whether git adds all changed files by this word, or nobody knows which: `-A`, `-am`, `--all`,
 /// `:/docs`, `{a,b}.txt`, `~/a`, `--pathspec-from-file=x` or `$FILES`. `-m` and `src` are none.
 fn is_all(word: &str) -> bool {
@@ -545,6 +559,19 @@ fn files_of_options(words: &[String]) -> Vec<String> {
         }
     }
     files
+}
+
+/// The path without `..`, of which no link is followed: `/a/c` of `/a/b/../c`.
+fn fold(path: &Path) -> PathBuf {
+    let mut folded = PathBuf::new();
+    for component in path.components() {
+        if component == Component::ParentDir {
+            folded.pop();
+        } else {
+            folded.push(component);
+        }
+    }
+    folded
 }
 
 /// The path that a shell makes of this word, relative to where it is.

@@ -90,7 +90,16 @@ pub(crate) fn gather(
 ) -> Vec<Gathered> {
     let mut all: Vec<Gathered> = Vec::new();
     let mut named = Vec::new();
+    let mut seen = Vec::new();
     for part in &call.parts {
+        let once = Part {
+            folder: real(&part.folder),
+            ..part.clone()
+        };
+        if seen.contains(&once) {
+            continue;
+        }
+        seen.push(once);
         let found = Repository::of_session(&part.folder);
         let repository = found.as_ref().ok().and_then(Option::as_ref);
         let lists = lists(map, repository);
@@ -117,6 +126,12 @@ pub(crate) fn gather(
         }
     }
     all
+}
+
+/// The path without links, or as it is if nothing is there.
+#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// What leaves of the part's repository. Nothing if the call sends only its text and its files, or

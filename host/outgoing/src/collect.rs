@@ -74,7 +74,7 @@ impl Repository {
                 collector.git.run(&REFRESH, "")?;
                 let changed = ["diff-files", "-0"];
                 collector.outgoing.changed = collector.differing(&changed, Some(&taken))?;
-                collector.new_files(&taken)?;
+                collector.new_files(&taken, wanted.forces)?;
             }
         }
         if let Some(sent) = &wanted.sends {
@@ -134,7 +134,7 @@ impl Collector<'_> {
 
     /// Tells the whole of each file that git does not have yet, or of which it has several versions
     /// since a merge, of those that are taken.
-    fn new_files(&mut self, taken: &Taken) -> Result<(), Uncollected> {
+    fn new_files(&mut self, taken: &Taken, forces: bool) -> Result<(), Uncollected> {
         let arguments = [
             "ls-files",
             "-o",
@@ -144,7 +144,11 @@ impl Collector<'_> {
             "--exclude-standard",
             "--",
         ];
-        let output = self.git.run(&arguments, "")?;
+        let mut asked = arguments.to_vec();
+        if forces {
+            asked.retain(|argument| *argument != "--exclude-standard");
+        }
+        let output = self.git.run(&asked, "")?;
         for (path, state) in listed(&output)? {
             self.git.budget.time()?;
             if !taken.takes(&path) {

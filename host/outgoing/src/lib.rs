@@ -32,6 +32,8 @@ pub struct Wanted {
     /// Whether the call takes all changed and new files: `-a`, `-A`, `--all`, `-u`. `.` and `*` do
     /// not count: they are words that name a folder.
     pub takes_all: bool,
+    /// Whether new files are taken also if they are ignored: `git add -f`.
+    pub forces: bool,
     /// Whether HEAD's commit is made again (`--amend`), so that its message and its changes leave
     /// too.
     pub amends: bool,

@@ -128,7 +128,7 @@ fn the_folder_is_that_in_which_the_command_runs() {
         ("cd -- /srv/a && git push", &["/srv/a"]),
         ("cd && git push", &["/home/u"]),
         ("if cd x; then git push; fi", &["/work/x"]),
-        ("git -C ../q -c a=b push", &["/work/../q"]),
+        ("git -C ../q -c a=b push", &["/q", "/work/../q"]),
         ("git -C '/srv/a b' push", &["/srv/a b"]),
         ("git commit -C HEAD", &["/work"]),
         ("pushd x; git push; popd", &["/work/x"]),
@@ -137,7 +137,7 @@ fn the_folder_is_that_in_which_the_command_runs() {
         ("cd $X && git push", &["/work"]),
         (
             "cd a && git push; cd ../b && git push",
-            &["/work/a", "/work/a/../b"],
+            &["/work/a", "/work/b", "/work/a/../b"],
         ),
     ] {
         let parts = parts(command);
