@@ -221,12 +221,14 @@ onEachClient('allowed-servers: a list of allowed servers lets in whom `check` sa
     // Where mods do not load, no name lets the plugin's server in: a colon is in it.
     assert.deepEqual(served, whom.filter((actor) => loads || actor === 'one'), names);
     const stopped = [['scanner', 'servers-not-allowed'], ['one', 'own-servers-not-allowed']];
-    assert.deepEqual(ids, stopped.filter(([actor]) => !whom.includes(actor)).map(([, id]) => id), names);
+    const expected = stopped.filter(([actor]) => !whom.includes(actor)).map(([, id]) => id);
+    assert.deepEqual(ids, whom.includes('scanner') ? ['servers-need-mods', ...expected] : expected, names);
   }
   const { command, args } = Object.values(JSON.parse(fs.readFileSync(file, 'utf8').match(/^mcpServers: (.*)$/m)[1])[0])[0];
   const names = [AGENT, 'keyhole_privacy_scanner'].map((serverName) => ({ serverName }));
   for (const [serverCommand, whom] of [[[command, ...args], ['one']], [[command], []]]) {
-    assert.deepEqual(await play([...names, { serverCommand }]), { served: whom, ids: ['servers-by-command'] });
+    const stopped = whom.length === 0 ? ['own-servers-not-allowed'] : [];
+    assert.deepEqual(await play([...names, { serverCommand }]), { served: whom, ids: ['servers-not-allowed', ...stopped, 'servers-by-command'] });
   }
 });
 

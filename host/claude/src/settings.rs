@@ -157,6 +157,12 @@ impl Settings {
         }
     }
 
+    /// Whether the user's or an administrator's settings switch our plugin on.
+    pub fn switch_plugin_on(&self) -> bool {
+        let mut counting = self.managed.iter().chain([&self.value]);
+        counting.any(switches_plugin_on)
+    }
+
     /// Whether the settings do not keep the client from saying what agents do. No project's
     /// settings undo that.
     pub fn lets_agents_tell_progress(&self) -> bool {
@@ -234,7 +240,7 @@ pub(crate) fn items(list: &Value) -> &[Value] {
 }
 
 /// Whether these settings switch our plugin on.
-pub fn switches_plugin_on(settings: &Value) -> bool {
+fn switches_plugin_on(settings: &Value) -> bool {
     has_plugin(settings, &Value::Bool(true))
 }
 

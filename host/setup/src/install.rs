@@ -15,7 +15,7 @@ use crate::{
 };
 use keyhole_claude::{
     rules::{Missing, Places},
-    settings::{Settings, Way, switches_plugin_on},
+    settings::{Settings, Way},
     shells::Shells,
 };
 use keyhole_walk::printable::printable;
@@ -179,7 +179,7 @@ impl Plan {
             }
             self.notes.push(fault.to_string());
         }
-        if way == Some(Way::Plugin) && !switches_plugin_on(&settings.value) {
+        if way == Some(Way::Plugin) && !settings.switch_plugin_on() {
             let install = "Install the plugin: plugin/README.md says how.";
             self.todo.push(install.to_owned());
         }

@@ -77,13 +77,16 @@ faults! {
         ("an administrator set allowManagedHooksOnly: no hook of yours or of a plugin runs, so no agent gets its file");
     ServersNotAllowed "servers-not-allowed" [Plugin]
         "Settings list the servers that may run, and that of the plugin's agent is not among them, so the agent gets no file."
-        ("allowedMcpServers is set without the server keyhole_privacy_scanner, so the plugin's agent gets no file");
+        ("allowedMcpServers is set without the server keyhole_privacy_scanner, so the plugin's agent gets no file: docs/company.md says what to list");
+    ServersNeedMods "servers-need-mods" []
+        "Settings list the servers that may run, without the command of the plugin's shared server, so the agent gets no file where no mods load."
+        ("allowedMcpServers is set without the command of the plugin's shared server: in a client that loads no mods, the plugin's agent gets no file. docs/company.md says what to list");
     OwnServersNotAllowed "own-servers-not-allowed" [Agent]
         "Settings list the servers that may run, and that of an own agent is not among them, so this agent gets no file."
         ("allowedMcpServers is set without the server of an agent of yours, so that agent gets no file. The server has its binding's name");
     ServersByCommand "servers-by-command" []
         "Settings list the commands of the servers that may run, so a name alone lets none of Keyhole's run."
-        ("allowedMcpServers is set with serverCommand: a server of Keyhole's runs only if its whole command is listed, which is not compared here");
+        ("allowedMcpServers is set with serverCommand: a server of Keyhole's runs only if its whole command is listed, whose paths are not compared here");
     PluginDenied { entry: String } "plugin-denied" [Plugin]
         "Settings deny the plugin's agent, its tool or its server, so the agent gets no file."
         ("settings have {entry}, so the plugin's agent gets no file. Take it out");
@@ -104,7 +107,7 @@ faults! {
         ("an administrator set strictPluginOnlyCustomization: the servers of your own agents are off, so they get no file. The plugin's agent is not");
     OwnHooksOff "own-hooks-off" [Agent]
         "An administrator switched the user's own hooks off, so the user's own agents get no file. The plugin's agent does."
-        ("an administrator set strictPluginOnlyCustomization: your own hooks are off, so your own agents get no file. The plugin's agent is not");
+        ("an administrator set strictPluginOnlyCustomization or allowManagedHooksOnly: your own hooks are off, so your own agents get no file. The plugin's agent is not");
     ModsOff "mods-off" []
         "An administrator switched mods off, so the main conversation sees the tool of the plugin's agent, and is refused."
         ("an administrator set allowManagedModsOnly: mods are off, so the main conversation sees the tool of the plugin's agent, and is refused");

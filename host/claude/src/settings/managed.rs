@@ -1,7 +1,7 @@
 //! What an administrator's settings decide; and with all others, which agents and servers are
 //! denied.
 
-use super::{fault::Fault, file::parsed, hooks_off, items};
+use super::{fault::Fault, file::parsed, hooks_off, items, switches_plugin_on};
 use crate::{PLUGIN, hook::PLUGIN_SERVERS, rules::Denied};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
@@ -24,12 +24,8 @@ struct Decision {
 enum Decides {
     /// The key is true in one of the files.
     True,
-    /// The key lists servers, and not that of the plugin's agent.
-    WithoutPlugins,
-    /// The key lists servers, and not that of each own agent.
-    WithoutOwn,
-    /// The key lists commands. Then a server that is a command counts by that, and not by its name.
-    ListingCommands,
+    /// The key is there in one of the files, and not false.
+    NotFalse,
     /// The key is there, and lists no marketplace of ours.
     WithoutMarketplace,
     /// The key lists this.
@@ -39,28 +35,50 @@ enum Decides {
     ListingOrTrue(&'static str),
 }
 
-const ALLOWED_SERVERS: &str = "/allowedMcpServers";
+/// A server of ours, as lists name it.
+struct Ours<'a> {
+    name: &'a str,
+    agent: &'a str,
+    /// Two words in a row that only its command has.
+    words: [&'a str; 2],
+}
 
-const DECISIONS: [Decision; 10] = [
+/// The plugin's server for all agents.
+const SHARED: Ours<'_> = Ours {
+    name: PLUGIN_SERVERS[0].name,
+    agent: PLUGIN.agent,
+    words: ["serve", "--require-ticket"],
+};
+
+/// The server that the plugin's module gives to its agent.
+const MODULES: Ours<'_> = Ours {
+    name: PLUGIN_SERVERS[1].name,
+    agent: PLUGIN.agent,
+    words: ["--agent", PLUGIN.agent],
+};
+
+impl<'a> Ours<'a> {
+    /// The server of an own agent.
+    const fn own(name: &'a str) -> Self {
+        Self {
+            name,
+            agent: name,
+            words: ["--bind", name],
+        }
+    }
+
+    /// Whether an entry of a list has its command. The paths in it are not compared.
+    fn is_command_of(&self, entry: &Value) -> bool {
+        let words: Vec<_> = items(&entry["serverCommand"]).iter().collect();
+        words.windows(2).any(|pair| pair == self.words)
+    }
+}
+
+const DECISIONS: [Decision; 7] = [
     Decision {
         pointer: "/allowManagedHooksOnly",
         by: Decides::True,
         fault: Fault::ManagedHooksOnly,
-    },
-    Decision {
-        pointer: ALLOWED_SERVERS,
-        by: Decides::WithoutPlugins,
-        fault: Fault::ServersNotAllowed,
-    },
-    Decision {
-        pointer: ALLOWED_SERVERS,
-        by: Decides::WithoutOwn,
-        fault: Fault::OwnServersNotAllowed,
-    },
-    Decision {
-        pointer: ALLOWED_SERVERS,
-        by: Decides::ListingCommands,
-        fault: Fault::ServersByCommand,
     },
     Decision {
         pointer: "/strictKnownMarketplaces",
@@ -90,7 +108,7 @@ const DECISIONS: [Decision; 10] = [
     },
     Decision {
         pointer: "/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly",
-        by: Decides::True,
+        by: Decides::NotFalse,
         fault: Fault::ModsOff,
     },
 ];
@@ -99,40 +117,103 @@ const DECISIONS: [Decision; 10] = [
 /// list of allowed servers, unless an administrator lets only `managed` count. `servers` are the
 /// names of own agents' servers.
 pub(super) fn decided(managed: &[Value], all: &[&Value], servers: &[&str]) -> Vec<Fault> {
-    let of_managed: Vec<&Value> = managed.iter().collect();
-    let mut files = managed.iter();
-    let are_all_counting = !files.any(|file| file["allowManagedMcpServersOnly"] == true);
+    let is_plugin_theirs = managed.iter().any(switches_plugin_on);
     let mut faults = Vec::new();
     for decision in DECISIONS {
-        let counting = if decision.pointer == ALLOWED_SERVERS && are_all_counting {
-            all
-        } else {
-            &of_managed
-        };
-        let set: Vec<&Value> = counting
-            .iter()
-            .filter_map(|file| file.pointer(decision.pointer))
-            .collect();
-        if decision.by.holds(&set, servers) {
-            faults.push(decision.fault);
+        let set = set_in(managed, decision.pointer);
+        if decision.by.holds(&set) {
+            match decision.fault {
+                // Hooks and mods of a plugin that an administrator switches on are theirs.
+                Fault::ManagedHooksOnly if is_plugin_theirs => faults.push(Fault::OwnHooksOff),
+                Fault::ModsOff if is_plugin_theirs => {}
+                fault => faults.push(fault),
+            }
         }
     }
+    let mut files = managed.iter();
+    let lists = if files.any(|file| file["allowManagedMcpServersOnly"] == true) {
+        set_in(managed, ALLOWED_SERVERS)
+    } else {
+        set_in(all.iter().copied(), ALLOWED_SERVERS)
+    };
+    if !lists.is_empty() {
+        let entries: Vec<_> = lists.iter().flat_map(|list| items(list)).collect();
+        let is_by_command = entries
+            .iter()
+            .any(|entry| !entry["serverCommand"].is_null());
+        let allowed = Allowed {
+            entries,
+            is_by_command,
+        };
+        let are_mods_off = faults.contains(&Fault::ModsOff);
+        faults.extend(allowed.faults(servers, are_mods_off));
+    }
     faults
+}
+
+const ALLOWED_SERVERS: &str = "/allowedMcpServers";
+
+/// What these files have at this place, each that has something.
+fn set_in<'a>(files: impl IntoIterator<Item = &'a Value>, pointer: &str) -> Vec<&'a Value> {
+    let files = files.into_iter();
+    files.filter_map(|file| file.pointer(pointer)).collect()
+}
+
+/// The lists of allowed servers, as one. If a command is listed, a server counts by its command, and
+/// not by its name.
+struct Allowed<'a> {
+    entries: Vec<&'a Value>,
+    is_by_command: bool,
+}
+
+impl Allowed<'_> {
+    /// Whether this server may run.
+    fn has(&self, ours: &Ours<'_>) -> bool {
+        let mut entries = self.entries.iter();
+        if self.is_by_command {
+            entries.any(|entry| ours.is_command_of(entry))
+        } else {
+            entries.any(|entry| entry["serverName"] == ours.name)
+        }
+    }
+
+    /// Whom it leaves without a server.
+    fn faults(&self, servers: &[&str], are_mods_off: bool) -> Vec<Fault> {
+        // The name of the server that all agents share has colons, which no entry may have.
+        let shared = self.is_by_command && self.has(&SHARED);
+        let first = if are_mods_off {
+            shared
+        } else {
+            self.has(&MODULES)
+        };
+        let mut faults = Vec::new();
+        if !first {
+            faults.push(Fault::ServersNotAllowed);
+        } else if !shared {
+            faults.push(Fault::ServersNeedMods);
+        }
+        let mut owns = servers.iter();
+        if !owns.all(|name| self.has(&Ours::own(name))) {
+            faults.push(Fault::OwnServersNotAllowed);
+        }
+        if self.is_by_command {
+            faults.push(Fault::ServersByCommand);
+        }
+        faults
+    }
 }
 
 impl Decides {
     /// Whether a key that is `set` to these values, each by one file, switches something off. A key
     /// that no file has does not.
-    fn holds(&self, set: &[&Value], servers: &[&str]) -> bool {
+    fn holds(&self, set: &[&Value]) -> bool {
         if set.is_empty() {
             return false;
         }
         let listed: Vec<_> = set.iter().flat_map(|value| items(value)).collect();
         match self {
             Self::True => set.iter().any(|value| **value == true),
-            Self::WithoutPlugins => lacks_one(&listed, &[PLUGIN_SERVERS[1].name]),
-            Self::WithoutOwn => lacks_one(&listed, servers),
-            Self::ListingCommands => listed.iter().any(|entry| is_command(entry)),
+            Self::NotFalse => set.iter().any(|value| **value != false),
             Self::WithoutMarketplace => !listed.iter().any(|entry| is_our_marketplace(entry)),
             Self::Listing(name) => listed.iter().any(|entry| *entry == name),
             Self::ListingOrTrue(name) => {
@@ -146,13 +227,13 @@ impl Decides {
 /// ours.
 pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for server in PLUGIN_SERVERS {
-        if let Some(entry) = denial(rules, files, server.name, PLUGIN.agent) {
+    for ours in [SHARED, MODULES] {
+        if let Some(entry) = denial(rules, files, &ours) {
             faults.push(Fault::PluginDenied { entry });
         }
     }
     for server in servers {
-        if let Some(entry) = denial(rules, files, server, server) {
+        if let Some(entry) = denial(rules, files, &Ours::own(server)) {
             faults.push(Fault::OwnDenied { entry });
         }
     }
@@ -160,38 +241,24 @@ pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<
     faults
 }
 
-/// The entry of a list that keeps this agent from starting, or from the tool of this server:
+/// The entry of a list that keeps an agent from starting, or from the tool of its server:
 /// `Agent(notes) in permissions.deny` or `notes in deniedMcpServers`. None if no list has one.
-fn denial(rules: &Denied, files: &[&Value], server: &str, agent: &str) -> Option<String> {
-    if let Some(rule) = rules.stopping(server, agent) {
+fn denial(rules: &Denied, files: &[&Value], ours: &Ours<'_>) -> Option<String> {
+    let server = ours.name;
+    if let Some(rule) = rules.stopping(server, ours.agent) {
         return Some(format!("{} in permissions.deny", printable_text(rule)));
     }
-    let entries = files
+    for entry in files
         .iter()
-        .flat_map(|file| items(&file["deniedMcpServers"]));
-    let mut names = entries.filter_map(|entry| entry["serverName"].as_str());
-    // A plugin's server has colons there.
-    if names.any(|name| name.replace(':', "_") == server) {
-        return Some(format!("{server} in deniedMcpServers"));
+        .flat_map(|file| items(&file["deniedMcpServers"]))
+    {
+        let name = entry["serverName"].as_str().unwrap_or_default();
+        // A plugin's server has colons there.
+        if name.replace(':', "_") == server || ours.is_command_of(entry) {
+            return Some(format!("{server} in deniedMcpServers"));
+        }
     }
     None
-}
-
-/// Whether these entries allow servers by their names, and one of these names is not there.
-fn lacks_one(listed: &[&Value], names: &[&str]) -> bool {
-    if listed.iter().any(|entry| is_command(entry)) {
-        return false;
-    }
-    let mut allowed = Vec::new();
-    for entry in listed {
-        allowed.extend(entry["serverName"].as_str());
-    }
-    !names.iter().all(|name| allowed.contains(name))
-}
-
-/// Whether an entry allows what is started by a command.
-fn is_command(entry: &Value) -> bool {
-    !entry["serverCommand"].is_null()
 }
 
 /// Whether an entry in a list of marketplaces lets ours in.

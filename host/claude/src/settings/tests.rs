@@ -88,7 +88,8 @@ fn what_several_settings_say_of_servers_counts_together() {
     let etc = home.path().join("etc/managed-settings.json");
     let mut listed = json!({ "allowedMcpServers": [{ "serverName": "keyhole_privacy_scanner" }] });
     fs::write(&etc, listed.to_string()).unwrap();
-    assert_eq!(read(&home).faults(&["a"]), [Fault::ManagedElsewhere]);
+    let needs = [Fault::ServersNeedMods, Fault::ManagedElsewhere];
+    assert_eq!(read(&home).faults(&["a"]), needs);
     listed["allowManagedMcpServersOnly"] = true.into();
     fs::write(&etc, listed.to_string()).unwrap();
     assert!(

@@ -10,7 +10,7 @@ use super::{
 use keyhole_claude::{
     PLUGIN,
     paths::without_links,
-    settings::{Fault, Link, Settings, Way, switches_plugin_on},
+    settings::{Fault, Link, Settings, Way},
     shells::Shells,
 };
 use keyhole_core::{Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
@@ -248,7 +248,7 @@ impl<'a> Client<'a> {
     fn gate_off(&self, map: Option<&Map>, plugin: Option<&Plugin>) -> Option<Finding> {
         let mut entries = map?.entries().into_iter();
         let is_wanted = entries.any(|(_, entry)| entry.publish_only_in.is_some());
-        let is_on = plugin.is_some() || switches_plugin_on(&self.settings.value);
+        let is_on = plugin.is_some() || self.settings.switch_plugin_on();
         let faults = self.settings.faults(&[]);
         let is_asked = is_on && !faults.iter().any(Fault::stops_gate);
         if is_wanted && !is_asked {
@@ -269,13 +269,11 @@ impl<'a> Client<'a> {
         Some(Finding::ProgressTold { file })
     }
 
-    /// [`Finding::PluginNotOn`] if the user's settings do not switch the plugin on. Settings list
-    /// each plugin that is on. Without a list, ours may be on as well, so then only a user is told,
-    /// in private.
+    /// [`Finding::PluginNotOn`] if no settings switch the plugin on. The user's list each plugin
+    /// that is on. Without a list, ours may be on as well, so then only a user is told, in private.
     fn plugin_not_on(&self, is_private: bool) -> Option<Finding> {
-        let value = &self.settings.value;
-        let has_list = value["enabledPlugins"].is_object();
-        if switches_plugin_on(value) || !has_list && !is_private {
+        let has_list = self.settings.value["enabledPlugins"].is_object();
+        if self.settings.switch_plugin_on() || !has_list && !is_private {
             return None;
         }
         let file = self.settings.places.as_ref().ok()?.shown_settings();
@@ -359,7 +357,7 @@ impl<'a> Client<'a> {
 
     /// Whether an entry of the map is for the plugin's agent, or may be, since the plugin is on.
     fn is_for_plugin(&self, map: &Map) -> bool {
-        let is_on = switches_plugin_on(&self.settings.value);
+        let is_on = self.settings.switch_plugin_on();
         let mut entries = map.entries().into_iter();
         entries.any(|(key, entry)| key.expose() == PLUGIN.key || is_on && entry.agents.is_some())
     }
