@@ -222,7 +222,7 @@ onEachClient('allowed-servers: a list of allowed servers lets in whom `check` sa
     assert.deepEqual(served, whom.filter((actor) => loads || actor === 'one'), names);
     const stopped = [['scanner', 'servers-not-allowed'], ['one', 'own-servers-not-allowed']];
     const expected = stopped.filter(([actor]) => !whom.includes(actor)).map(([, id]) => id);
-    assert.deepEqual(ids, whom.includes('scanner') ? ['servers-need-mods', ...expected] : expected, names);
+    assert.deepEqual(ids, whom.includes('scanner') ? [...expected, 'servers-need-mods'] : expected, names);
   }
   const { command, args } = Object.values(JSON.parse(fs.readFileSync(file, 'utf8').match(/^mcpServers: (.*)$/m)[1])[0])[0];
   const names = [AGENT, 'keyhole_privacy_scanner'].map((serverName) => ({ serverName }));

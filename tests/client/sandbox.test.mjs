@@ -366,7 +366,8 @@ const LINKED = ['.claude/skills/linked/SKILL.md', '.claude/commands/linked.md', 
 
 onEachShell('project-links: the client reads a skill, a command and an output style through a link, past the rules and the sandbox', async ({ t, home, client }) => {
   const machine = await setUp(home);
-  if (!home.manage(machine)) t.diagnostic("skipped: project-links (an administrator's settings cannot be played here)");
+  const isManaged = home.manage(machine);
+  if (!isManaged) t.diagnostic("skipped: project-links (an administrator's settings cannot be played here)");
   home.trust();
   home.write(home.project, '.claude/settings.json', JSON.stringify({ outputStyle: 'linked' }));
   const use = call('Skill', { skill: 'linked' });
@@ -382,6 +383,11 @@ onEachShell('project-links: the client reads a skill, a command and an output st
     assert.equal(await isRead(), true, name);
     const { stdout } = await home.run(...home.command(PROGRAM, 'check'));
     assert.ok(stdout.includes(`error: ${name} leads to a private file`), stdout);
+    if (isManaged) {
+      machine.strictPluginOnlyCustomization = ['skills'];
+      assert.equal(await isRead(), name.includes('output-styles'), `${name}, with skills of plugins only`);
+      delete machine.strictPluginOnlyCustomization;
+    }
     fs.rmSync(link);
   }
   // In a folder below, which a shell makes.

@@ -22,8 +22,8 @@ const FIELDS: [&str; 5] = ["mcpServers", "mcp_servers", "mcp-servers", "mcp", "s
 /// are tried in integrations/bernstein/tests, and tests/clients runs the program. Cases of
 /// tests/cli and of tests/client play an administrator's settings.
 const OTHERS: &str = "agent-mcp-gateway-rules.json bernstein-mcp-servers.yaml bernstein.yaml \
-    claude-agent-sdk.mjs codex-permissions.toml context-map.toml gemini-cli-policy.toml \
-    managed-settings.json opencode-agent.md qwen-code-settings.json";
+    claude-agent-sdk.mjs codex-permissions.toml company-settings.json context-map.toml \
+    gemini-cli-policy.toml managed-settings.json opencode-agent.md qwen-code-settings.json";
 
 /// Whole agents for Claude Code with a text of their own. Each has its binding's name, and
 /// a document.

@@ -53,8 +53,9 @@ fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
     let printed = clients().flat_map(|client| client.parts);
     // The map itself, an administrator's settings, examples for ways that the output does not
     // describe, and agents with a text of their own.
-    let others = "context-map.toml managed-settings.json bernstein.yaml codex.toml gemini-cli.json \
-        client-names-agent.md client-names.md house-rules-agent.md house-rules.md";
+    let others = "company-settings.json context-map.toml managed-settings.json bernstein.yaml \
+        codex.toml gemini-cli.json client-names-agent.md client-names.md house-rules-agent.md \
+        house-rules.md";
     let printed = printed.map(|part| part.example);
     let all: BTreeSet<&str> = printed.chain(others.split(' ')).collect();
     let files = examples::files();
