@@ -43,6 +43,8 @@ pub enum Lines {
         /// The folder for the agent's tickets.
         tickets: PathBuf,
     },
+    /// What setup writes for the agent of this name, and the file has another one.
+    Copied(String),
     /// Our server, in other lines than setup's, with something of our hook and of a ticket.
     Changed,
     /// Our server without our hook, or one that asks for no ticket: it may give its file to whoever
@@ -134,16 +136,20 @@ impl Lines {
             return Self::Changed;
         };
         let (_, call) = hooks.split_once("--agent").unwrap_or_default();
+        let agent = first_word(call);
         let recipe = Recipe {
             user,
             client,
             name: bind,
-            agent: Some(first_word(call)),
+            agent: Some(agent),
         };
         let file = client.parts.first();
         let ours = file.and_then(|file| recipe.ours(file, text));
         if !ours.is_some_and(|ours| has_lines_of(text, &ours)) {
             return Self::Changed;
+        }
+        if !head.iter().any(|entry| is_name(entry, agent)) {
+            return Self::Copied(agent.to_owned());
         }
         let Started { program, tickets } = Started::by(text);
         Self::Own {

@@ -97,6 +97,10 @@ impl<'a> Client<'a> {
         let (program, tickets) = match &agent.lines {
             Lines::Unguarded => return Some(Finding::Unguarded { agent: file }),
             Lines::Changed => return Some(Finding::OtherLines { agent: file }),
+            Lines::Copied(of) => {
+                let of = of.clone();
+                return Some(Finding::CopiedAgent { agent: file, of });
+            }
             Lines::Own { program, tickets } => (program, tickets),
         };
         if is_gone(program) {

@@ -162,6 +162,9 @@ findings! {
     Unguarded { agent: String } "unguarded" Error
         "An agent's file starts Keyhole's server without its hook, or without asking for a ticket: a session that is started as this agent may get the file."
         ("{agent} starts Keyhole's server without its hook, or without --require-ticket: then a session that a project starts as this agent gets the file, or, if one of the two is there, nobody gets it. Put mcpServers and hooks there as `keyhole setup claude-code --bind NAME` prints them");
+    CopiedAgent { agent: String, of: String } "copied-agent" Error
+        "An agent's file starts a server and a hook that are another agent's, so its agent gets no file."
+        ("{agent} starts the server of the agent {of}, and has another name itself, so its agent gets no file. If it is that agent, give it this name back. For a second agent, move the file away, and run `keyhole setup claude-code --bind NAME --file FILE` with a name of its own");
     OtherLines { agent: String } "other-lines" Warning
         "An agent's file starts Keyhole by other lines than `setup` writes, so it is unknown who gets the file."
         ("{agent} starts Keyhole by other lines than setup writes, so nobody can tell here whether only this agent gets the file. Compare its mcpServers and hooks with those that `keyhole setup claude-code --bind NAME` prints");
