@@ -263,11 +263,14 @@ impl Report {
     /// Says at the end whether the plugin's agent gets its file: none if a finding stops it.
     fn end_for(&mut self, plugin: Option<&Plugin>, is_private: bool) {
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);
+        let is_all_right = self.exit_code() == 0;
         let Some(agent) = &mut self.agent else {
             return;
         };
         if agent.is_served && is_stopped {
             *agent = Verdict::refused("would get no file: see the error above");
+        } else if agent.is_served && !is_all_right {
+            agent.text += "; but something else is wrong: see above";
         }
         let last = format!("{}: {}", PLUGIN.agent, agent.text);
         if let Some(plugin) = plugin.filter(|_| !is_private) {
