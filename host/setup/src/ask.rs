@@ -1,6 +1,7 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
 
 use crate::{Result, User, clients::all, error::stop_with, is_under_sudo};
+use keyhole_claude::Variables;
 use rustix::{
     fs::Uid,
     process::geteuid,
@@ -14,6 +15,12 @@ use std::{
 
 /// What is said if the terminal is closed at a question.
 const NO_ANSWER: &str = "nothing is changed";
+
+/// Whether a client started this process, as far as its variables tell.
+pub fn is_clients_shell(variable: Variables<'_>) -> bool {
+    let mut shells = all().flat_map(|client| client.shell);
+    shells.any(|name| variable(name).is_some())
+}
 
 /// The terminal of this process. The default is nobody, for a dry run: what is shown is kept.
 #[derive(Debug, Default)]
@@ -38,8 +45,7 @@ impl Screen {
         if is_under_sudo(variable) && (geteuid().is_root() || !is_own) {
             return stop_with("nothing is changed under sudo: run this as yourself, without it");
         }
-        let mut shells = all().flat_map(|client| client.shell);
-        if shells.any(|name| variable(name).is_some()) {
+        if is_clients_shell(variable) {
             return stop_with(
                 "nothing is changed from a client's shell: you answer, not an agent. Run this in a terminal of your own",
             );

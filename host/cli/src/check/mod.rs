@@ -21,10 +21,11 @@ use keyhole_serve::{
     start::{StartError, Started, start_loading},
     streams::print,
 };
-use keyhole_setup::{all_of, recipe::MAX_IN_TOOL};
+use keyhole_setup::{all_of, ask::is_clients_shell, recipe::MAX_IN_TOOL};
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::has_unseen};
 use keyhole_wall::WallStatus;
 use std::{
+    env,
     io::{self, IsTerminal as _},
     path::PathBuf,
     sync::Arc,
@@ -275,9 +276,12 @@ impl Report {
         let last = format!("{}: {}", PLUGIN.agent, agent.text);
         if let Some(plugin) = plugin.filter(|_| !is_private) {
             let command = step::plugins_command(&plugin.command, "check");
-            self.closing.push(format!(
-                "No path is shown to a session. In a terminal of your own: {command}"
-            ));
+            let why = if is_clients_shell(&|name| env::var_os(name)) {
+                "No path is shown to a session. In a terminal of your own"
+            } else {
+                "This is no terminal, so no path is shown. In a terminal"
+            };
+            self.closing.push(format!("{why}: {command}"));
         }
         self.closing.push(last);
     }
