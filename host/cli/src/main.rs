@@ -89,7 +89,7 @@ fn run(wish: Wish) -> Result<u8, Failure> {
             let head = format!("// The component in this program: {size} bytes\n// sha256:{sum:x}");
             print(&format!("{head}\n\n{COMPONENT_WIT}"))?
         }
-        Wish::Setup(wanted) => print(&setup::run(*wanted)?)?,
+        Wish::Setup(wanted) => print(&check::in_colour(setup::run(*wanted)?))?,
     }
     Ok(0)
 }

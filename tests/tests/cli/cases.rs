@@ -16,7 +16,7 @@
 //! $ …             what a shell does in between; `$ exec keyhole …` runs without a terminal
 //! ```
 //!
-//! `␍` is a carriage return, `␉` a tab, `⏎` a line end in an answer, `<BOM>` a mark, and `<no
+//! `␍` is a carriage return, `␉` a tab, `␛` what begins a colour, `⏎` a line end in an answer, `<BOM>` a mark, and `<no
 //! newline>` the end of a file. `HOME` is the home, `OUT` the folder that it is in, `EXAMPLES` that
 //! of docs/examples.
 

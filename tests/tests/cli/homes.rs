@@ -34,7 +34,8 @@ pub(super) fn cleaned(text: &str, world: &World) -> String {
         .replace(place(&home), "HOME")
         .replace(place(&out), "OUT");
     let text = text.replace('\u{feff}', "<BOM>");
-    let mut text = text.replace('\r', "␍").replace('\t', "␉");
+    let text = text.replace('\r', "␍").replace('\t', "␉");
+    let mut text = text.replace('\x1b', "␛");
     for (begin, end, instead) in VARYING {
         while let Some(at) = text.find(begin) {
             let rest = &text[at + begin.len()..];

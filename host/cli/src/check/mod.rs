@@ -24,6 +24,7 @@ use keyhole_serve::{
 use keyhole_setup::{all_of, ask::is_clients_shell, recipe::MAX_IN_TOOL};
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::has_unseen};
 use keyhole_wall::WallStatus;
+pub(crate) use print::in_colour;
 use std::{
     env,
     io::{self, IsTerminal as _},
@@ -76,8 +77,8 @@ pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
     let report = report(&map, plugin.as_ref(), is_private)?;
     match answer {
         Answer::Json => print(&report.to_json())?,
-        Answer::Text => print(&report.to_text(false))?,
-        Answer::Verbose => print(&report.to_text(true))?,
+        Answer::Text => print(&in_colour(report.to_text(false)))?,
+        Answer::Verbose => print(&in_colour(report.to_text(true)))?,
         Answer::Quiet | Answer::Brief => {}
     }
     Ok(report.exit_code())

@@ -7,7 +7,11 @@ use keyhole_serve::session::SHOWS_A_KEY;
 use keyhole_walk::printable::{is_visible, printable, printable_text};
 use keyhole_wall::WallStatus;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    env,
+    io::{self, IsTerminal as _},
+};
 
 const HIDDEN: &str = "…";
 /// The result of a binding that is not served because clients show its words.
@@ -16,6 +20,28 @@ const REVEALS: &str = "shows-a-key";
 const NO_KEYS: &str = "The map is valid and has no keys: every key is refused.";
 const NO_PATH: &str = "a path that holds a key, or does not end in .md, is not shown";
 const CANNOT: &str = "a server cannot write, make sockets, start programs or reach other processes";
+
+/// What begins a line of a report, and the same in colour.
+const COLOURS: [(&str, &str); 3] = [
+    ("\nerror:", "\n\x1b[31merror:\x1b[0m"),
+    ("\nwarning:", "\n\x1b[33mwarning:\x1b[0m"),
+    ("\nok ", "\n\x1b[32mok\x1b[0m "),
+];
+
+/// The text as standard output shows it: in colour on a terminal that has colours, unless the user
+/// declines them.
+pub(crate) fn in_colour(text: String) -> String {
+    let terminal = env::var_os("TERM").unwrap_or_else(|| "dumb".into());
+    let declined = env::var_os("NO_COLOR").unwrap_or_default();
+    if !io::stdout().is_terminal() || terminal == "dumb" || !declined.is_empty() {
+        return text;
+    }
+    let mut coloured = format!("\n{text}");
+    for (word, shown) in COLOURS {
+        coloured = coloured.replace(word, shown);
+    }
+    coloured.split_off(1)
+}
 
 impl Report {
     /// The report as a table, or which line of the map is wrong, without control characters. It
