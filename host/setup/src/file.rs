@@ -73,7 +73,7 @@ impl File {
             Ok(_) => return Err("this is no regular file".into()),
             Err(_) if written == NEW => true,
             Err(_) if has_twin(&path) => return Err(TWIN.into()),
-            Err(_) => return Err("no file is there; make it first".into()),
+            Err(_) => return Err(Unfit::file(&path, "no file is there; make it first")),
         };
         Ok(Self {
             is_new,

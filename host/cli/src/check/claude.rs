@@ -146,6 +146,7 @@ impl<'a> Client<'a> {
     /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
     /// `Read(~/private/a.md)`, is shown only if just the user reads this (`is_private`), and if it
     /// holds no key. [`ANY_FILE`] or [`ANY_FOLDER`] stands for all rules that are not shown.
+    /// Of a path by which no file can be served, another line of the report says more.
     fn missing_rules(
         &self,
         files: &Files,
@@ -153,7 +154,9 @@ impl<'a> Client<'a> {
         is_private: bool,
     ) -> Option<Finding> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let all = places.missing(&denied, &files.paths, files.has_tickets);
+        let mut there = files.paths.clone();
+        there.retain(|path| path.extension() == Some("md".as_ref()) && path.exists());
+        let all = places.missing(&denied, &there, files.has_tickets);
         let of_no_file = places.missing(&denied, &[], files.has_tickets);
         let (mut missing, hidden): (Vec<_>, Vec<_>) = all.rules.into_iter().partition(|rule| {
             of_no_file.rules.contains(rule) || is_private && !secrets.are_in(rule)

@@ -88,7 +88,7 @@ const UNSEEN: &str = "a character that nobody sees stands in the path in the map
 const DEEP: &str = "more than 128 folders lead to the file, and no server walks so far: move it";
 const HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
 const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
-const RAISE: &str = "in its entry, if its client takes so much (Claude Code: 500,000 characters)";
+const RAISE: &str = "in its entry, for a client that takes so much, as Claude Code does not";
 
 /// What to do about this one file. None if the code says it all.
 pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -> Option<Advice> {
@@ -118,7 +118,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         }
         Refusal::OutsideRoot => {
             let folder = quoted(visible(folder?)?);
-            format!("the file is {place}: add {folder} to roots, typed by hand, or move the file")
+            format!("the file is {place}: add {folder} to roots, or move the file")
         }
         Refusal::PermissionDenied => opening(file)?,
         Refusal::TooLarge => {
@@ -220,6 +220,7 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
         MapError::Parse(_, mistake) => mistake.message.clone(),
         MapError::Untrusted(it) if it.why == UnknownOwner && !is_private => SANDBOXED.to_owned(),
         _ if !is_private => error.code().remedy().to_owned(),
+        MapError::Untrusted(it) => cure(it, &at.file).text,
         MapError::Missing(file) if at.is_named && has_unseen(&file.to_string_lossy()) => {
             format!("{NOWHERE}. The name has a character that nobody sees")
         }
@@ -245,7 +246,6 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
             _ if !is_private => None,
             MapError::Missing(_) if at.is_named => dangling(at),
             MapError::Missing(_) => dangling(at).or_else(|| Some(making(make))),
-            MapError::Untrusted(it) => shutting(it, &at.file).map(|shut| format!("run: {shut}")),
             MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
             _ => None,
         },
