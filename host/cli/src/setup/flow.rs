@@ -64,7 +64,7 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     let head = format!("This takes away what setup wrote for {name}:");
     dialog.screen.show(&format!("{head}\n{changes}"))?;
     if !rules.is_empty() {
-        let head = "No other entry of the map needs these lines of Claude Code's settings:";
+        let head = "No other entry of the map needs these lines of Claude Code's settings. The file itself stays, and without them the main conversation may read it:";
         dialog.screen.show(&format!("\n{head}\n{rules}"))?;
     }
     if is_dry {
