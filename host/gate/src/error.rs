@@ -21,7 +21,7 @@ pub enum Uncompared {
     NoRepository,
     /// Nothing in the list is found when it is compared with itself.
     #[error(
-        "no-values: Nothing in the list is a value. Write one value a line; docs/withhold.md says what counts."
+        "no-values: Nothing in the list is a value. Write one value a line; https://github.com/keyhole-mcp/keyhole/blob/main/docs/withhold.md says what counts."
     )]
     NoValues,
     /// No entry of the map says where its values may be published.

@@ -47,7 +47,7 @@ impl Program {
 fn caution(path: &Path) -> Option<String> {
     if let Some(why) = fleeting(path) {
         return Some(format!(
-            "Careful: this program lies in {why}. Install it (docs/install.md says how), and run `keyhole setup` from there."
+            "Careful: this program lies in {why}. Install it (https://github.com/keyhole-mcp/keyhole/blob/main/docs/install.md says how), and run `keyhole setup` from there."
         ));
     }
     let place = replaceable(path)?;
