@@ -129,8 +129,8 @@ impl Plan {
 
     fn make_file(&mut self, file: &File) -> Result<()> {
         let found = Found::at(&file.path)?;
-        let lines = lines_of("", "", TEMPLATE);
-        self.edit(found, Some(TEMPLATE.to_owned()), lines)?;
+        // It is an example, and long: the user opens it anyway.
+        self.edit(found, Some(TEMPLATE.to_owned()), String::new())?;
         self.todo.push(format!(
             "Write your own list into {NEW}: what stands there is an example."
         ));
@@ -180,7 +180,7 @@ impl Plan {
             self.notes.push(fault.to_string());
         }
         if way == Some(Way::Plugin) && !settings.switch_plugin_on() {
-            let install = "Install the plugin: plugin/README.md says how.";
+            let install = "Install the plugin: type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`.";
             self.todo.push(install.to_owned());
         }
         Ok(())

@@ -107,9 +107,20 @@ impl Change {
     }
 }
 
-/// Each value on lines of its own.
+/// The longest line of a list, so that a terminal of 80 characters shows it as one.
+const WIDTH: usize = 76;
+
+/// The values, as many on each line as it holds.
 fn lines(values: &[Value]) -> String {
-    values.iter().map(|value| format!("{value:#}\n")).collect()
+    let mut lines: Vec<String> = Vec::new();
+    for value in values {
+        let text = value.to_string();
+        match lines.last_mut() {
+            Some(line) if line.len() + text.len() + 2 <= WIDTH => *line += &format!(", {text}"),
+            _ => lines.push(text),
+        }
+    }
+    lines.join(",\n")
 }
 
 /// The list that stands there. Empty if none does.

@@ -385,6 +385,10 @@ impl Known {
             let name = format!("<the {} rules for ~/private/ids.md{end}>", rules.len());
             text = text.replace(&rules.join(", "), &name);
             text = text.replace(&rules.join(","), &name);
+            for sign in ["+", "-"] {
+                let whole = format!("  {sign} {name}");
+                text = text.replace(&packed(rules, sign), &whole);
+            }
             let all: Vec<_> = text.lines().collect();
             let (mut folded, mut lines) = (String::new(), &all[..]);
             while let [line, rest @ ..] = lines {
@@ -402,4 +406,49 @@ impl Known {
         }
         text
     }
+}
+
+/// These rules as setup shows them: as many as fit on each line.
+fn packed(rules: &[String], sign: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for rule in rules {
+        match lines.last_mut() {
+            Some(line) if line.len() + rule.len() + 2 <= 80 => *line += &format!(", {rule}"),
+            _ => lines.push(format!("  {sign} {rule}")),
+        }
+    }
+    lines.join(",\n")
+}
+
+/// The usual case of `setup plugin` fits a terminal of 80 characters: what is shown up to each yes
+/// from the answer before, and what is shown at the end, with "Done." and all that is still to do.
+#[test]
+fn a_terminal_of_45_lines_shows_the_plan_and_another_one_the_end() {
+    let world = World::new();
+    let mut screens = Vec::new();
+    let (shown, exit) = world.on_terminal(["setup", "plugin"], |shown| {
+        let answer = if shown.ends_with("): ") {
+            ""
+        } else if shown.ends_with("[y/N] ") {
+            "y"
+        } else {
+            return None;
+        };
+        screens.push(shown.to_owned());
+        Some(answer)
+    });
+    assert_eq!(exit, Some(0), "{shown}");
+    let (_, end) = shown.rsplit_once("[y/N] y\n").unwrap();
+    screens.push(end.to_owned());
+    assert!(screens.len() > 3, "{shown}");
+    for screen in screens {
+        let lines = screen.lines();
+        // Where this program is built, that may be a folder for temporary files.
+        let usual = lines.filter(|line| !line.starts_with("Careful: "));
+        let height: usize = usual.map(|line| line.len().div_ceil(80).max(1)).sum();
+        assert!(height <= 45, "{height} lines: {screen}");
+    }
+    let (_, left) = end.split_once("\nDone.\n").unwrap();
+    assert!(left.contains("claude plugin install"), "{left}");
+    assert!(left.lines().count() <= 10, "{left}");
 }
