@@ -189,7 +189,9 @@ fn the_guard_is_asked_about_the_tool_and_the_gate_about_what_may_publish() {
 
 #[test]
 fn the_hook_at_the_scanners_start_is_for_it_alone_and_says_what_it_did_not_look_at() {
-    let plugin = Package::shared().plugin();
+    // The package stays as long as this does.
+    let package = Package::shared();
+    let plugin = package.plugin();
     let hooks = json_of(&plugin.join("hooks/hooks.json"))["hooks"]["SubagentStart"].clone();
     assert_eq!(hooks.as_array().unwrap().len(), 1);
     assert_eq!(hooks[0]["matcher"], "keyhole:privacy-scanner");
