@@ -303,3 +303,29 @@ onEachClient('auto-mode-asks-once: in a terminal in auto mode, a read outside th
   assert.equal(closed.answer('parent', 'Read').error, true);
   closed.assertOnlyIn(CANARY);
 });
+
+// Why a file needs a tool of its own: the client can give an agent no wider reach for its own tools.
+onEachClient("no-wider-read: an agent's Read reaches no more than that of the session that starts it, whatever its file and the rules say", async ({ home, file }) => {
+  const permissions = JSON.stringify({ allow: [`Read(/${file})`] });
+  home.agent(home.home, { name: 'reader', tools: 'Read', permissionMode: 'bypassPermissions', permissions });
+  const inside = home.write(home.project, 'inside.txt', 'inside\n');
+  const beside = home.write(home.root, 'beside/beside.txt', 'beside\n');
+  const reads = [inside, beside, file].map(read);
+  for (const settings of [{}, { allow: [`Read(/${beside})`] }, { deny: [`Read(/${inside})`], allow: ['Read'] }]) {
+    home.set({ permissions: settings });
+    const session = await home.play({
+      parent: [reads, spawn('scanner', SCANNER), spawn('reader', 'reader'), say('Done.')],
+      scanner: [reads, say('Done.')],
+      reader: [reads, say('Done.')],
+    });
+    const refused = (actor) => session.answers(actor, 'Read').map(({ error }) => error);
+    const own = refused('parent');
+    assert.equal(own.length, reads.length);
+    for (const actor of ['scanner', 'reader']) {
+      const isWithin = refused(actor).every((isRefused, at) => isRefused || !own[at]);
+      assert.ok(isWithin, `${actor}, ${JSON.stringify(settings)}`);
+    }
+    // It is no wonder if nobody may read anything.
+    assert.ok(own.includes(false) && refused('reader').includes(false), JSON.stringify(settings));
+  }
+});
