@@ -70,6 +70,13 @@ impl EntryReport {
         !self.shows_a_key && self.result.is_ok()
     }
 
+    /// The size of a served file in bytes. None where its path is not shown either, as to the main
+    /// conversation: two sizes would tell it how long a value is that came in between.
+    pub(super) fn shown_size(&self) -> Option<u64> {
+        self.path.as_ref()?;
+        self.result.ok()
+    }
+
     /// What to do about a file that is not served.
     pub(crate) fn message(&self) -> Option<String> {
         if self.shows_a_key {

@@ -208,7 +208,7 @@ fn of_one(one: &EntryReport) -> Value {
         // Whether it is for its agents only.
         "bound": one.is_bound,
         "ok": one.is_served(),
-        "bytes": one.result.ok(),
+        "bytes": one.shown_size(),
         // Why it is not served. `null` if it is, and for a binding whose words show a key: then
         // only the message says why.
         "code": one.result.err().map(Refusal::as_str),
@@ -238,7 +238,8 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     let wide = lengths.fold("RESULT".len(), usize::max);
     said.push(format!("{:<wide$}    BYTES  LINE  PATH", "RESULT"));
     for one in all {
-        let bytes = one.result.map_or("-".into(), |bytes| bytes.to_string());
+        let size = one.shown_size();
+        let bytes = size.map_or("-".into(), |bytes| bytes.to_string());
         let mut path = one.path.as_deref().map_or(HIDDEN.into(), printable_text);
         if one.is_binding {
             path += &format!(" (binding {})", one.name.as_deref().unwrap_or(HIDDEN));
