@@ -111,7 +111,7 @@ onEachClient("check-sandboxed: with the client's sandbox around its shells, /key
   if (without) return t.skip(without);
   home.set({ ...RULES, sandbox: SANDBOX.sandbox });
   const session = await typeCheck(home);
-  const outside = await home.run(home.plugin('bin/keyhole'), ['check']);
+  const outside = await home.run(home.plugin('bin/keyhole'), ['check'], { CLAUDECODE: '1' });
   assert.match(outside.stdout, SERVED);
   assert.ok(added(session).includes(outside.stdout.trim()), added(session));
   // There, the page says what is to be told.

@@ -121,7 +121,8 @@ fn every_example_is_known_here() {
     let agents = AGENTS.map(|name| [format!("{name}-agent.md"), format!("{name}.md")]);
     assert_eq!(files, known.chain(agents.into_iter().flatten()).collect());
     let page = |name: &str| fs::read_to_string(workspace().join("docs").join(name)).unwrap();
-    let pages = page("use-from.md") + &page("own-subagent.md") + &page("shells.md");
+    let pages = ["use-from.md", "own-subagent.md", "shells.md", "company.md"];
+    let pages: String = pages.map(page).concat();
     for file in files {
         assert!(pages.contains(&format!("(examples/{file})")), "{file}");
     }

@@ -22,7 +22,9 @@ fn on_a_terminal_of_the_users_own_it_names_the_paths() {
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_it_says_what_it_has_and_where_the_whole_program_is() {
-    let plugin = Package::shared().plugin();
+    // The package stays as long as this does.
+    let package = Package::shared();
+    let plugin = package.plugin();
     let mut server = fs::read_dir(plugin.join("server")).unwrap();
     let whole = server.next().unwrap().unwrap().path();
     let path = std::env::var("PATH").unwrap();
