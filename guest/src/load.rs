@@ -80,7 +80,7 @@ pub fn load<D: Directory>(
         if !directory.is_regular(&grant.name)? {
             return Err(LoadError::NotAFile);
         }
-        // Each time anew: somebody writes to it, so it has to settle again.
+        // Each attempt opens the file anew: `open` waits until the file has settled again.
         let file = directory.open(&grant.name)?;
         let before = file.stat()?;
         if !before.regular {
@@ -89,6 +89,7 @@ pub fn load<D: Directory>(
         if before.size > grant.max_bytes {
             return Err(LoadError::TooLarge);
         }
+        // `read` returns None if the file has another size by now.
         if let Some(bytes) = read(&file, before.size)?
             && file.stat()? == before
         {
