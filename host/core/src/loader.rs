@@ -144,13 +144,15 @@ impl<G: Executor> RunningCall<G> {
     /// may be never.
     async fn follow_to_its_end(mut self) {
         if let Ok(ended) = timeout_at(self.deadline, &mut self.result).await {
-            // A result that nobody wants is dropped, with its permit.
+            // If nobody waits for the result any more, it is dropped, and its permit to run is
+            // free.
             drop(self.tell.send(ended.unwrap_or(Err(Refusal::Internal))));
             return;
         }
         self.guest.interrupt();
         drop(self.tell.send(Err(Refusal::TimedOut)));
-        // A guest that computed ends now. A read that hangs in the kernel does not.
+        // A guest that computes ends soon after an interrupt. A read that hangs in the kernel does
+        // not.
         let ended = timeout_at(self.deadline + TO_END, &mut self.result).await;
         if ended.is_err() {
             self.late.fetch_add(1, Ordering::Relaxed);

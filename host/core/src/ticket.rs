@@ -281,12 +281,14 @@ impl Tickets {
     }
 
     /// Removes tickets and receipts that are too old to be used. What cannot be removed now is
-    /// tried again the next time. It lists `folder` by its path, but removes only in the open one.
+    /// tried again the next time. The names are listed by the folder's path, but removed only in
+    /// the open `folder`. The names of tickets and of receipts are equally long.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
     fn sweep(&self, folder: &File) {
         let Ok(entries) = fs::read_dir(self.data.join(FOLDER)) else {
             return;
         };
+        // After two lives of a ticket, no receipt is valid either: see `RECEIPT_LIFE`.
         for entry in entries.flatten().take(MAX_SWEPT) {
             if let Ok(name) = entry.file_name().into_string()
                 && name.len() == NAME_LEN

@@ -46,9 +46,9 @@ struct Item<'d> {
 
 impl Map {
     /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice or a number
-    /// out of range is an error, never replaced by a default. One in the TOML itself comes first,
-    /// then the first of the fields at the top, then of the keys, then of the bindings, each table
-    /// from its top to its end.
+    /// out of range is an error, never replaced by a default. Of several errors, this tells one: an
+    /// error of the TOML itself; else the first in the fields at the top; else in the keys; else in
+    /// the bindings. Each table is read from its top to its end.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let mut ends = Vec::new();
         for (place, byte) in bytes.iter().enumerate() {
@@ -57,6 +57,8 @@ impl Map {
             }
         }
         let decoded = str::from_utf8(bytes);
+        // A text that is not UTF-8 is refused below. Until then, the reader needs only `ends`, for
+        // the line of that mistake.
         let reader = Reader {
             text: decoded.unwrap_or_default(),
             ends,
@@ -124,7 +126,7 @@ impl Reader<'_> {
     }
 
     /// The items of this table of the map, in the order of the text: none if there is no table.
-    /// `wanted` is what to write if it is something else than a table.
+    /// `wanted` is what to write if the value there is no table.
     fn table<'d>(&self, top: &'d DeTable<'d>, table: Table, wanted: &str) -> Read<Vec<Item<'d>>> {
         let Some(value) = top.get(table.as_str()) else {
             return Ok(Vec::new());

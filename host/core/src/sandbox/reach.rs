@@ -144,6 +144,7 @@ impl HostDescriptor for CallState {
         Ok(self.table.push(Descriptor::File(file))?)
     }
 
+    /// What an open file reports. The preopened directory is refused.
     fn stat(&mut self, handle: Held) -> Answer<DescriptorStat> {
         let Descriptor::File(file) = self.table.get_mut(&handle)? else {
             return Err(FileError::NotGranted);
@@ -156,6 +157,7 @@ impl HostDescriptor for CallState {
         })
     }
 
+    /// Bytes of an open file, and whether none are left. The preopened directory is refused.
     fn read(&mut self, handle: Held, length: u64, offset: u64) -> Answer<(Vec<u8>, bool)> {
         let Descriptor::File(file) = self.table.get(&handle)? else {
             return Err(FileError::NotGranted);
@@ -217,6 +219,9 @@ impl types::Host for CallState {
         Ok(None)
     }
 
+    /// The code that the guest gets for a refusal. If no code of the contract says why, the reason
+    /// is kept in `CallState::cause`, and the call ends with it. A trap has no code: it stops the
+    /// guest.
     fn convert_error_code(&mut self, refusal: FileError) -> Result<ErrorCode> {
         let error = match refusal {
             FileError::NotGranted => return Ok(ErrorCode::NotPermitted),
@@ -243,8 +248,8 @@ impl types::Host for CallState {
 }
 
 impl CallState {
-    /// The grant, if `handle` is the preopened directory, `name` is the granted name, and no link is
-    /// to be followed.
+    /// The grant, if `handle` is the preopened directory, `name` is the granted name, and no link
+    /// is to be followed.
     fn granted(&self, handle: &Held, follow: PathFlags, name: &str) -> Answer<&Grant> {
         let Descriptor::Preopen = self.table.get(handle)? else {
             return Err(FileError::NotGranted);
