@@ -47,7 +47,7 @@ pub fn remember() -> Result<(), WalkError> {
         // Then no FUSE file system is trusted.
         Err(_) => None,
     };
-    // It was opened before, with the same result.
+    // `set` fails if an earlier call has kept the file already. Then that one stays.
     let _ = KEPT.set(mounts);
     Ok(())
 }
@@ -186,8 +186,11 @@ impl FileSystem for System {
         Ok(fuse(stat.device, global_user))
     }
 
-    /// An ACL gives nobody more rights than the group bits of the mode, which here
-    /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
+    /// As the trait says it. The inner result is [`Writers`].
+    ///
+    /// The mode is looked at first. If the object has an access list, the mode's bits for the group
+    /// are the most that an entry for a group or for another user gives. In a sticky directory,
+    /// such rights do no harm.
     fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.mode & GROUP_WRITE == 0 || stat.is_sticky_directory() {
             return Ok(Ok(Vec::new()));

@@ -32,6 +32,7 @@ impl Contents {
         let mut own_names = Vec::new();
         for line in lines(&self.users, USERS)? {
             let [name, _password, id_field, primary_field] = fields(line);
+            // None if the field is empty.
             let id = number(id_field, USERS)?;
             let is_primary = number(primary_field, USERS)? == Some(group);
             match id {
@@ -39,6 +40,7 @@ impl Contents {
                     own_names.push((name, id));
                     holds_user |= is_primary && id == user;
                 }
+                // Somebody else, or a user without a number, has this as the primary group.
                 _ if is_primary => return Ok(false),
                 _ => {}
             }

@@ -132,17 +132,18 @@ impl Stat {
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// Checks that an open object is trusted. `stat` is what it reports. It was found at `path`, in a
-    /// directory that reports `around`. None for `/`, or if the mount was judged before: then it is
-    /// not asked whether others could have moved the object.
+    /// Checks that an open object is trusted. `stat` is what the object reports. The object was
+    /// found at `path`, in a directory that reports `around`. `around` is None for `/`, and if the
+    /// mount was judged before. With None, this does not ask whether others could have moved the
+    /// object.
     ///
     /// The directory is trusted, and so is its mount. So the object's mount is judged only if its
     /// device number is another one: each file system has its own. Then the first reason counts, in
     /// this order: the mount; the owner; whether others could have moved the object here; who may
     /// write to it.
     ///
-    /// Only under [`Policy::GroupFile`], a group whose only member is the user does not count as the
-    /// user.
+    /// Only under [`Policy::GroupFile`], a group whose only member is the user does not count as
+    /// the user.
     ///
     /// # Errors
     /// [`WalkError::Untrusted`] with the first reason; [`WalkError::System`] if there are too few
@@ -173,6 +174,7 @@ impl<F: FileSystem> Walker<F> {
             Some(why) => Some(why),
             None if !is_own && self.files.is_nameless(stat.owner) => Some(UnknownOwner),
             None if !is_own => Some(ForeignOwner),
+            // Others can move a directory only if they may write to it: see the top of this file.
             None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
             // A link has no mode of its own: only its owner counts.
             None if stat.kind == Kind::Link => None,
