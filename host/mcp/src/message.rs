@@ -98,9 +98,11 @@ fn owned(id: &RawValue) -> Option<Box<RawValue>> {
     Some(id.to_owned())
 }
 
-/// The request for `method`. These are all methods that we serve: any other becomes one that is
-/// answered with an error. The arguments of a call travel with it as they are.
+/// The request for `method`. The `match` has all methods that we serve: any other method becomes a
+/// request that is answered with an error. The arguments of a call go with its request as they are
+/// written.
 fn request(method: &str, params: Params<'_>) -> Box<ClientRequest> {
+    // What the request's `_meta` has, of any method.
     let of_call = params.meta.unwrap_or_default();
     let stated = of_call.version.as_ref();
     // From 2026-07-28 on, a request states its version, and there is no `initialize`.

@@ -83,7 +83,8 @@ impl PendingRequests {
     }
 
     /// Takes in an answer, which has our number. Returns the number, and the request's share of the
-    /// memory, to be held until the answer is written. None means that the request was cancelled.
+    /// memory (`room`), to be held until the answer is written. None means that the request was
+    /// cancelled. A message that answers no number of ours is None, too: our server sends none.
     pub(super) fn answer(&self, answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
         let (id, outcome) = match answer {
             ServerJsonRpcMessage::Response(it) => (it.id, Outcome::Result(Box::new(it.result))),
