@@ -123,13 +123,15 @@ pub fn is_set(name: &str, value: &OsStr) -> bool {
 
 impl Places {
     /// The places of a client that is started with these variables. `CLAUDE_CONFIG_DIR` says where
-    /// its own folder is. The user's settings there may set variables under `env`. For where the
-    /// client keeps transcripts and what tasks print, these count first.
+    /// its own folder is. The user's settings in that folder may set variables under `env`. Of the
+    /// variables that say where the client keeps what tasks print, those count before the
+    /// environment's.
     ///
     /// # Errors
     /// If a variable names a place that no rule can name, as `/a*` or `notes`: see [`OddPlace`].
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
         let own = folder_in("CLAUDE_CONFIG_DIR", variable)?;
+        // The default is for no folder: a path that `folder_in` returns can be shown.
         let shown = own
             .as_deref()
             .and_then(visible)
@@ -429,9 +431,12 @@ fn is_alone(file: &Path, home: &Path) -> bool {
     true
 }
 
-/// The folders in which Claude Code keeps what its tasks print (in `claude-UID`). `own` is its
-/// variable `CLAUDE_CODE_TMPDIR`, `usual` what the system's variables say. It sets both for its own
-/// shell, to `claude-UID` itself. The client may be started without them.
+/// The folders that have the folder `claude-UID`, in which Claude Code keeps what its tasks print.
+///
+/// `own` is what its variable `CLAUDE_CODE_TMPDIR` names, and `usual` what the system's variables
+/// name, which counts if `own` is not set, and never on macOS. In a shell of Claude Code's, both
+/// name the folder `claude-UID` itself: then the folder above is taken. `/tmp` is always among the
+/// folders, as the client may be started without these variables.
 fn folders_of_tasks(system: &str, own: Option<PathBuf>, usual: Option<PathBuf>) -> Vec<PathBuf> {
     let is_macos = system == "macos";
     let set = if is_macos { own } else { own.or(usual) };

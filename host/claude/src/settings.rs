@@ -105,9 +105,10 @@ impl Settings {
         }
     }
 
-    /// Reads what the project of this folder says, less what is the user's.
+    /// Reads the files of this folder's project. A file that is the user's settings is left out.
     fn read_projects(&mut self, folder: &Path) {
         let places = self.places.as_ref().ok();
+        // If the home is unknown, nothing but `/` counts as the user's.
         let home = places.map_or(Path::new("/"), |places| &places.home);
         let users = places.map(Places::settings);
         self.links = links::links(folder, home);
@@ -188,7 +189,10 @@ impl Settings {
         files.any(|file| file["allowManagedPermissionRulesOnly"] == true)
     }
 
-    /// What is wrong or switched off. `servers` are the names of own agents' servers.
+    /// What is wrong or switched off. `servers` are the names of own agents' servers. First comes
+    /// what was found when the files were read; then what an administrator decided; then what deny
+    /// rules and lists of servers keep from our agents. If an administrator lets only their own
+    /// rules count, no other rules are looked at.
     pub fn faults(&self, servers: &[&str]) -> Vec<Fault> {
         let mut faults = self.faults.clone();
         let all = self.all();

@@ -25,8 +25,8 @@ const SWITCHES: [(&str, bool); 3] = [
 ];
 
 /// Where `sandbox` opens it if it is true: to each socket, behind which a program may run commands
-/// outside; to namespaces in which a shell renames the folder above what is denied; to the machine's
-/// own `/proc`; and to all files.
+/// outside; to namespaces in which a shell renames the folder above what is denied; to the
+/// machine's own `/proc`; and to all files.
 const OPENING_SWITCHES: [&str; 4] = [
     "network/allowAllUnixSockets",
     "allowNestedUserNamespaces",
@@ -197,11 +197,13 @@ impl Shells {
         })
     }
 
-    /// Whether the sandbox holds shell commands, and by whose settings; or why not. `file` is the
-    /// file of settings, as it is shown, into which a missing rule goes.
+    /// That the sandbox holds shell commands, and by whose settings. `file` is the file of
+    /// settings, as it is shown, into which a missing rule goes.
     ///
     /// # Errors
-    /// What lets a shell past.
+    /// The first of these that lets a shell past: the sandbox is off; a key of the user's or of an
+    /// administrator's settings opens it (`weak`); a project may open it (`past`); or settings are
+    /// missing (`lacks`).
     pub fn told(&self, file: &str) -> Result<String, String> {
         let mut lacks = self.lacks.iter();
         if lacks.any(|needed| needed.place == ["sandbox", "enabled"]) {

@@ -159,8 +159,8 @@ fn set_in<'a>(files: impl IntoIterator<Item = &'a Value>, pointer: &str) -> Vec<
     files.filter_map(|file| file.pointer(pointer)).collect()
 }
 
-/// The lists of allowed servers, as one. If a command is listed, a server counts by its command, and
-/// not by its name.
+/// The lists of allowed servers, as one. If a command is listed, a server counts by its command,
+/// and not by its name.
 struct Allowed<'a> {
     entries: Vec<&'a Value>,
     is_by_command: bool,
@@ -224,7 +224,7 @@ impl Decides {
 }
 
 /// What deny rules, or lists of denied servers in these files, keep from an agent with a server of
-/// ours.
+/// ours: from the plugin's agent, which has two servers, and from own agents with these `servers`.
 pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for ours in [SHARED, MODULES] {
