@@ -214,7 +214,8 @@ impl Copied {
     }
 }
 
-/// The session's streams: the standard streams if these are pipes, else pipes to copies of them.
+/// The session's streams: the standard streams if these are pipes; else two pipes, which two more
+/// threads fill and empty. One thread is for the first call.
 fn open_streams() -> io::Result<Opened<Streams>> {
     if let Some(streams) = standard_pipes() {
         return Ok(Opened {

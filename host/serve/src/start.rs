@@ -179,14 +179,18 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
 }
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, which
-/// has the tickets, and the map's. None, which means everywhere, if the map has no roots, or cannot
-/// be used. It also remembers what can be read only before the process is restricted.
+/// has the tickets; those in which the map's file lies (see [`directories_of`]); and the map's
+/// roots. None, which means everywhere, if the map has no roots, or cannot be used.
+///
+/// This function also calls [`remember`]: what that reads cannot be read once the process is
+/// restricted.
 #[cfg(target_os = "linux")]
 fn directories(
     live: &LiveMap,
     map: &Result<Arc<Map>, MapError>,
     own: Option<File>,
 ) -> Result<Readable, StartError> {
+    // From here on, `map` can be used and has roots.
     let map = match map {
         Ok(map) if !map.roots().is_empty() => map,
         Err(error) if error.code() == Refusal::OutOfResources => {
