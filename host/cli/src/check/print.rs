@@ -200,6 +200,7 @@ fn of_finding(finding: &Finding, line: Option<u32>) -> Value {
     })
 }
 
+/// One entry or binding of the map, as `--json` tells it.
 fn of_one(one: &EntryReport) -> Value {
     let mut value = json!({
         "line": one.line,
@@ -254,6 +255,7 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
 /// Code is said at the end of the report.
 fn of_entries(all: &[&EntryReport]) -> Vec<String> {
     let mut found: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
+    // A finding of an entry has no fields. So those of one rank are equal, and stand together now.
     found.sort_by_key(|finding| finding.rank());
     found.dedup();
     found.retain(|finding| **finding != Finding::LongForClaudeCode {});

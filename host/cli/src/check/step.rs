@@ -101,11 +101,13 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
     let has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
+    // The first row that fits counts.
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
         Refusal::NotMarkdown if has_unseen && real == file => UNSEEN.to_owned(),
         Refusal::NotFound if has_unseen => UNSEEN.to_owned(),
-        // If no file has the name, it may be something else, such as a key.
+        // The code says it all if no link is on the path, or if the path does not end in `.md`. The
+        // latter is not repeated: it may be a key in the wrong place.
         Refusal::NotMarkdown if !entry.path.ends_with(".md") || real == file => return None,
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
@@ -123,7 +125,8 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         Refusal::PermissionDenied => opening(file)?,
         Refusal::TooLarge => {
             let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes);
-            // Another limit is a client's, above which it keeps the file where others can read it.
+            // Another limit than the usual one is set for a client. The client keeps a longer text
+            // where others can read it.
             if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
                 format!("it has {size} bytes. Shorten it; or set max_bytes = {size} {RAISE}")
             } else {
@@ -288,6 +291,7 @@ pub(super) fn command(arguments: &str) -> String {
     {
         return plugins_command(&plugins, arguments);
     }
+    // None if the program's path cannot be typed: then only the name is told.
     let by_path = paste::command(&program, arguments);
     match by_path {
         Some(typed) if !is_command(&program) => typed,

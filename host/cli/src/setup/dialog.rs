@@ -203,6 +203,7 @@ fn listen() -> Result<(), StartError> {
     Ok(())
 }
 
+/// Waits for Ctrl-C, says what was done, and ends the process.
 fn end_on(runtime: &Runtime, mut ctrl_c: Signal) {
     if runtime.block_on(ctrl_c.recv()).is_some() {
         let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,6 +258,7 @@ fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     };
     let binding: BindingName = name.parse().map_err(not_this)?;
     request.client.takes(&binding).map_err(not_this)?;
+    // `is_taken` looks at the name in the request. After a refusal, the next answer replaces it.
     name.clone_into(&mut request.name);
     if Plan::is_taken(request) {
         return Err(not_this("another file has this name already"));
@@ -264,6 +266,7 @@ fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The answer to the user for what cannot be taken.
 fn not_this(why: impl Display) -> String {
     format!("Not this one: {why}.")
 }

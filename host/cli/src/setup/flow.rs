@@ -55,12 +55,13 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
 /// Takes away what setup wrote for a name. Returns what to print.
 pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
     let mut dialog = Dialog::begin(user, is_dry)?;
-    // Both, before anything is shown: only what the user saw is written.
+    // Both plans are made before anything is shown, so that only what the user saw is written.
     let with_rules = Plan::remove(user, name, Rules::Go)?;
     let without_rules = Plan::remove(user, name, Rules::Stay)?;
     shows_no_key(user, &with_rules)?;
     let rules = &with_rules.rules;
     let changes = changes(user, &without_rules);
+    // The rules are shown apart from the other changes, with a question of their own.
     let head = format!("This takes away what setup wrote for {name}:");
     dialog.screen.show(&format!("{head}\n{changes}"))?;
     if !rules.is_empty() {
@@ -82,8 +83,8 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     Ok(format!("\nDone.\n{}", ending(&plan)))
 }
 
-/// Shows the whole plan, asks what is to be asked, and writes what the user agreed to. Returns
-/// that. A dry run only shows it.
+/// Shows the whole plan, asks what is to be asked, and writes what the user agreed to. Returns the
+/// plan that was written. A dry run only shows the plan, and returns it.
 fn agree(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> Result<Plan> {
     if whole.is_empty() {
         dialog.screen.show(&changes(dialog.user, &whole))?;
@@ -104,6 +105,7 @@ fn agree(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> Result<Plan
     Ok(agreed)
 }
 
+/// Refuses a request whose name, agent or path holds a key of the map.
 fn names_hold_no_key(request: &Request<'_>) -> Result<()> {
     let texts = [
         Some(&*request.name),
@@ -157,7 +159,8 @@ fn would_be_served(request: &Request<'_>, plan: &Plan) -> Result<()> {
     is_served(&Arc::new(map), plan, request).or_else(refused)
 }
 
-/// A link could bring a key of the map into a path. The plugin's key is in its text, for all.
+/// Refuses a plan whose text shows a key of the map: a link could bring one into a path. The
+/// plugin's own key may be shown, since it is public.
 fn shows_no_key(user: &User<'_>, plan: &Plan) -> Result<()> {
     let shown = plan.shown(&user.home).replace(PLUGIN.key, "");
     no_key_in(user, &[Some(&shown)])
@@ -172,11 +175,13 @@ fn changes(user: &User<'_>, plan: &Plan) -> String {
     text
 }
 
+/// Who would get the file, and what would change.
 fn proposal(user: &User<'_>, plan: &Plan) -> String {
     let changes = changes(user, plan);
     format!("{}\n\nThis would be changed:\n{changes}", plan.who)
 }
 
+/// Makes the folder for these tickets, if there are any.
 fn make_folder(tickets: Option<Tickets>) -> Result<(), String> {
     match tickets {
         Some(tickets) => tickets.make().map_err(|why| why.to_string()),
@@ -197,6 +202,7 @@ fn checked(request: &Request<'_>) -> Result<String> {
     Ok(report.map_err(unchecked)?.to_text(false))
 }
 
+/// The error if the map cannot be checked after it was written.
 fn unchecked(why: impl Display) -> SetupError {
     let text = format!("the result cannot be checked: {why}; run `keyhole check`");
     SetupError::Said(text)
