@@ -66,6 +66,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Whether a file is there.
     pub(crate) fn is_there(&self) -> bool {
         self.bytes.is_some()
     }
@@ -151,6 +152,7 @@ impl Found {
         Ok(fs::rename(new_file, &self.real)?)
     }
 
+    /// Takes the file away, if it is still what was found.
     fn remove(&self) -> Result<(), Why> {
         self.is_unchanged()?;
         Ok(fs::remove_file(&self.real)?)

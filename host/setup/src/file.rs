@@ -52,8 +52,8 @@ impl File {
         }
     }
 
-    /// Does the work of [`Self::find`], which has other words for a refused path in which nobody sees
-    /// a character.
+    /// Does the work of [`Self::find`], which has other words for a refused path in which nobody
+    /// sees a character.
     fn look_at(named: &str, home: &Path) -> Result<Self, Unfit> {
         let path = expanded(named, home)?;
         if path.is_dir() {
@@ -113,11 +113,13 @@ fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
         None => PathBuf::from(named),
     };
     let path = std::path::absolute(full).map_err(|_| ODD_PATH)?;
+    // A path without `..`, or whose folder is not there, stays as it is.
     Ok(without_dots(&path).unwrap_or(path))
 }
 
-/// The path in the folder that it really leads to, if it has `..` in it: behind a link, that is
-/// another folder than the name says. None if it has no `..`, or that folder is not there.
+/// The same file in the folder that the system finds, for a path with `..` in it: behind a link,
+/// `..` leads to another folder than the path says. None if the path has no `..`, or if that folder
+/// is not there.
 fn without_dots(path: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
     if !parts.any(|part| part == Component::ParentDir) {
@@ -212,6 +214,7 @@ fn has_any(bits: u32, at: &Path) -> bool {
     fs::metadata(at).is_ok_and(|found| found.mode() & bits != 0)
 }
 
+/// Whether users other than the owner and the group have the right there.
 fn others_may(right: u16, at: &Path) -> bool {
     has_any(right.into(), at)
 }

@@ -170,7 +170,8 @@ impl Plan {
             servers.push(&*request.name);
         }
         for fault in settings.faults(&servers) {
-            // Rules in settings that the client does not load keep nothing back.
+            // A fault that stops both the plugin and the rules means that the client may load
+            // nothing of the user's settings. Rules that setup adds there would keep nothing back.
             let is_unread =
                 fault.ways().contains(&Way::Plugin) && fault.ways().contains(&Way::Rules);
             let is_off = way.is_some_and(|way| fault.ways().contains(&way));
@@ -263,8 +264,8 @@ impl Plan {
         Ok(())
     }
 
-    /// What the client needs for this server: files, texts to paste, who gets the file, and the last
-    /// step.
+    /// What the client needs for this server: files, texts to paste, who gets the file, and the
+    /// last step.
     fn server(&mut self, request: &Request<'_>) -> Result<()> {
         let client = &request.client;
         let filled = request.recipe().filled(Some(&request.file))?;

@@ -167,10 +167,11 @@ struct Draft {
 }
 
 impl Draft {
-    /// Makes a change in the text and in the value. It must be still to be done: what goes is
-    /// there, and what comes is not.
+    /// Makes a change in the text and in the value. The change must be one that
+    /// [`Change::still_to_do`] returned: all that goes is there, and nothing that comes is there.
     fn make(&mut self, change: &Change) -> Result<(), EditError> {
         let parsed = CstRootNode::parse(&self.text, &ParseOptions::default());
+        // `settings::json` takes the text, also with half a character. This parser does not.
         let tree = parsed.map_err(|_| EditError::Half)?;
         let Some(whole) = tree.object_value() else {
             return Err(EditError::Differs("the file"));
@@ -178,6 +179,7 @@ impl Draft {
         apply(&whole, &change.at, change)?;
         let value = change.applied_to(self.value.pointer(&settings::pointer(&change.at)));
         match change.at[..] {
+            // An empty list, or a value that goes, leaves nothing there.
             [group, name] if value == json!([]) || value.is_null() => {
                 prune(&whole, &mut self.value, group, name);
             }

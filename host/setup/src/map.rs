@@ -70,10 +70,11 @@ impl NewEntry<'_> {
         named == Named::key(PLUGIN.key)
     }
 
-    /// Its lines in the map.
+    /// The entry's lines in the map.
     pub(crate) fn text(&self) -> String {
         let Named { table, name } = self.named;
         let (table, path) = (table.as_str(), quoted(self.path));
+        // Neither a key of setup's nor a binding's name needs quotes.
         let mut text = format!("[{table}.{name}]\npath = {path}\n");
         if !self.agents.is_empty() {
             // A list of texts is the same in JSON and TOML.

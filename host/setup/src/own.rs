@@ -43,7 +43,8 @@ fn value_after(text: &str, start: &str) -> Option<String> {
 }
 
 impl Recipe<'_> {
-    /// What setup would write there, with the program and the folder for tickets that `text` names.
+    /// What setup would write into the file of this part, with the program and the folder for
+    /// tickets that `text` names. None if the client does not take the recipe's name or agent.
     pub(crate) fn ours(self, part: &Part, text: &str) -> Option<String> {
         let Started { program, tickets } = Started::by(text);
         let filled = self.with(&program, Some(&tickets));

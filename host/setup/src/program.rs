@@ -21,6 +21,9 @@ pub struct Program {
 }
 
 impl Program {
+    /// This program, at a path that should stay: that of the command `keyhole` on the `PATH`, or
+    /// else where the program really is.
+    ///
     /// # Errors
     /// Why the path cannot be told, or not be written so that all clients accept it.
     pub fn this() -> Result<Self, String> {
@@ -156,7 +159,7 @@ fn fleeting(path: &Path) -> Option<&'static str> {
             return Some(fleeting.why);
         }
     }
-    // A variable may name another folder.
+    // The variable `TMPDIR` may name another folder for temporary files.
     if path.starts_with(env::temp_dir()) {
         return Some(IN_A_TEMPORARY_FOLDER);
     }

@@ -192,6 +192,7 @@ impl Recipe<'_> {
     fn put_options(self, filled: &mut Filled, quote: char, of_agent: &str) {
         let old = option(quote, "--bind", BINDING);
         let new = option(quote, "--bind", self.name);
+        // Of two texts that match, the one that is put first counts. So the longer one comes first.
         filled.put(
             &format!("{old}, {}", option(quote, "--agent", AGENT)),
             &format!("{new}, {}", option(quote, "--agent", of_agent)),

@@ -60,7 +60,8 @@ fn is_as_fresh(key: &str) -> bool {
     digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// What becomes of the rules, and of the plugin's variable, that no entry of the map needs any more.
+/// What becomes of the rules, and of the plugin's variable, that no entry of the map needs any
+/// more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// They stay.
@@ -156,18 +157,20 @@ impl Plan {
         if !map.roots().is_empty() {
             self.notes.push("The map's roots stay. Take the folder away from them yourself if nothing else needs it.".to_owned());
         }
+        // The user is shown the tables that go. No line comes.
         self.edit(found, Some(left), lines_of("", &gone, ""))?;
         Ok(entries)
     }
 
-    /// Takes a client's file away that setup made. If somebody changed it since, it stays, and the
-    /// user is told what to take out.
+    /// Takes a client's file away that setup made. If somebody changed the file since, or it is a
+    /// link, it stays. If it may still start Keyhole then, the user is told what to do.
     fn take_part(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
         let Recipe { user, name, .. } = recipe;
         let Some(found) = file_of(recipe, part) else {
             return Ok(());
         };
         let text = found.text().unwrap_or_default().to_owned();
+        // For a name that the client does not take, setup has written nothing.
         let Some(whole) = recipe.ours(part, &text) else {
             return Ok(());
         };
@@ -175,6 +178,7 @@ impl Plan {
         let is_link = found.named.is_symlink();
         // An editor may have given it other line ends.
         if !is_link && text.lines().eq(whole.lines()) {
+            // The user is shown all lines of the file as those that go.
             return self.edit(found, None, lines_of("", &text, ""));
         }
         let entries = own_entries(&text);
