@@ -35,6 +35,7 @@ pub(crate) fn labelled(text: &str) -> Labelled<'_> {
         if name.ends_with(OF_SIGNS) || value.starts_with(OF_SIGNS) {
             continue;
         }
+        // The first mark that ends a name decides. If no label stands before it, the text has none.
         if mark != ":" || is_end_of_label(name, value) {
             if is_label(label) {
                 return Labelled { label, value };

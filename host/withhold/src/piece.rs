@@ -245,7 +245,8 @@ impl Quotes {
         let start = piece.start_of(part);
         let before = piece.text.get(..start).unwrap_or_default();
         let after = piece.text.get(start + part.len()..).unwrap_or_default();
-        // French puts blanks there. Otherwise, the part may be between two quotations.
+        // In French, blanks stand between « » and the quoted text. Elsewhere, a part with a blank
+        // at an end stands between two quotations, as ` and ` does in `"a" and "b"`.
         let may_have_blanks = before.ends_with('«') && after.starts_with('»');
         let is_inside = may_have_blanks || part.trim() == part;
         let has_quotes = before.ends_with(is_quote) && after.starts_with(is_quote);

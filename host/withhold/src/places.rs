@@ -29,6 +29,7 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// The rule of this section, which has this number. Without a section, its name is empty.
     fn of(number: usize, section: Option<&Section>) -> Self {
         let name = section.map_or(String::new(), |section| section.heading.clone());
         let words = words_in(&name);
@@ -44,12 +45,13 @@ impl Rule {
 /// Where `text` has a value of the `document`, sorted. Two that overlap are one.
 ///
 /// The text is code, or whatever else is published. A name of up to four letters counts only as the
-/// document writes it: if it has `Max`, then `max` is no value. Names of rules and places in files
-/// stay, as in a report.
+/// document writes it: if it has `Max`, then `max` is no value. As in a report, the name of a rule
+/// and a place in a file (`a.md:12`) are no values.
 pub fn places(document: &str, text: &str) -> Vec<Found> {
     let values = document::read(document);
     let mut found: Vec<Found> = Vec::new();
     let mut rules: HashMap<usize, Rule> = HashMap::new();
+    // No path is known to all who read what is published.
     for quotation in quotations(text, TextKind::Code, &values, &[]) {
         match found.last_mut() {
             Some(last) if quotation.at.start < last.at.end => {

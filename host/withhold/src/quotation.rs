@@ -104,7 +104,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Notes where this run stands, if it is a value or the name of a rule.
+    /// Notes where this run stands: in `quoted` if it is a value, and in `allowed` if it is the
+    /// name of a rule. A word of code and a place in a file (`a.md:12`) quote nothing.
     fn judge(&mut self, run: &Run) {
         if let Some(known) = run.known_in(&self.values.values)
             && !self.is_word_of_code(run)

@@ -119,7 +119,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds the word that follows, with these of its letters.
+    /// Adds the word that follows. `letters` are those of the word that are compared: of a first
+    /// number, perhaps without a country's code (see [`Word::starts`]).
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
         if self.words == 0 {
             self.at = word.at.clone();
@@ -134,6 +135,8 @@ impl Run {
         self.digits += word.digits;
         self.has_letters |= !word.is_number;
         self.ends_with_digit = letters.ends_with(char::is_numeric);
+        // A rare word, and one that the list does not have, is special. So is one of a script
+        // without capitals.
         let is_ordinary = matches!(word.rank, Some(Rank::Empty | Rank::Ordinary));
         self.has_special |= !is_ordinary || word.is_caseless;
         self.has_case |= !word.is_caseless;

@@ -290,7 +290,8 @@ fn is_short_code(word: &Word) -> bool {
 /// `Blue Door closes`. `in Blue Door` begins with none: `in` says nothing.
 fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
     let first = words.first()?;
-    // A letter of a word that is joined to more, as the `n` in `nDigits`, may begin one.
+    // A word that says nothing begins no quotation, unless it is joined to the next word, as the
+    // `n` in `nDigits`. In a script without blanks (`is_alone`), all words are joined: none may.
     let is_apart = words.get(1).is_none_or(|next| next.has_gap);
     let says_nothing = first.points == NOTHING && !first.is_number;
     if says_nothing && (first.is_alone || is_apart) {
