@@ -180,7 +180,7 @@ const BEFORE_PROGRAM: [&str; 9] = [
     "!", "builtin", "command", "do", "else", "if", "then", "time", "{",
 ];
 
-/// Options that a file's name follows. The text of this file leaves. With the last one, git adds an
+/// Options that a file's name follows. The text of this file leaves. With the last two, git adds an
 /// ignored file.
 const FILE_OPTIONS: [&str; 6] = [
     "-F",
@@ -245,6 +245,7 @@ impl<'p> Reader<'p> {
             let words = command.get(before..).unwrap_or_default();
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
+                // Nobody knows in which folder the commands behind `popd` or a subshell run.
                 Some("popd" | CLOSING) => self.here.clone_from(&self.seen),
                 Some(program) if READING.contains(&program) => self.lines.push(words.join(" ")),
                 _ => self.read_program(words),
@@ -300,7 +301,8 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// What a command of this kind publishes with these arguments.
+    /// What a command of this kind publishes with these arguments. Git and jj send a file as it is
+    /// only by an option. The other programs may send each file that a word names.
     fn part(&self, folder: PathBuf, kind: Kind, arguments: &[String]) -> Part {
         let files = match kind {
             Kind::Commits | Kind::Changes => files_of_options(&self.words),
@@ -308,7 +310,7 @@ impl<'p> Reader<'p> {
         };
         let mut wanted = None;
         if kind != Kind::Files {
-            // What is packed need not be in the repository.
+            // `npm publish` and the like pack what is in the folder, also what git does not have.
             let is_packing = has_one_of(arguments, &["publish"]);
             wanted = Some(Wanted {
                 takes_all: self.wanted.takes_all || is_packing,
@@ -368,6 +370,7 @@ fn remote(arguments: &[String]) -> Option<String> {
 /// The remote behind `push`, and what is sent there.
 fn pushed(arguments: &[String]) -> Vec<&str> {
     let mut words = Vec::new();
+    // Whether the word before is an option that a value follows.
     let mut is_value = false;
     for word in arguments.iter().skip_while(|word| *word != "push").skip(1) {
         if !is_value && !word.starts_with('-') {
@@ -538,9 +541,11 @@ fn glued(word: &str) -> Option<&str> {
     word.get(2..).filter(|value| is_short && !value.is_empty())
 }
 
-/// The files whose texts leave by options of git: `msg` of `-F msg`, `-Fmsg` and `--file=msg`.
+/// The files whose texts leave by options of git ([`FILE_OPTIONS`]): `msg` of `-F msg`, `-Fmsg` and
+/// `--file=msg`, and `conf` of `git add -f conf`.
 fn files_of_options(words: &[String]) -> Vec<String> {
     let mut files = Vec::new();
+    // Whether the word before is an option that a file's name follows.
     let mut is_file = false;
     for word in words {
         if is_file {

@@ -64,6 +64,7 @@ pub(crate) fn lists(map: &Map, repository: Option<&Repository>) -> Vec<Listed> {
         if is_allowed {
             continue;
         }
+        // The list is loaded as for its first agent; if it names none, anybody may have it.
         let agents = entry.agents.iter().flatten();
         let caller = agents.take(1).cloned().map(Caller::Agent).next();
         lists.push(Listed {

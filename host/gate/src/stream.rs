@@ -101,7 +101,7 @@ impl Reader {
     }
 
     /// Adds a line to the last text if that text ends right before this line, and else as a new
-    /// text.
+    /// text. Each hunk sets `end` to 0 first, so no line joins one of another hunk or file.
     fn push(&mut self, path: PathBuf, number: usize, line: &str) {
         match self.texts.last_mut() {
             Some(last) if self.end == number => {
