@@ -53,9 +53,10 @@ impl Scratch {
     /// Makes the folder beneath `folder`, for this repository with objects of this format.
     ///
     /// # Errors
-    /// [`Uncollected::NoScratch`] if it cannot be made; [`Uncollected::Unreadable`] if the index or
-    /// another file that is copied is no regular file, or if no line can hold the objects' path;
-    /// [`Uncollected::TooMuch`] if what is copied is more than the budget.
+    /// [`Uncollected::NoScratch`] if it cannot be made; [`Uncollected::Unreadable`] if the
+    /// repository has no folder `objects`, if that folder's path holds a newline, or if the index
+    /// or another file that is copied is no regular file; [`Uncollected::TooMuch`] if what is
+    /// copied is more than the budget.
     pub(crate) fn make(
         repository: &Repository,
         format: &Format,
@@ -82,7 +83,12 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Copies the file with this name in `folder`, and returns what is in it. None if there is none.
+    /// Copies the file with this name in `folder`, and returns what is in it. None if there is
+    /// none.
+    ///
+    /// # Errors
+    /// [`Uncollected::TooMuch`] if the file has more than [`COPIED`] bytes, or more than the
+    /// budget; and those of [`file::contents`] and [`Self::write`].
     fn copy(
         &self,
         folder: &Path,
