@@ -63,6 +63,7 @@ impl File for Descriptor {
     }
 }
 
+/// A time as the guest compares it.
 fn time(time: Datetime) -> Time {
     (time.seconds, time.nanoseconds)
 }
