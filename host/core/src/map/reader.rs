@@ -357,7 +357,7 @@ impl Reader<'_> {
             return Ok(());
         };
         let help = if is_one_of(name, &MAP_FIELDS) {
-            // Such a line was appended, and belongs to whatever table came last.
+            // A line that is appended to a map belongs to the table that comes last.
             "move this line to the top of the map"
         } else {
             &format!("{has} {}; a key goes into [keys.\"KEY\"]", known.join(", "))

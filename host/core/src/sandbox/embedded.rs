@@ -12,6 +12,7 @@ pub const COMPONENT_WIT: &str = include_str!(concat!(env!("OUT_DIR"), "/guest.co
 /// [`COMPONENT`] as machine code for this program's target.
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.image"));
 
+/// The guest that runs, from its machine code.
 pub(super) fn component(engine: &Engine) -> wasmtime::Result<Component> {
     // SAFETY: this program's own build script made `IMAGE` with `Engine::precompile_component`, and
     // `IMAGE` is a part of the program. Whoever could change it could change the program itself.

@@ -113,6 +113,7 @@ impl Sandbox {
     }
 }
 
+/// Whether the deadline has come.
 fn is_past(deadline: Instant) -> bool {
     Instant::now() >= deadline
 }
