@@ -44,7 +44,7 @@ pub fn remember() -> Result<(), WalkError> {
     let mounts = match File::open(MOUNTS) {
         Ok(mounts) => Some(Mutex::new(mounts)),
         Err(error) if is_exhaustion(&error) => return Err(SystemError::OutOfResources.into()),
-        // Then no FUSE file system is trusted.
+        // Without the list of mounts, no FUSE file system is trusted.
         Err(_) => None,
     };
     // `set` fails if an earlier call has kept the file already. Then that one stays.

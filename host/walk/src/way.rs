@@ -138,6 +138,7 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         Ok(())
     }
 
+    /// Makes `child` the directory in which the next name is looked up.
     fn push(&mut self, child: Step<F::Handle>) {
         let directory = mem::replace(&mut self.here, child);
         self.above.push(directory);
@@ -151,6 +152,7 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         }
     }
 
+    /// Goes back to `/`.
     fn back_to_root(&mut self) {
         self.above.truncate(1);
         self.back();
