@@ -55,6 +55,7 @@ pub(super) struct StdioTransport<R, W> {
 }
 
 impl<R: AsyncRead + Unpin, W> StdioTransport<R, W> {
+    /// A transport that reads lines from `from`, and writes answers to `to`.
     pub(super) fn new(from: R, to: W, pending: PendingRequests) -> Self {
         Self {
             from: BufReader::new(from),
