@@ -87,6 +87,7 @@ pub struct Needed {
 }
 
 impl Needed {
+    /// The setting at this place, with this value.
     fn new(place: &[&'static str], value: impl Into<Value>) -> Self {
         Self {
             place: place.to_vec(),
@@ -170,7 +171,7 @@ impl Shells {
             weak.extend(named_in(file, &keys));
             slow_lists.extend(growing_lists(file, managed));
         }
-        // These count beside an administrator's, and a project's do not.
+        // The user's keys that open the sandbox count beside an administrator's.
         let mut keys = opening(&settings.value);
         let mut past = String::new();
         // What an administrator has set, no other settings take down.

@@ -161,6 +161,7 @@ fn leads_to(pattern: &[&str], place: &[&str]) -> bool {
     }
 }
 
+/// The characters of a text, for [`is_like`].
 fn letters(text: &str) -> Vec<char> {
     text.chars().collect()
 }

@@ -405,6 +405,7 @@ impl Shape {
         })
     }
 
+    /// Whether the value has this shape.
     fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Object => value.is_object(),
@@ -460,6 +461,7 @@ fn is_whole(value: &Value, least: f64) -> bool {
     number.fract() == 0.0 && number >= least && number <= MAX_WHOLE
 }
 
+/// Whether this is a list, and each of its items is of this kind.
 fn is_list_of(value: &Value, is_kind: fn(&Value) -> bool) -> bool {
     value.is_array() && items(value).iter().all(is_kind)
 }
