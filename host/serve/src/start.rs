@@ -38,6 +38,8 @@ pub struct StartError {
 }
 
 impl StartError {
+    /// The error with this code, in words for the user. If resources are lacking, the words say how
+    /// to raise the limits.
     fn new(code: Refusal, error: &dyn Display) -> Self {
         let mut why = error.to_string();
         if code == Refusal::OutOfResources {
