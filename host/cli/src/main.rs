@@ -100,7 +100,7 @@ fn give_up() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;
     keyhole_wall::set_signals()?;
-    // These two must start: an agent reads which resources they lack.
+    // `inject` and `withhold` must start: an agent reads which resources they lack.
     if is_typed(&["inject", "withhold"]) {
         require_memory(0)
     } else {

@@ -57,7 +57,7 @@ fn in_words(error: &Error) -> String {
     if command == "remove" || command == "uninstall" {
         words.push("`keyhole setup remove` takes away what setup wrote".to_owned());
     }
-    // It comes from our own parsers, which return constant text.
+    // The source is an error of our own parsers, which return constant text.
     words.extend(error.source().map(ToString::to_string));
     words.retain(|part| !part.is_empty());
     words.join(": ")

@@ -283,7 +283,7 @@ fn check(typed: arguments::Check) -> Check {
         map: map_meant(&typed.map),
         answer,
         plugin: typed.plugin,
-        // Those of the plugin, if the client says where its data folder is.
+        // The plugin's tickets, if the client says where the plugin's data folder is.
         tickets: tickets_in(None).ok(),
     }
 }

@@ -460,6 +460,7 @@ pub(super) fn brief(live: &LiveMap) -> Option<String> {
 
 const RUN_CHECK: &str = "/keyhole:check says what to write";
 
+/// The step that gives the plugin's agent its file.
 fn run_setup() -> String {
     format!("In a terminal, run: {}", command(SETUP_PLUGIN))
 }

@@ -66,6 +66,7 @@ pub(crate) struct EntryReport {
 }
 
 impl EntryReport {
+    /// Whether a caller who may have the file would get it.
     pub(super) fn is_served(&self) -> bool {
         !self.shows_a_key && self.result.is_ok()
     }

@@ -72,6 +72,8 @@ impl Report {
         said.join("\n") + "\n"
     }
 
+    /// Says a table of the entries, why files are not served, what was found, and how many would be
+    /// served.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {
@@ -117,6 +119,7 @@ impl Report {
         said.extend(bound.map(|at| format!("To its agents only, {whose}: {at}.")));
     }
 
+    /// What holds a server on this system. None if all does, unless the report is to be verbose.
     fn of_wall(&self, is_verbose: bool) -> Option<String> {
         let wall = self.wall;
         let reads = if wall.roots {
@@ -192,7 +195,7 @@ impl Report {
 /// A finding, with the line of the map of which it is.
 fn of_finding(finding: &Finding, line: Option<u32>) -> Value {
     json!({
-        // It keeps its meaning: docs/check.md has them all.
+        // An id keeps its meaning: docs/check.md has all ids.
         "id": finding.id(),
         "severity": finding.severity().as_str(),
         "line": line,

@@ -137,11 +137,13 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
+    /// The draft for a request, with a fresh key.
     fn of(request: &'a Request<'a>) -> Result<Self> {
         let key = fresh()?;
         Ok(Self { request, key })
     }
 
+    /// The plan for what the user chose, with the caution about the program's path.
     fn plan(&self, chosen: Chosen) -> Result<Plan> {
         let mut plan = Plan::install(self.request, &self.key, chosen)?;
         let caution = &self.request.user.program.caution;
