@@ -134,7 +134,7 @@ impl Found {
             Some(text) => self.put(&new_file, text.as_bytes()),
             None => self.remove(),
         };
-        // It stands already; when the folder is written to the disk is the system's choice.
+        // The change is made already. If this fails, the system writes the folder later.
         if let Some(Ok(folder)) = self.real.parent().map(File::open) {
             let _ = folder.sync_all();
         }
@@ -304,7 +304,7 @@ fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
     let mut names = vec![0; size];
     let length = flistxattr(old, &mut names[..])?;
     for name in names[..length].split(|byte| *byte == 0) {
-        // Those are the system's own.
+        // Attributes with these names are the system's own.
         if name.is_empty() || name.starts_with(b"security.") || name.starts_with(b"com.apple.") {
             continue;
         }

@@ -59,7 +59,8 @@ impl File {
         if path.is_dir() {
             return Err("this is a folder: name a Markdown file in it".into());
         }
-        // It may be a key in the wrong place, so this check comes before anything prints it.
+        // What the user named may be a key in the wrong place. So this check comes before anything
+        // prints the path.
         let name = path.file_name().and_then(|name| name.to_str());
         match name.unwrap_or_default() {
             "FILE.md" => return Err(PLACEHOLDER.into()),

@@ -71,6 +71,7 @@ impl Chosen {
 }
 
 impl Request<'_> {
+    /// What the client needs for this request.
     fn recipe(&self) -> Recipe<'_> {
         Recipe {
             user: self.user,
@@ -127,9 +128,10 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Makes the user's file, with an example in it.
     fn make_file(&mut self, file: &File) -> Result<()> {
         let found = Found::at(&file.path)?;
-        // It is an example, and long: the user opens it anyway.
+        // The user is not shown the text: it is an example, and long, and the user opens it anyway.
         self.edit(found, Some(TEMPLATE.to_owned()), String::new())?;
         self.todo.push(format!(
             "Write your own list into {NEW}: what stands there is an example."

@@ -294,7 +294,7 @@ fn input(value: &Value) -> CstInputValue {
             }
             CstInputValue::Object(inputs)
         }
-        // These are written as they are.
+        // Null, true, false and a number are written as they are.
         other => CstInputValue::Number(other.to_string()),
     }
 }

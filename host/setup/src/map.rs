@@ -29,11 +29,13 @@ pub struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
+    /// The entry of this key.
     fn key(name: &'a str) -> Self {
         let table = Table::Key;
         Self { table, name }
     }
 
+    /// The binding of this name.
     fn binding(name: &'a str) -> Self {
         let table = Table::Binding;
         Self { table, name }

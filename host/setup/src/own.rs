@@ -21,6 +21,7 @@ pub(crate) struct Started {
 }
 
 impl Started {
+    /// What the file with this text starts.
     pub(crate) fn by(text: &str) -> Self {
         let mut starts = BEFORE_PROGRAM.iter();
         let program = starts.find_map(|start| value_after(text, start));

@@ -248,7 +248,7 @@ impl Recipe<'_> {
     fn hook_settings(self) -> Result<Value, Unfit> {
         let map = plain(&self.user.map.location.file)
             .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
-        // It names the map, so that no variable of a project's settings can name another.
+        // The command names the map, so that no variable of a project's settings can name another.
         let program = quoted_for_sh(&self.user.program.path);
         let command = format!("{program} inject --map {}", quoted_for_sh(map));
         // Clients search for it as a regular expression; a `:` makes it one in Claude Code.

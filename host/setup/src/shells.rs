@@ -53,7 +53,7 @@ const FILTER: (u16, u32) = (0x06, 0x7fff_0000);
 /// Whether the client can hold shells on this machine, with the programs in this `PATH`; or what
 /// the user has to do.
 pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
-    // There it uses what the system has.
+    // On macOS, the client uses what the system has.
     if cfg!(target_os = "macos") {
         return Ok(());
     }
@@ -66,6 +66,7 @@ pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
     }
 }
 
+/// Whether a folder of this `PATH` has the program.
 fn is_on(path: &OsStr, program: &str) -> bool {
     split_paths(path).any(|folder| folder.join(program).is_file())
 }
