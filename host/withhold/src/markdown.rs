@@ -24,6 +24,7 @@ pub(crate) struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
+    /// The line of this text, without what stands before its content.
     pub(crate) fn of(text: &'t str) -> Self {
         let content = text.trim_start_matches(BEFORE);
         let (before, _) = text.split_at(text.len() - content.len());
@@ -41,6 +42,7 @@ impl<'t> Line<'t> {
         self.item != self.content
     }
 
+    /// Whether this line has more blanks before it, behind as many marks of quotes.
     fn is_deeper_than(&self, other: &Self) -> bool {
         self.quotes == other.quotes && self.indent > other.indent
     }
@@ -70,7 +72,7 @@ impl<'t> Line<'t> {
     /// A line of `=` under a text makes the text a heading. A line of `-` does not: it may also be
     /// a rule between two values, or the end of what is at the top of many files.
     pub(crate) fn heading(&self, next: &str) -> Option<Heading<'t>> {
-        // So deep, it is code.
+        // A line with four blanks before it is code.
         if self.indent >= 4 {
             return None;
         }

@@ -220,6 +220,7 @@ enum Quotes {
 }
 
 impl<'t> Part<'t> {
+    /// This part of the piece, cut into a label and a value.
     fn of(piece: &Piece<'_>, text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let value = without_marker(value.trim_start());

@@ -86,7 +86,7 @@ pub(crate) fn paths(report: &str, path: &str) -> Vec<Range<usize>> {
     let folder = path.trim_end_matches(['/', '\\']);
     let mut places = Vec::new();
     if folder.is_empty() {
-        // It would be found everywhere.
+        // The path is `/`, which would be found everywhere.
         return places;
     }
     for (start, found) in report.match_indices(folder) {

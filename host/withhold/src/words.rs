@@ -142,6 +142,7 @@ struct Cutter {
 }
 
 impl Cutter {
+    /// Takes the next character, which stands at this place.
     fn push(&mut self, c: char, at: Range<usize>) {
         if is_invisible(c) {
             // Directly behind a word, it goes with the word.
