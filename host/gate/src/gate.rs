@@ -72,6 +72,8 @@ pub fn gate(gate: Gate) -> Result<(), HookError> {
     }
 }
 
+/// Asks the user if the call would publish a value of a list, or if that cannot be told. Otherwise,
+/// this answers nothing.
 fn answer(gate: Gate, input: &Input, start: Instant) -> Result<(), HookError> {
     let reader = gate.reader;
     let at = At {
@@ -110,6 +112,8 @@ struct Looked {
 }
 
 impl Looked {
+    /// Compares what the call would publish with the lists. Without a map, there is nothing to
+    /// compare.
     fn look(&mut self, gate: Gate, call: &Call, start: Instant) -> Result<(), Uncompared> {
         // If nobody knows where the map is, there is none.
         let Ok(live) = gate.map else { return Ok(()) };
@@ -161,6 +165,10 @@ impl Looked {
     }
 }
 
+/// Loads a list.
+///
+/// # Errors
+/// [`Uncompared::Late`] if too little time is left; otherwise why the list is not loaded.
 fn load(listed: &Listed, loading: &Loading, start: Instant) -> Result<List, Uncompared> {
     if start.elapsed() > LAST_LOAD {
         return Err(Uncompared::Late);

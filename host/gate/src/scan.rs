@@ -112,6 +112,7 @@ struct Scanned {
 }
 
 impl Scanned {
+    /// Gathers the files that the user named; if there are none, what the repository would publish.
     fn of(scan: &Scan) -> Result<Self, Uncompared> {
         let folder = env::current_dir().map_err(Uncollected::from)?;
         let mut scanned = Self {

@@ -84,10 +84,12 @@ impl Reader<'_> {
         }
     }
 
+    /// Adds a character to the word that is not over yet, or begins a word.
     fn push(&mut self, c: char) {
         self.word.get_or_insert_default().push(c);
     }
 
+    /// Ends the word, if there is one. The name of a file that is written is not kept.
     fn end_word(&mut self) {
         if let Some(word) = self.word.take()
             && !mem::take(&mut self.is_output)
@@ -108,6 +110,7 @@ impl Reader<'_> {
         self.is_output = true;
     }
 
+    /// Ends the command. One without words is left out.
     fn end_command(&mut self) {
         self.end_word();
         self.is_output = false;
@@ -173,6 +176,7 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads to the end of the line.
     fn skip_comment(&mut self) {
         while self.rest.next_if(|c| *c != '\n').is_some() {}
     }
