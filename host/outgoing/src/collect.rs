@@ -325,7 +325,7 @@ fn listed(output: &[u8]) -> Result<BTreeMap<PathBuf, State>, Uncollected> {
 fn whole(path: &Path) -> Result<Option<Vec<u8>>, Uncollected> {
     match fs::read_link(path) {
         Ok(target) => Ok(Some(target.into_os_string().into_vec())),
-        // It is no link.
+        // The path is no link, or nothing is there.
         Err(_) => file::contents(path, NEW_FILE),
     }
 }
