@@ -9,7 +9,7 @@ use keyhole_serve::{
     inject::Inject,
     session::{Callers, Session},
 };
-use keyhole_setup::clients::{Client, all};
+use keyhole_setup::{ask::is_clients_shell, clients::Client};
 use std::{
     env,
     io::{self, IsTerminal as _},
@@ -240,7 +240,6 @@ fn gate(typed: &arguments::MapArg) -> Gate {
 }
 
 fn scan(typed: arguments::Scan) -> Scan {
-    let mut variables = all().flat_map(|client| client.shell);
     Scan {
         files: typed.files,
         list: typed.list,
@@ -249,7 +248,7 @@ fn scan(typed: arguments::Scan) -> Scan {
         is_json: typed.json,
         // A job of CI can have a terminal, too.
         reader: reader(io::stdout().is_terminal() && env::var_os("CI").is_none()),
-        is_clients_shell: variables.any(|name| env::var_os(name).is_some()),
+        is_clients_shell: is_clients_shell(&|name| env::var_os(name)),
     }
 }
 
