@@ -3,9 +3,10 @@
 //! The words are a help, and no proof: what a script does, nobody sees in its name.
 
 use crate::shell::{CLOSING, Script};
+use keyhole_claude::paths::normal;
 use keyhole_outgoing::{Sent, Wanted};
 use serde_json::Value;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// What one call may publish.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -292,7 +293,7 @@ impl<'p> Reader<'p> {
             return;
         };
         // A shell takes `..` away before it follows links, and `cd -P` and git do not.
-        let folded: Vec<PathBuf> = folders.iter().map(|folder| fold(folder)).collect();
+        let folded: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
         for folder in folded.into_iter().chain(folders) {
             let part = self.part(folder, kind, arguments);
             if !self.parts.contains(&part) {
@@ -564,19 +565,6 @@ fn files_of_options(words: &[String]) -> Vec<String> {
         }
     }
     files
-}
-
-/// The path without `..`, of which no link is followed: `/a/c` of `/a/b/../c`.
-fn fold(path: &Path) -> PathBuf {
-    let mut folded = PathBuf::new();
-    for component in path.components() {
-        if component == Component::ParentDir {
-            folded.pop();
-        } else {
-            folded.push(component);
-        }
-    }
-    folded
 }
 
 /// The path that a shell makes of this word, relative to where it is.

@@ -6,6 +6,7 @@ use crate::{
     compare::Text,
     error::Uncompared,
 };
+use keyhole_claude::paths::without_links;
 use keyhole_core::{Caller, Key, Map};
 use keyhole_outgoing::{Place, Repository, Uncollected};
 use rustix::fs::{Mode, OFlags, open};
@@ -94,7 +95,7 @@ pub(crate) fn gather(
     let mut seen = Vec::new();
     for part in &call.parts {
         let once = Part {
-            folder: real(&part.folder),
+            folder: without_links(&part.folder),
             ..part.clone()
         };
         if seen.contains(&once) {
@@ -127,12 +128,6 @@ pub(crate) fn gather(
         }
     }
     all
-}
-
-/// The path without links, or as it is if nothing is there.
-#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
-fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// What leaves of the part's repository. Nothing if the call sends only its text and its files, or
