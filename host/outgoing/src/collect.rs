@@ -74,7 +74,7 @@ impl Repository {
                 collector.git.run(&REFRESH, "")?;
                 let changed = ["diff-files", "-0"];
                 collector.outgoing.changed = collector.differing(&changed, Some(&taken))?;
-                collector.new_files(&taken, wanted.forces)?;
+                collector.new_files(&taken)?;
             }
         }
         if let Some(sent) = &wanted.sends {
@@ -134,21 +134,13 @@ impl Collector<'_> {
 
     /// Tells the whole of each file that git does not have yet, or of which it has several versions
     /// since a merge, of those that are taken.
-    fn new_files(&mut self, taken: &Taken, forces: bool) -> Result<(), Uncollected> {
-        let arguments = [
-            "ls-files",
-            "-o",
-            "-u",
-            "-t",
-            "-z",
-            "--exclude-standard",
-            "--",
-        ];
-        let mut asked = arguments.to_vec();
-        if forces {
-            asked.retain(|argument| *argument != "--exclude-standard");
+    fn new_files(&mut self, taken: &Taken) -> Result<(), Uncollected> {
+        let mut arguments = vec!["ls-files", "-o", "-u", "-t", "-z"];
+        if !taken.forces {
+            arguments.push("--exclude-standard");
         }
-        let output = self.git.run(&asked, "")?;
+        arguments.push("--");
+        let output = self.git.run(&arguments, "")?;
         for (path, state) in listed(&output)? {
             self.git.budget.time()?;
             if !taken.takes(&path) {

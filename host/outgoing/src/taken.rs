@@ -16,6 +16,8 @@ pub(crate) struct Taken {
     all: bool,
     /// If not, the files with one of these paths, and those below one, relative to the top.
     paths: Vec<PathBuf>,
+    /// Whether ignored files are taken, too.
+    pub(crate) forces: bool,
 }
 
 impl Taken {
@@ -44,6 +46,7 @@ impl Taken {
         Ok(Self {
             all: wanted.takes_all,
             paths,
+            forces: wanted.forces,
         })
     }
 
