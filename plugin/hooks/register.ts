@@ -253,15 +253,17 @@ export const register: Register = (on) => {
   // The same for the client's own words: why auto mode flags a report, and an error that ends an agent.
   on('session.append', NOTES, async ($, e, next) => {
     const type = typeOf(e.agentId ?? '', await $.agent.list())
-    const isTheirs = e.origin.kind !== 'model' && named(words(e.message.content)).length > 0
-    let text = isTheirs ? unnamed(words(e.message.content)) : words(e.message.content)
-    for (const its of new Set(e.origin.kind === 'model' ? [whose(e.agentId, type)] : named(text))) {
+    const said = words(e.message.content)
+    const isModels = e.origin.kind === 'model'
+    const theirs = isModels ? [whose(e.agentId, type)] : named(said)
+    let text = isModels || theirs.length === 0 ? said : unnamed(said)
+    for (const its of new Set(theirs)) {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
       const asked = { agent: its ?? type ?? '', report: text, folder: await $.session.root() }
       const answer: Answer = JSON.parse((await $.process.run(...run($.plugin.root, data, 'withhold', asked))).stdout)
       if (answer.withhold || its !== undefined) text = answer.report ?? withheld(answer.refused)
     }
-    if (text === words(e.message.content)) return next(e)
+    if (text === said) return next(e)
     return next({ ...e, message: { ...e.message, content: saying(e.message.content, text) } })
   }).catch(($, e, next) => {
     const isTheirs = e.origin.kind === 'model' ? whose(e.agentId) : named(words(e.message.content)).length > 0
