@@ -3,6 +3,9 @@
 //! threads gives rights up (`filter`). Exits with the program's own status; and with 77 if nobody
 //! may follow a program here.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod follow;
+
 // We know how this processor passes a call's number and arguments.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod followed {
@@ -14,29 +17,17 @@ mod followed {
         },
         unistd::Pid,
     };
-    use std::{
-        collections::HashSet, env, error::Error, fs, os::unix::process::CommandExt as _,
-        process::Command,
-    };
+    use std::{collections::HashSet, env, error::Error, fs};
 
     pub(super) fn run() -> Result<u8, Box<dyn Error>> {
         let mut arguments = env::args().skip(1);
         let file = arguments.next().ok_or("no file")?;
-        let mut command = Command::new(arguments.next().ok_or("no program")?);
-        command.args(arguments);
-        // SAFETY: the child makes one system call here, and touches no memory.
-        unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
-        let Ok(child) = command.spawn() else {
-            return Ok(77);
-        };
-        let first = Pid::from_raw(i32::try_from(child.id())?);
-        waitpid(first, None)?;
-        let options = Options::PTRACE_O_TRACESYSGOOD
-            | Options::PTRACE_O_EXITKILL
-            | Options::PTRACE_O_TRACECLONE
+        let children = Options::PTRACE_O_TRACECLONE
             | Options::PTRACE_O_TRACEFORK
             | Options::PTRACE_O_TRACEVFORK;
-        ptrace::setoptions(first, options)?;
+        let Some(first) = crate::follow::start(arguments, children)? else {
+            return Ok(77);
+        };
         ptrace::syscall(first, None)?;
         let mut inside = HashSet::new();
         let mut lines = String::new();

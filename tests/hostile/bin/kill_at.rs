@@ -3,22 +3,18 @@
 //! then; with the program's own status if it ends before; and with 77 if nobody may follow a
 //! program here.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod follow;
+
 // We know how this processor passes a call's number and arguments.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[expect(
-    clippy::too_many_lines,
-    reason = "one traced process, from its start to its end"
-)]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
-    use nix::{
-        sys::{
-            ptrace::{self, Options},
-            signal::{Signal, kill},
-            wait::{WaitStatus, waitpid},
-        },
-        unistd::Pid,
+    use nix::sys::{
+        ptrace::{self, Options},
+        signal::{Signal, kill},
+        wait::{WaitStatus, waitpid},
     };
-    use std::{collections::BTreeSet, env, os::unix::process::CommandExt as _, process::Command};
+    use std::{collections::BTreeSet, env};
 
     const CHANGES: [i64; 15] = [
         libc::SYS_chmod,
@@ -39,17 +35,9 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     ];
     let mut arguments = env::args().skip(1);
     let mut left: u32 = arguments.next().ok_or("no number")?.parse()?;
-    let mut command = Command::new(arguments.next().ok_or("no program")?);
-    command.args(arguments);
-    // SAFETY: the child makes one system call here, and touches no memory.
-    unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
-    let Ok(child) = command.spawn() else {
+    let Some(child) = follow::start(arguments, Options::empty())? else {
         return Ok(77.into());
     };
-    let child = Pid::from_raw(i32::try_from(child.id())?);
-    waitpid(child, None)?;
-    let options = Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_EXITKILL;
-    ptrace::setoptions(child, options)?;
     let (mut is_inside, mut signal) = (false, None);
     // The descriptors of files that it has made.
     let mut made = BTreeSet::new();
