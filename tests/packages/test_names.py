@@ -20,6 +20,8 @@ REPEAT = re.compile(
     # The crate host/mcp has this name as well.
     | (^|/)Cargo\.(toml|lock)$ | ^x$ | ^tests/mutants\.sh$
     | \.md$ | ^docs/ | ^tests/tests/docs/ | ^tests/model/src/lib\.rs$
+    # What the programs print, with their pages' addresses.
+    | ^tests/tests/cli/cases/
     """,
     re.VERBOSE,
 )

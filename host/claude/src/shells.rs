@@ -74,7 +74,11 @@ const BY_USER: &str = "your settings keep shell commands from your files, as lon
 const COPIES: &str = "A copy elsewhere, as an editor keeps one, stays open.";
 const BY_PROJECT: &str =
     "a shell command may get past Claude Code's own sandbox, by what a project says";
-const NEXT: &str = "Take these lines out, or have an administrator hold the sandbox: https://github.com/keyhole-mcp/keyhole/blob/main/docs/shells.md says how";
+const NEXT: &str = concat!(
+    "Take these lines out, or have an administrator hold the sandbox: ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/shells.md says how"
+);
 const PAST: &str = "a shell command can get past Claude Code's own sandbox";
 
 /// A setting without which the sandbox does not hold shells.

@@ -3,6 +3,9 @@
 use keyhole_core::Refusal;
 use keyhole_outgoing::Uncollected;
 
+/// The page that says which words of a list are values.
+const VALUES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/withhold.md");
+
 /// Why something could not be compared, with what to do. Nothing of a list, a file or a repository
 /// is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +24,8 @@ pub enum Uncompared {
     NoRepository,
     /// Nothing in the list is found when it is compared with itself.
     #[error(
-        "no-values: Nothing in the list is a value. Write one value a line; https://github.com/keyhole-mcp/keyhole/blob/main/docs/withhold.md says what counts."
+        "no-values: Nothing in the list is a value. Write one value a line; {} says what counts.",
+        VALUES
     )]
     NoValues,
     /// No entry of the map says where its values may be published.

@@ -11,6 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The page that says how to install the program.
+const INSTALL: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md");
+
 /// This program's path.
 #[derive(Debug, Default)]
 pub struct Program {
@@ -50,7 +53,7 @@ impl Program {
 fn caution(path: &Path) -> Option<String> {
     if let Some(why) = fleeting(path) {
         return Some(format!(
-            "Careful: this program lies in {why}. Install it (https://github.com/keyhole-mcp/keyhole/blob/main/docs/install.md says how), and run `keyhole setup` from there."
+            "Careful: this program lies in {why}. Install it ({INSTALL} says how), and run `keyhole setup` from there."
         ));
     }
     let place = replaceable(path)?;

@@ -12,14 +12,26 @@ use std::{
 };
 
 /// What the question is about.
-pub const COSTS: &str = "Claude Code can run each shell command in its own sandbox, where your file is not there.\nIt has a price: `git add -A` fails, and `git status` lists twelve files that nobody made.\nWhat else fails, what to do about it, and how to undo it: https://github.com/keyhole-mcp/keyhole/blob/main/docs/shells.md";
+pub const COSTS: &str = concat!(
+    "Claude Code can run each shell command in its own sandbox, where your file is not there.\nIt has a price: `git add -A` fails, and `git status` lists twelve files that nobody made.\nWhat else fails, what to do about it, and how to undo it: ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/shells.md"
+);
 
 /// What is said once it is on: of the settings of an administrator, which hold more.
-pub const STRONGER: &str = "A project that you open can switch this sandbox off in its own settings. An administrator can prevent that: https://github.com/keyhole-mcp/keyhole/blob/main/docs/shells.md has the settings.";
+pub const STRONGER: &str = concat!(
+    "A project that you open can switch this sandbox off in its own settings. An administrator can prevent that: ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/shells.md has the settings."
+);
 
 const NOT_THERE: &str =
     "It needs bubblewrap and socat: install both, as packages of your system, and run setup again.";
-const NOT_ALLOWED: &str = "bubblewrap may not make what it needs here: https://github.com/keyhole-mcp/keyhole/blob/main/docs/shells.md says how to allow it. Then run setup again.";
+const NOT_ALLOWED: &str = concat!(
+    "bubblewrap may not make what it needs here: ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/shells.md says how to allow it. Then run setup again."
+);
 
 /// How the client starts bubblewrap (2.1.332): without a network, and inside once more,
 /// with a filter of system calls.

@@ -96,7 +96,11 @@ fn what_could_not_be_compared_is_told_with_its_code_and_what_to_do() {
         ),
         (
             Uncompared::NoValues,
-            "no-values: Nothing in the list is a value. Write one value a line; https://github.com/keyhole-mcp/keyhole/blob/main/docs/withhold.md says what counts.",
+            concat!(
+                "no-values: Nothing in the list is a value. Write one value a line; ",
+                env!("CARGO_PKG_REPOSITORY"),
+                "/blob/main/docs/withhold.md says what counts."
+            ),
         ),
     ] {
         for reader in [Reader::Person, Reader::Anybody] {
