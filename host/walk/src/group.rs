@@ -53,8 +53,9 @@ impl<F: FileSystem> Walker<F> {
     }
 
     /// Why somebody else than `user` and root may be in the group with this id. None if nobody else
-    /// is. A group is unknown that stands for all those which the kernel does not map here. On
-    /// macOS, every group may be somebody else. It fails only for lack of time or resources.
+    /// is. Others may be in each group on macOS, and in the one group that stands for all those
+    /// which the kernel does not map here. If the files of users and groups cannot be read, the
+    /// reason says which. It fails only for lack of time or resources.
     pub fn others_in(&self, group: u32, user: u32) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
             return Ok(Some(DistrustReason::WritableByGroup));
