@@ -3,6 +3,9 @@
 use super::file::{NotLoaded, Unread};
 use crate::rules::OddPlace;
 
+/// The page for an administrator.
+const COMPANY: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/company.md");
+
 /// A way in which an agent gets its file, or what keeps the main conversation from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -77,10 +80,10 @@ faults! {
         ("an administrator set allowManagedHooksOnly: no hook of yours or of a plugin runs, so no agent gets its file");
     ServersNotAllowed "servers-not-allowed" [Plugin]
         "Settings list the servers that may run, and that of the plugin's agent is not among them, so the agent gets no file."
-        ("allowedMcpServers is set without the server keyhole_privacy_scanner, so the plugin's agent gets no file: docs/company.md says what to list");
+        ("allowedMcpServers is set without the server keyhole_privacy_scanner, so the plugin's agent gets no file: {} says what to list", COMPANY);
     ServersNeedMods "servers-need-mods" []
         "Settings list the servers that may run, without the command of the plugin's shared server, so the agent gets no file where no mods load."
-        ("allowedMcpServers is set without the command of the plugin's shared server: in a client that loads no mods, the plugin's agent gets no file. docs/company.md says what to list");
+        ("allowedMcpServers is set without the command of the plugin's shared server: in a client that loads no mods, the plugin's agent gets no file. {} says what to list", COMPANY);
     OwnServersNotAllowed "own-servers-not-allowed" [Agent]
         "Settings list the servers that may run, and that of an own agent is not among them, so this agent gets no file."
         ("allowedMcpServers is set without the server of an agent of yours, so that agent gets no file. The server has its binding's name");
