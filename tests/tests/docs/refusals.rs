@@ -51,8 +51,8 @@ fn its_limits_are_those_of_the_program() {
 | time of a call, computing and blocked reads alike | {seconds} s | | `timed-out` |
 | a key | {key} characters | | `unknown-key`; in the map `map-invalid` |
 | an agent's name | {name} characters | | in the map `map-invalid` |
-| calls that run at once, those that hang in the kernel among them | {running} | | they wait; \
-if all hang, `timed-out` |
+| calls that run at once, those that hang in the kernel among them | {running} | | more calls \
+wait; if all that run hang, `timed-out` |
 | calls that wait | {waiting}, for {seconds} s at most | | `busy` |
 | the guest's memory | {memory} | | `internal` |
 | the guest's handles | {handles} | | `internal` |
