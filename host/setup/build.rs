@@ -5,5 +5,5 @@
 mod clients;
 
 fn main() -> Result<(), String> {
-    clients::rows(clients::ALL, clients::EXAMPLES).map(drop)
+    clients::clients_in(clients::ALL, clients::EXAMPLES).map(drop)
 }

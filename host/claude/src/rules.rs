@@ -110,14 +110,14 @@ pub struct Missing {
     /// To add to `permissions.deny`.
     pub rules: Vec<String>,
     /// Whether no rule can name one of the files or folders, and none that is there denies it.
-    pub is_unnamed: bool,
+    pub no_rule_can_deny: bool,
     /// Whether other things are beside one of the files, so a copy there is not denied.
     pub has_neighbours: bool,
 }
 
 /// Whether a client follows a variable with this value. It ignores an empty one, except an empty
 /// `CLAUDE_CONFIG_DIR`: then its folder is the one where it is started.
-pub fn is_set(name: &str, value: &OsStr) -> bool {
+pub fn is_followed(name: &str, value: &OsStr) -> bool {
     !value.is_empty() || name == "CLAUDE_CONFIG_DIR"
 }
 
@@ -193,20 +193,20 @@ impl Places {
             }
         }
         let mut rules = Vec::new();
-        let mut is_unnamed = false;
+        let mut no_rule_can_deny = false;
         for one in without_doubles(kept) {
             if let Some(pattern) = self.pattern(&one.path, one.part) {
                 rules.push(format!("Read({pattern})"));
                 rules.extend(for_shells(&one));
             } else if !denied.has(&one.path, &self.home) {
-                is_unnamed = true;
+                no_rule_can_deny = true;
             }
         }
         rules.extend(for_programs());
         rules.retain(|rule| !denied.covers(rule, &self.home));
         Missing {
             rules: without_doubles(rules),
-            is_unnamed,
+            no_rule_can_deny,
             has_neighbours,
         }
     }
@@ -361,12 +361,12 @@ fn for_programs() -> Vec<String> {
 }
 
 /// The folder that a variable names. None if the variable is not set, or if the client does not
-/// follow it: an empty one, see [`is_set`].
+/// follow it: an empty one, see [`is_followed`].
 ///
 /// # Errors
 /// If the path is relative, or no rule can name it: `notes` or `/a*`.
 fn folder_in(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, OddPlace> {
-    let Some(set) = variable(name).filter(|set| is_set(name, set)) else {
+    let Some(set) = variable(name).filter(|set| is_followed(name, set)) else {
         return Ok(None);
     };
     let folder = normal(Path::new(&set));

@@ -4,7 +4,7 @@
 use crate::{
     User,
     clients::{self, Client},
-    own::{Started, entries, has_lines_of, key},
+    own::{Started, entries, has_same_server, key},
     recipe::Recipe,
 };
 use keyhole_core::BindingName;
@@ -18,7 +18,7 @@ use std::{
 };
 
 /// The most folders and files that are looked at.
-const MAX_FOUND: usize = 4096;
+const MAX_LOOKED_AT: usize = 4096;
 /// The longest file that is read, in bytes. The client reads it at each start.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -52,19 +52,20 @@ pub enum Lines {
     Unguarded,
 }
 
-/// The agents with a server of ours among those in `agents` of this folder, and in the folders in
-/// it. People know the folder as `shown`, such as `~/.claude`.
+/// The agents that start a server of ours, by their files in `agents` of this folder: one for each
+/// file and binding. A file that may start a server of ours in YAML that is not read here is one
+/// with [`Lines::Changed`], and without a binding. `shown` is the folder for people: `~/.claude`.
 pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> {
     let Some(client) = clients::all().find(|client| client.name == "claude-code") else {
         return Vec::new();
     };
     let agents = folder.join("agents");
     let mut own = Vec::new();
-    for (file, text) in files(&agents) {
-        let name = printable(file.strip_prefix(&agents).unwrap_or(&file));
+    for (path, text) in markdown_files(&agents) {
+        let name = printable(path.strip_prefix(&agents).unwrap_or(&path));
         let file = format!("{name} in {shown}/agents");
-        let head = head(&text);
-        let bindings = bindings(&head);
+        let head = head_entries(&text);
+        let bindings = bindings_started_by(&head);
         if bindings.is_empty() && may_start_ours(&head) {
             own.push(OwnAgent {
                 file,
@@ -88,14 +89,15 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
 /// Whether the head of an agent's file may start a server of ours in a form of YAML that is not
 /// read here, such as a head on one line, or a server that another entry holds.
 fn may_start_ours(head: &[String]) -> bool {
-    let words = joined(head, |key| key != "description");
+    let words = text_of_entries(head, |key| key != "description");
     words.contains("keyhole") && words.contains("--bind")
 }
 
-/// The bindings for which an agent's file starts a server of ours. Empty if the file starts none,
-/// or none that can be read here.
-fn bindings(head: &[String]) -> Vec<BindingName> {
-    let servers = joined(head, |key| key == "mcpServers");
+/// The bindings for which the head of an agent's file starts a server of ours: `notes` for
+/// `keyhole serve --bind notes`. A name that no binding can have is left out. Empty if the file
+/// starts no server of ours.
+fn bindings_started_by(head: &[String]) -> Vec<BindingName> {
+    let servers = text_of_entries(head, |key| key == "mcpServers");
     if !servers.contains("keyhole") || !servers.contains("serve") {
         return Vec::new();
     }
@@ -108,11 +110,13 @@ fn bindings(head: &[String]) -> Vec<BindingName> {
 }
 
 impl Lines {
-    /// What an agent's file has for these `bindings`, as far as `text` and its `head` tell it.
+    /// How an agent's file starts the servers of these `bindings`. `text` is all of the file, and
+    /// `head` the entries of its head.
     ///
     /// - `Unguarded` if the head has no hook `keyhole guard --bind`, or a server `--bind` without
     ///   `--require-ticket`.
     /// - `Changed` if there are several bindings, or if the lines are not those that setup writes.
+    /// - `Copied` if they are, but the file's `name` is not the agent that they name.
     /// - `Own` else, for whatever program and folder for tickets.
     fn of(
         user: &User<'_>,
@@ -121,8 +125,8 @@ impl Lines {
         text: &str,
         head: &[String],
     ) -> Self {
-        let servers = joined(head, |key| key == "mcpServers");
-        let hooks = joined(head, |key| key == "hooks");
+        let servers = text_of_entries(head, |key| key == "mcpServers");
+        let hooks = text_of_entries(head, |key| key == "hooks");
         let has_hook = ["keyhole", "guard", "--bind"]
             .iter()
             .all(|word| hooks.contains(word));
@@ -143,15 +147,16 @@ impl Lines {
             name: bind,
             agent: Some(agent),
         };
+        // The client's only text is the agent's file.
         let file = client.parts.first();
-        let ours = file.and_then(|file| recipe.ours(file, text));
-        if !ours.is_some_and(|ours| has_lines_of(text, &ours)) {
+        let setups = file.and_then(|file| recipe.as_setup_writes(file, text));
+        if !setups.is_some_and(|setups| has_same_server(text, &setups)) {
             return Self::Changed;
         }
-        if !head.iter().any(|entry| is_name(entry, agent)) {
+        if !head.iter().any(|entry| gives_name(entry, agent)) {
             return Self::Copied(agent.to_owned());
         }
-        let Started { program, tickets } = Started::by(text);
+        let Started { program, tickets } = Started::in_text(text);
         Self::Own {
             program: program.into(),
             tickets: tickets.into(),
@@ -161,14 +166,14 @@ impl Lines {
 
 /// The text of those entries of a head whose keys are `wanted`: for `hooks`, the line `hooks:` and
 /// those below it. Empty if there are none.
-fn joined(head: &[String], wanted: impl Fn(&str) -> bool) -> String {
+fn text_of_entries(head: &[String], wanted: impl Fn(&str) -> bool) -> String {
     let entries = head.iter().filter(|entry| wanted(key(entry)));
     entries.cloned().collect::<Vec<_>>().join("\n")
 }
 
 /// The entries of the head of an agent's file. Empty if it has no head: then the client takes it
 /// for no agent's.
-fn head(text: &str) -> Vec<String> {
+fn head_entries(text: &str) -> Vec<String> {
     if text.trim_start_matches('\u{feff}').starts_with("---") {
         entries(text)
     } else {
@@ -187,9 +192,12 @@ fn first_word(call: &str) -> &str {
 /// The agents of this name in this folder: the names of their files, without the ending.
 pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
     let mut stems = Vec::new();
-    for (file, text) in files(&folder.join("agents")) {
+    for (file, text) in markdown_files(&folder.join("agents")) {
         // A line of the text may begin with `name:` as well. Only the head counts.
-        if head(&text).iter().any(|entry| is_name(entry, name)) {
+        if head_entries(&text)
+            .iter()
+            .any(|entry| gives_name(entry, name))
+        {
             stems.extend(file.file_stem().map(OsStr::to_owned));
         }
     }
@@ -197,19 +205,20 @@ pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
 }
 
 /// Whether this entry gives an agent's file this name: `name: notes` or `name: "notes"`.
-fn is_name(entry: &str, name: &str) -> bool {
+fn gives_name(entry: &str, name: &str) -> bool {
     let given = entry.strip_prefix("name:").map(str::trim);
     given.is_some_and(|given| given.trim_matches(['"', '\'']) == name)
 }
 
-/// The texts of the agents' files in this folder and in the folders in it: those that end in `.md`
-/// and have at most 1 MiB. A file that cannot be read counts as empty.
-fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
-    let mut found = vec![folder.to_owned()];
+/// The files in this folder and in the folders in it, also through links, each with its text: those
+/// that end in `.md` and have at most 1 MiB. A file that cannot be read has an empty text. No more
+/// than 4,096 files and folders are looked at.
+fn markdown_files(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut to_visit = vec![folder.to_owned()];
     let mut files = BTreeMap::new();
     let mut seen = HashSet::new();
-    while let Some(path) = found.pop() {
-        if seen.len() >= MAX_FOUND {
+    while let Some(path) = to_visit.pop() {
+        if seen.len() >= MAX_LOOKED_AT {
             break;
         }
         // Links could lead in a circle.
@@ -223,7 +232,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
         let is_text = path.extension().is_some_and(|ending| ending == "md");
         if kind.is_dir() {
             let inside = fs::read_dir(&path).into_iter().flatten().flatten();
-            found.extend(inside.map(|found| found.path()));
+            to_visit.extend(inside.map(|entry| entry.path()));
         } else if is_text && kind.is_file() && kind.len() <= MAX_BYTES {
             let text = fs::read_to_string(&path).unwrap_or_default();
             files.insert(path, text);

@@ -13,7 +13,7 @@ use std::{
     os::unix::fs::MetadataExt as _,
 };
 
-/// What is said if the terminal is closed at a question.
+/// Why setup stops if nobody answers a question.
 const NO_ANSWER: &str = "nothing is changed";
 
 /// Whether a client started this process, as far as its variables tell.
@@ -72,15 +72,16 @@ impl Screen {
         Ok(())
     }
 
-    /// Asks until `read` takes the answer. If `read` returns an error, its text is shown, and the
-    /// question is asked once more. What was typed or pasted before the question does not count.
+    /// Asks until `accept` returns Ok, and returns that. If `accept` returns an error, its text is
+    /// shown, and the question is asked once more. What was typed or pasted before the question
+    /// does not count.
     ///
     /// # Errors
-    /// If the terminal is closed, or the line has no end.
+    /// If there is no terminal, it is closed, or the line has no end.
     pub fn ask<T>(
         &mut self,
         question: &str,
-        mut read: impl FnMut(&str) -> Result<T, String>,
+        mut accept: impl FnMut(&str) -> Result<T, String>,
     ) -> Result<T> {
         loop {
             let Some(terminal) = &mut self.terminal else {
@@ -96,8 +97,8 @@ impl Screen {
             let Some(answer) = line.strip_suffix('\n') else {
                 return stop_with(NO_ANSWER);
             };
-            match read(answer.trim()) {
-                Ok(answer) => return Ok(answer),
+            match accept(answer.trim()) {
+                Ok(accepted) => return Ok(accepted),
                 Err(why) => self.show(&format!("{why}\n"))?,
             }
         }

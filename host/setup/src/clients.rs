@@ -55,7 +55,8 @@ impl Client {
 pub struct Folder {
     /// Where it is unless it was moved, such as `~/.codex`. The client's texts name it so.
     pub usual: &'static str,
-    /// The variable that moves it. That may have a path behind it, as in `XDG_CONFIG_HOME/opencode`.
+    /// The variable that moves it. That may have a path behind it, as in
+    /// `XDG_CONFIG_HOME/opencode`.
     pub variable: &'static str,
 }
 
@@ -141,20 +142,21 @@ pub(crate) const ALL: &str = include_str!("clients.toml");
 
 /// All clients, in the order of the list.
 pub fn all() -> impl Iterator<Item = Client> {
-    rows(ALL, EXAMPLES).into_iter().flatten()
+    clients_in(ALL, EXAMPLES).into_iter().flatten()
 }
 
-/// The clients that this text has rows for, with their examples among these.
+/// The clients of this text, one for each of its tables `[[client]]`. Each part of a client gets
+/// the text of the example that it names. Empty if there is no such table.
 ///
 /// # Errors
-/// If a row does not parse, or names another example.
-pub(crate) fn rows(text: &'static str, examples: &[Example]) -> Result<Vec<Client>, String> {
+/// If a table does not parse, or names an example that is not among `examples`.
+pub(crate) fn clients_in(text: &'static str, examples: &[Example]) -> Result<Vec<Client>, String> {
     let mut tables: BTreeMap<&str, Vec<Client>> =
         toml::from_str(text).map_err(|why| why.to_string())?;
     let mut clients = tables.remove("client").unwrap_or_default();
     for part in clients.iter_mut().flat_map(|client| &mut client.parts) {
-        let mut named = examples.iter().filter(|one| one.name == part.example);
-        let Some(example) = named.next() else {
+        let mut same_name = examples.iter().filter(|one| one.name == part.example);
+        let Some(example) = same_name.next() else {
             return Err(format!("no example is called {}", part.example));
         };
         part.text = example.text;

@@ -61,8 +61,8 @@ pub(crate) struct Found {
     mode: u32,
     /// Its group. None if nothing is there.
     group: Option<u32>,
-    /// Why it is not replaced.
-    pub(crate) why_not: Option<&'static str>,
+    /// Why it must not be replaced. None if it may be.
+    pub(crate) why_not_replaced: Option<&'static str>,
 }
 
 impl Found {
@@ -77,7 +77,12 @@ impl Found {
         text.map_err(|_| Unfit::file(&self.real, EditError::Syntax("UTF-8")))
     }
 
-    /// Reads a file, through a link. It need not exist: a new file is for the user alone.
+    /// What is at this path now, or where the link at this path leads. If nothing is there, it has
+    /// no bytes, and the mode of a new file: for the user alone. A file that must not be replaced
+    /// is read, too: `why_not_replaced` says why.
+    ///
+    /// # Errors
+    /// If the link leads nowhere, or what is there cannot be read, is no file, or is too large.
     pub(crate) fn at(path: &Path) -> Result<Self, Unfit> {
         let mut found = Self {
             named: path.to_owned(),
@@ -89,18 +94,22 @@ impl Found {
             let why = "it is a link, and nothing is where it leads";
             found.real = fs::canonicalize(path).map_err(|_| Unfit::file(path, why))?;
         }
-        let shut = why_no_folder(&found.real);
-        if let Err(why) = found.look() {
-            // What is wrong with its folder says more.
-            return Err(Unfit::file(path, shut.map_or(why, Why::from)));
+        let folder_fault = why_no_folder(&found.real);
+        if let Err(why) = found.read_real() {
+            // If the folder has a fault, too, that says more than why the file is not read.
+            return Err(Unfit::file(path, folder_fault.map_or(why, Why::from)));
         }
-        found.why_not = shut.or(found.why_not);
+        found.why_not_replaced = folder_fault.or(found.why_not_replaced);
         Ok(found)
     }
 
-    /// What is at a place where no link is.
-    fn look(&mut self) -> Result<(), Why> {
-        let opened = match open(&self.real) {
+    /// Reads the bytes, the mode and the group of the file at `real`, which is no link, and why it
+    /// must not be replaced. Changes nothing if nothing is there.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no file, or has more than 4 MiB.
+    fn read_real(&mut self) -> Result<(), Why> {
+        let opened = match open_no_link(&self.real) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             other => other?,
         };
@@ -111,7 +120,7 @@ impl Found {
         if found.len() > MAX_SIZE {
             return Err("it is too large".into());
         }
-        self.why_not = why_not(&self.real, &found);
+        self.why_not_replaced = why_not_replaced(&self.real, &found);
         self.mode = found.mode() & 0o7777;
         self.group = Some(found.gid());
         let bytes = self.bytes.insert(Vec::new());
@@ -119,19 +128,22 @@ impl Found {
         Ok(())
     }
 
-    /// Puts `new` in its place in one step, or takes it away, if it is still what was found. Makes
-    /// the folders that it needs, for the user alone.
+    /// Puts a file with the text `new` in the place of this one in one step. If `new` is None,
+    /// takes this one away. Before that, removes what a killed setup left beside it.
+    ///
+    /// # Errors
+    /// If the file is no longer what was found, or the system refuses a step.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
-        let beside = format!(".{name}.keyhole-");
+        let prefix = format!(".{name}.keyhole-");
         let new_file = self
             .real
-            .with_file_name(format!("{beside}{}", std::process::id()));
+            .with_file_name(format!("{prefix}{}", std::process::id()));
         if let Some(folder) = self.real.parent() {
-            sweep(folder, &beside);
+            remove_leftovers(folder, &prefix);
         }
         let done = match new {
-            Some(text) => self.put(&new_file, text.as_bytes()),
+            Some(text) => self.write_and_rename(&new_file, text.as_bytes()),
             None => self.remove(),
         };
         // The change is made already. If this fails, the system writes the folder later.
@@ -145,9 +157,9 @@ impl Found {
     }
 
     /// Writes the new file, beside the old one, and puts it in the place of that.
-    fn put(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
+    fn write_and_rename(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
         self.is_unchanged()?;
-        self.write(new_file, new)?;
+        self.write_new(new_file, new)?;
         self.is_unchanged()?;
         Ok(fs::rename(new_file, &self.real)?)
     }
@@ -167,8 +179,12 @@ impl Found {
         }
     }
 
-    /// Writes a new file with what the old one has beside its text: its mode, group and attributes.
-    fn write(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
+    /// Writes the file `new_file` with the bytes `new`, and makes its folders, for the user alone.
+    /// If there is an old file, the new one gets its group, its attributes and its mode.
+    ///
+    /// # Errors
+    /// If a file of this name is there, or the system refuses a step.
+    fn write_new(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
         let folder = new_file.parent().unwrap_or(new_file);
         let mut folders = DirBuilder::new();
         folders.recursive(true).mode(0o700).create(folder)?;
@@ -182,21 +198,21 @@ impl Found {
             if Some(file.metadata()?.gid()) != self.group {
                 fchown(&file, None, self.group)?;
             }
-            copy_attributes(&open(&self.real)?, &file)?;
+            copy_attributes(&open_no_link(&self.real)?, &file)?;
         }
         file.set_permissions(Permissions::from_mode(self.mode))?;
         Ok(file.sync_all()?)
     }
 }
 
-/// Removes what setups that were killed have left in the folder: files with such a name, and the
-/// number of a process that is gone. Nobody else has this process's own number.
-fn sweep(folder: &Path, beside: &str) {
+/// Removes what setups that were killed have left in the folder: files whose name is this prefix,
+/// and the number of a process that is gone. Nobody else has this process's own number.
+fn remove_leftovers(folder: &Path, prefix: &str) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|found| found.is_file())
             && let Some(name) = entry.file_name().to_str()
-            && let Some(number) = name.strip_prefix(beside)
-            && is_gone(number)
+            && let Some(number) = name.strip_prefix(prefix)
+            && is_leftover_number(number)
         {
             let _ = fs::remove_file(entry.path());
         }
@@ -204,7 +220,7 @@ fn sweep(folder: &Path, beside: &str) {
 }
 
 /// Whether this is a process's number, and no other process has it.
-fn is_gone(number: &str) -> bool {
+fn is_leftover_number(number: &str) -> bool {
     if !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return false;
     }
@@ -242,13 +258,13 @@ fn why_none_in(folder: &Path, found: &Metadata) -> Option<&'static str> {
 }
 
 /// Opens what is there itself, and waits for nobody.
-fn open(path: &Path) -> io::Result<File> {
+fn open_no_link(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Why this file is not replaced by a new one. None if it may be.
-fn why_not(real: &Path, found: &Metadata) -> Option<&'static str> {
+/// Why a new file must not take the place of the file `real`. None if it may.
+fn why_not_replaced(real: &Path, found: &Metadata) -> Option<&'static str> {
     if found.uid() != geteuid().as_raw() {
         Some("it belongs to another user")
     } else if found.nlink() > 1 {
@@ -294,7 +310,8 @@ fn is_mount(_: &Path) -> bool {
     false
 }
 
-/// Gives a new file what the old one has beside its text and mode, such as an access list.
+/// Gives the new file each attribute of the old one, such as an access list, but for those that are
+/// the system's own. Copies nothing if the file system has no attributes.
 fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
     let size = match flistxattr_query(old) {
         // The file system has none.

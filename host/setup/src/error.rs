@@ -11,13 +11,13 @@ pub(crate) enum EditError {
     Syntax(&'static str),
     /// Claude Code takes it, but it would be lost.
     #[error("it has an escape such as \\ud83d, which is half a character; take that out first")]
-    Half,
+    HalfCharacter,
     #[error("\"{0}\" stands there twice; remove one")]
     Twice(&'static str),
     #[error("{0} is there, and is something else than Claude Code takes; fix that first")]
-    Differs(&'static str),
+    OtherKind(&'static str),
     #[error("it cannot be changed there without changing more. Do it yourself")]
-    Unsafe,
+    ChangesMore,
 }
 
 /// Why a name or a place will not do that the user gave, or a file is not read, edited or written.

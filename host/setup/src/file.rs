@@ -1,6 +1,6 @@
 //! The user's file: where it is, whether it is private, and which folder the map's `roots` need.
 
-use crate::{Unfit, disk::ACCESS_LIST, paste::plain};
+use crate::{Unfit, disk::ACCESS_LIST, paste::text_if_printable};
 use keyhole_claude::paths::without_links;
 use keyhole_walk::{
     System, Walker, groups_in,
@@ -16,14 +16,14 @@ use std::{
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The file that setup makes if the user has none.
-pub const NEW: &str = "~/private/identifiers.md";
+pub const NEW_FILE_OF_SETUP: &str = "~/private/identifiers.md";
 
 /// What it has in it then.
 pub(crate) const TEMPLATE: &str = include_str!("identifiers.md");
 
-const ODD_PATH: &str =
+const UNUSABLE_PATH: &str =
     "this path cannot be used: write it in full or with ~/, without a character that is not shown";
-const UNSEEN: &str = "a character that nobody sees stands in this path, or follows it, as text from a web page may have it: write it again, or rename what has it";
+const UNSEEN_CHARACTER: &str = "a character that nobody sees stands in this path, or follows it, as text from a web page may have it: write it again, or rename what has it";
 const PLACEHOLDER: &str =
     "replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md";
 
@@ -47,15 +47,20 @@ impl File {
     /// If no map can name it, or it is no Markdown file.
     pub fn find(named: &str, home: &Path) -> Result<Self, Unfit> {
         match Self::look_at(named, home) {
-            Err(_) if has_unseen(named) || named.ends_with(' ') => Err(UNSEEN.into()),
+            Err(_) if has_unseen(named) || named.ends_with(' ') => Err(UNSEEN_CHARACTER.into()),
             found => found,
         }
     }
 
-    /// Does the work of [`Self::find`], which has other words for a refused path in which nobody
-    /// sees a character.
+    /// The file at the path that the user named. It must be there, but for
+    /// [`NEW_FILE_OF_SETUP`], which setup makes.
+    ///
+    /// # Errors
+    /// If it is a folder, its name does not end in `.md`, the path cannot be written in a map, or
+    /// no regular file is there. [`Self::find`] has another error for a path with a character that
+    /// nobody sees.
     fn look_at(named: &str, home: &Path) -> Result<Self, Unfit> {
-        let path = expanded(named, home)?;
+        let path = absolute_path(named, home)?;
         if path.is_dir() {
             return Err("this is a folder: name a Markdown file in it".into());
         }
@@ -67,13 +72,13 @@ impl File {
             name if name.len() > 3 && name.ends_with(".md") => (),
             _ => return Err("name a Markdown file: its name must end in .md".into()),
         }
-        let text = plain(&path).ok_or(ODD_PATH)?;
+        let text = text_if_printable(&path).ok_or(UNUSABLE_PATH)?;
         let written = short(&path, home).unwrap_or_else(|| text.to_owned());
         let is_new = match fs::metadata(&path) {
             Ok(found) if found.is_file() => false,
             Ok(_) => return Err("this is no regular file".into()),
-            Err(_) if written == NEW => true,
-            Err(_) if has_twin(&path) => return Err(TWIN.into()),
+            Err(_) if written == NEW_FILE_OF_SETUP => true,
+            Err(_) if has_look_alike(&path) => return Err(LOOKS_ALIKE.into()),
             Err(_) => return Err(Unfit::file(&path, "no file is there; make it first")),
         };
         Ok(Self {
@@ -100,8 +105,12 @@ fn device_and_number(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-/// The absolute path of what the user named: under the home, if it begins with `~/` or `$HOME/`.
-fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
+/// The absolute path of what the user named: in the home, if it begins with `~/` or `$HOME/`.
+///
+/// # Errors
+/// If it is `FILE`, as in the examples; or if it begins with another `~` or `$`, which a shell
+/// would replace.
+fn absolute_path(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
     if named == "FILE" || named.ends_with("/FILE") {
         return Err(PLACEHOLDER.into());
     }
@@ -110,10 +119,10 @@ fn expanded(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
         .or_else(|| named.strip_prefix("$HOME/"));
     let full = match in_home {
         Some(rest) => home.join(rest.trim_start_matches('/')),
-        None if named.starts_with(['~', '$']) => return Err(ODD_PATH.into()),
+        None if named.starts_with(['~', '$']) => return Err(UNUSABLE_PATH.into()),
         None => PathBuf::from(named),
     };
-    let path = std::path::absolute(full).map_err(|_| ODD_PATH)?;
+    let path = std::path::absolute(full).map_err(|_| UNUSABLE_PATH)?;
     // A path without `..`, or whose folder is not there, stays as it is.
     Ok(without_dots(&path).unwrap_or(path))
 }
@@ -130,8 +139,9 @@ fn without_dots(path: &Path) -> Option<PathBuf> {
     Some(folder.join(path.file_name()?))
 }
 
-/// What the user typed or dragged to a terminal, without a shell's quotes and backslashes.
-pub fn typed(answer: &str) -> String {
+/// What the user typed or dragged to a terminal, without a shell's quotes and backslashes: of
+/// `'my list.md'` and `my\ list.md`, it is `my list.md`.
+pub fn unquoted(answer: &str) -> String {
     let mut text = String::new();
     // The quote that is open.
     let mut quote = None;
@@ -172,14 +182,14 @@ pub(crate) fn repository_above(path: &Path) -> Option<PathBuf> {
 const PASS: u16 = 1;
 const READ: u16 = 4;
 
-/// What is said of a path that leads nowhere and has such a twin.
-pub const TWIN: &str = "a name on the disk looks like one in this path, and has other characters (another Unicode form, or another blank): rename what has it, or copy that name";
+/// What is said of a path that leads nowhere, if [`has_look_alike`].
+pub const LOOKS_ALIKE: &str = "a name on the disk looks like one in this path, and has other characters (another Unicode form, or another blank): rename what has it, or copy that name";
 
-/// Whether nothing is at the path, and a name that looks the same is where its first missing name
-/// would be.
-pub fn has_twin(path: &Path) -> bool {
-    let missing = path.ancestors().take_while(|at| !at.exists()).last();
-    let Some((folder, name)) = missing.and_then(|at| at.parent().zip(at.file_name())) else {
+/// Whether something that is there looks like the first name of this path that is not: `é` in
+/// another Unicode form, or another blank. False if all names of the path are there.
+pub fn has_look_alike(path: &Path) -> bool {
+    let first_missing = path.ancestors().take_while(|at| !at.exists()).last();
+    let Some((folder, name)) = first_missing.and_then(|at| at.parent().zip(at.file_name())) else {
         return false;
     };
     let look = look_of(name);
@@ -222,12 +232,14 @@ fn others_may(right: u16, at: &Path) -> bool {
 
 /// Whether the group has the right there, and somebody else may be in it.
 fn group_may(right: u16, at: &Path) -> bool {
-    has_any(u32::from(right) << 3, at) && is_group_alone(right, at) != Some(true)
+    has_any(u32::from(right) << 3, at) && only_user_in_groups(right, at) != Some(true)
 }
 
-/// Whether only the user and root are in the group that has this right by the mode, or in all that
-/// have it by an access list. None if that cannot be told.
-fn is_group_alone(right: u16, at: &Path) -> Option<bool> {
+/// Whether only the user and root are in each group that may have this right there: the groups that
+/// an access list gives it to, or without a list the file's own. False also if nobody can tell who
+/// is in a group. None if the file or its list cannot be read here, or the list gives the right to
+/// another user.
+fn only_user_in_groups(right: u16, at: &Path) -> Option<bool> {
     let own_group = fs::metadata(at).ok()?.gid();
     let user = geteuid().as_raw();
     let mut list = [0; 4096];
@@ -252,5 +264,5 @@ pub(crate) fn root_of(real: &Path, home: &Path) -> Option<String> {
         return None;
     }
     let written = short(folder, home).or_else(|| short(folder, &real_home));
-    written.or_else(|| plain(folder).map(str::to_owned))
+    written.or_else(|| text_if_printable(folder).map(str::to_owned))
 }

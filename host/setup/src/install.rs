@@ -6,10 +6,10 @@ use crate::{
     clients::{Audience, Client, Part},
     disk::Found,
     error::refused,
-    file::{File, NEW, TEMPLATE, shown},
-    json::{Change, PROGRESS, RULES},
+    file::{File, NEW_FILE_OF_SETUP, TEMPLATE, shown},
+    json::{Change, DENY_RULES, PROGRESS_SWITCH},
     own::own_entries,
-    recipe::{AGENT, Filled, Recipe},
+    recipe::{EXAMPLE_AGENT, Filled, Recipe},
     shells,
     shown::lines_of,
 };
@@ -21,8 +21,8 @@ use keyhole_claude::{
 use keyhole_walk::printable::printable;
 use std::{path::PathBuf, slice};
 
-const NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
-const UNNAMED: &str = "No rule can keep the main conversation from this file: its path has a character that nobody sees. Move it to ~/private.";
+const REPORTS_NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
+const NO_RULE_CAN_DENY: &str = "No rule can keep the main conversation from this file: its path has a character that nobody sees. Move it to ~/private.";
 const NEIGHBOURS: &str = "The rules deny the file alone, since its folder has other things in it. So a copy beside it stays open, as an editor (~, .swp) or a synchronizer makes one. A folder of its own is denied whole: move it to ~/private, and run setup again.";
 
 /// What the user wants: a file for somebody.
@@ -94,8 +94,13 @@ impl Request<'_> {
 }
 
 impl Plan {
-    /// What gives somebody the file. `key` is a fresh one, for an entry that needs it.
-    pub fn install(request: &Request<'_>, key: &str, chosen: Chosen) -> Result<Self> {
+    /// The plan that gives somebody the file: what changes in the client's settings, in the map and
+    /// in the client's files, and what the user pastes. `fresh_key` is for an entry that has no key
+    /// yet.
+    ///
+    /// # Errors
+    /// If it would be of no use, would replace what is not setup's, or a file cannot be edited.
+    pub fn install(request: &Request<'_>, fresh_key: &str, chosen: Chosen) -> Result<Self> {
         let (client, file) = (&request.client, &request.file);
         let mut plan = Self::default();
         if file.is_new {
@@ -107,9 +112,9 @@ impl Plan {
         }
         // The rules come first: nobody gets what they keep back before they stand.
         if client.is_claude_code() {
-            plan.settings(request, chosen.walls)?;
+            plan.edit_settings(request, chosen.walls)?;
         }
-        plan.add_to_map(request, key, chosen)?;
+        plan.add_to_map(request, fresh_key, chosen)?;
         if let Some(hook) = hook {
             plan.who = hook.who;
             plan.print = hook.texts;
@@ -119,10 +124,11 @@ impl Plan {
             plan.who = client.who.to_owned();
             plan.last = client.say.to_owned();
         } else {
-            plan.server(request)?;
+            plan.add_server(request)?;
         }
+        // The plugin is another client, and compares its agent's reports.
         if client.name == "claude-code" {
-            plan.notes.push(NOT_COMPARED.to_owned());
+            plan.notes.push(REPORTS_NOT_COMPARED.to_owned());
         }
         plan.warn_of_repositories(&file.path);
         Ok(plan)
@@ -132,15 +138,20 @@ impl Plan {
     fn make_file(&mut self, file: &File) -> Result<()> {
         let found = Found::at(&file.path)?;
         // The user is not shown the text: it is an example, and long, and the user opens it anyway.
-        self.edit(found, Some(TEMPLATE.to_owned()), String::new())?;
+        self.add_edit(found, Some(TEMPLATE.to_owned()), String::new())?;
         self.todo.push(format!(
-            "Write your own list into {NEW}: what stands there is an example."
+            "Write your own list into {NEW_FILE_OF_SETUP}: what stands there is an example."
         ));
         Ok(())
     }
 
-    /// What Claude Code's settings lack for these walls.
-    fn settings(&mut self, request: &Request<'_>, walls: Walls) -> Result<()> {
+    /// Plans what Claude Code's settings lack for these walls: for the plugin, the variable against
+    /// progress lines; the deny rules; the sandbox for shells, unless no rule can deny the file.
+    ///
+    /// # Errors
+    /// If the settings let the agent get no file, another agent has the name, or the settings
+    /// cannot be edited.
+    fn edit_settings(&mut self, request: &Request<'_>, walls: Walls) -> Result<()> {
         let user = request.user;
         let settings = Settings::read(&user.home, user.variable, None);
         let places = settings.places.clone()?;
@@ -148,23 +159,25 @@ impl Plan {
         let mut changes = Vec::new();
         // The plugin compares what its agent reports.
         if request.client.is_plugin() && settings.lets_agents_tell_progress() {
-            changes.push(Change::new(PROGRESS, Vec::new(), "1"));
+            changes.push(Change::new(PROGRESS_SWITCH, Vec::new(), "1"));
         }
         if walls != Walls::None {
             changes.extend(self.missing_rules(request, &settings, &places));
         }
-        if walls == Walls::Shells && !self.is_unnamed {
-            changes.extend(self.sandbox(request, &settings, &places));
+        if walls == Walls::Shells && !self.no_rule_can_deny {
+            changes.extend(self.sandbox_changes(request, &settings, &places));
         }
         self.judge_agents(request, &places)?;
         // Of settings that stay as they are, it does not matter whether they may be written.
         if changes.is_empty() {
             return Ok(());
         }
-        self.change(Found::at(&places.settings())?, &changes)
+        self.change_settings(Found::at(&places.settings())?, &changes)
     }
 
-    /// Refuses a way that is switched off, and rules that nobody reads. Notes other faults.
+    /// Refuses the request if a fault of the settings stops the way in which the agent gets its
+    /// file, or lets the client load nothing of the user's settings. Every other fault becomes a
+    /// note. If no settings switch the plugin on, the user is told how to install it.
     fn judge_faults(&mut self, request: &Request<'_>, settings: &Settings) -> Result<()> {
         let way = request.way();
         let mut servers = Vec::new();
@@ -189,7 +202,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The rules that the settings lack for the file.
+    /// The change that adds the deny rules which the settings lack for the file. None if they lack
+    /// none. Notes if no rule can deny the file, and if a copy beside the file stays open.
     fn missing_rules(
         &mut self,
         request: &Request<'_>,
@@ -200,12 +214,12 @@ impl Plan {
         let has_server = request.way() == Some(Way::Agent);
         let Missing {
             rules,
-            is_unnamed,
+            no_rule_can_deny,
             has_neighbours,
         } = places.missing(&settings.denied(), files, has_server);
-        self.is_unnamed = is_unnamed;
-        if is_unnamed {
-            self.notes.push(UNNAMED.to_owned());
+        self.no_rule_can_deny = no_rule_can_deny;
+        if no_rule_can_deny {
+            self.notes.push(NO_RULE_CAN_DENY.to_owned());
         }
         if has_neighbours {
             self.notes.push(NEIGHBOURS.to_owned());
@@ -213,13 +227,15 @@ impl Plan {
         if rules.is_empty() {
             return None;
         }
-        let change = Change::new(RULES, Vec::new(), rules);
+        let change = Change::new(DENY_RULES, Vec::new(), rules);
         self.rules = change.shown();
         Some(change)
     }
 
-    /// What switches the sandbox for shells on. If it would not hold, the user is told why instead.
-    fn sandbox(
+    /// The changes that take out what an older setup wrote, and switch the sandbox for shells on.
+    /// The second are left out if the settings lack nothing for it, or nobody can tell which
+    /// settings count; and if the sandbox would not hold: then a note says why.
+    fn sandbox_changes(
         &mut self,
         request: &Request<'_>,
         settings: &Settings,
@@ -227,24 +243,27 @@ impl Plan {
     ) -> Vec<Change> {
         let files = slice::from_ref(&request.file.path);
         let program = PathBuf::from(&request.user.program.path);
-        let mut changes = Vec::from_iter(shells::of_older(places, &settings.value));
-        let Some(state) = Shells::of(settings, files, &[program]) else {
+        let mut changes = Vec::from_iter(shells::without_older_pattern(places, &settings.value));
+        let Some(sandbox) = Shells::of(settings, files, &[program]) else {
             return changes;
         };
-        if state.lacks.is_empty() {
+        if sandbox.lacks.is_empty() {
             return changes;
         }
-        if let Some(why) = why_no_sandbox(&state, request.user) {
+        if let Some(why) = why_no_sandbox(&sandbox, request.user) {
             self.notes.push(format!("Any shell command of the main conversation can read the file. Claude Code's own sandbox would hold it. {why}"));
             return changes;
         }
         self.has_sandbox = true;
-        changes.extend(shells::changes(state.lacks));
+        changes.extend(shells::changes_for(sandbox.lacks));
         changes
     }
 
-    /// Refuses a name that another agent's file has, and says where tickets go; or notes that no
-    /// agent has a hook's name.
+    /// For an agent with a server of its own: notes where its tickets go. For a hook: notes if none
+    /// of the user's agents has the hook's name.
+    ///
+    /// # Errors
+    /// If the server's agent has the name of another agent's file.
     fn judge_agents(&mut self, request: &Request<'_>, places: &Places) -> Result<()> {
         let name = &*request.name;
         if request.way() == Some(Way::Agent) {
@@ -258,6 +277,7 @@ impl Plan {
                 );
             }
         }
+        // A plugin's agent has a `:` in its name.
         let is_users = !name.contains(':');
         if request.is_hook && is_users && agents_named(&places.claude, name).is_empty() {
             let shown = &places.shown;
@@ -266,14 +286,17 @@ impl Plan {
         Ok(())
     }
 
-    /// What the client needs for this server: files, texts to paste, who gets the file, and the
-    /// last step.
-    fn server(&mut self, request: &Request<'_>) -> Result<()> {
+    /// Adds what the client needs for this server: its files, the texts to paste, who gets the
+    /// file, and the last step.
+    ///
+    /// # Errors
+    /// If the client does not take a name, or something else is in the place of one of its files.
+    fn add_server(&mut self, request: &Request<'_>) -> Result<()> {
         let client = &request.client;
         let filled = request.recipe().filled(Some(&request.file))?;
         for part in &client.parts {
             if let Some(to) = part.to {
-                self.client_file(request, part, to, &filled)?;
+                self.edit_clients_file(request, part, to, &filled)?;
             }
         }
         self.who = filled.fill(client.who);
@@ -289,9 +312,12 @@ impl Plan {
         Ok(())
     }
 
-    /// One file of the client, `to`, which is made or brought to what it is to be now. It is
-    /// refused if something else is there.
-    fn client_file(
+    /// Makes the client's file `to`, or renews one that setup made. Changes nothing if the file
+    /// starts this server already as setup would write it.
+    ///
+    /// # Errors
+    /// If another file is there, or the server's lines in it are not setup's.
+    fn edit_clients_file(
         &mut self,
         request: &Request<'_>,
         part: &Part,
@@ -303,9 +329,10 @@ impl Plan {
         let found = Found::at(&path)?;
         let old = found.text()?.to_owned();
         let shown = shown(&path, home);
-        let is_agent = request.client.audience != Audience::Session && to.ends_with(".md");
+        // Only a client whose file is for a whole session has a text for no agent.
+        let is_agents_file = request.client.audience != Audience::Session && to.ends_with(".md");
         // The example's text is for an agent of this name. Another name means another task.
-        if is_agent && request.name != AGENT {
+        if is_agents_file && request.name != EXAMPLE_AGENT {
             self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
         }
         let text = filled.fill(part.text);
@@ -319,13 +346,14 @@ impl Plan {
         if old == new {
             return Ok(());
         }
-        let goes = only(&old, &new);
-        let comes = only(&new, &old);
+        let goes = lines_only_in(&old, &new);
+        let comes = lines_only_in(&new, &old);
         let lines = lines_of("", &goes, &comes);
-        self.edit(found, Some(new), lines)
+        self.add_edit(found, Some(new), lines)
     }
 
-    /// Whether another file has this name already: in the map, or among the client's files.
+    /// Whether this name is taken: by a binding of the map for another file, by an agent whose file
+    /// has another name, or by a file of the client that setup would not replace.
     pub fn is_taken(request: &Request<'_>) -> bool {
         if is_bound_to_another(request) {
             return true;
@@ -336,8 +364,9 @@ impl Plan {
                 return true;
             }
         }
-        let server = Self::default().server(request);
-        matches!(server, Err(SetupError::Refused(_)))
+        // Only a file of the client that is not setup's is refused in this way.
+        let added = Self::default().add_server(request);
+        matches!(added, Err(SetupError::Refused(_)))
     }
 }
 
@@ -361,15 +390,15 @@ fn has_another_agent(places: &Places, name: &str) -> bool {
 }
 
 /// Why the client's sandbox would not hold shells, and what to do. None if it would.
-fn why_no_sandbox(state: &Shells, user: &User<'_>) -> Option<String> {
-    if !state.weak.is_empty() {
-        let weak = &state.weak;
+fn why_no_sandbox(sandbox: &Shells, user: &User<'_>) -> Option<String> {
+    if !sandbox.weak.is_empty() {
+        let weak = &sandbox.weak;
         return Some(format!(
             "It stays as it is, since these settings let a shell past it: {weak}. Take them out, and run setup again."
         ));
     }
     let path = (user.variable)("PATH").unwrap_or_default();
-    shells::works(&path).err().map(str::to_owned)
+    shells::sandbox_can_start(&path).err().map(str::to_owned)
 }
 
 /// Why setup does not change a file that is there already, and what to do.
@@ -385,8 +414,8 @@ fn why_not_renewed(shown: &str, old: &str, new: &str) -> String {
     )
 }
 
-/// The lines of a text that the other does not have.
-fn only(text: &str, other: &str) -> String {
+/// The lines of the first text that the other does not have.
+fn lines_only_in(text: &str, other: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
         if !other.lines().any(|one| one == line) {

@@ -16,11 +16,11 @@ use keyhole_claude::settings;
 use serde_json::{Value, json};
 use std::slice;
 
-/// Where the rules are.
-pub(crate) const RULES: &[&str] = &["permissions", "deny"];
+/// The place of the deny rules in the settings.
+pub(crate) const DENY_RULES: &[&str] = &["permissions", "deny"];
 
-/// Where the setting is that keeps the client from saying what agents do.
-pub(crate) const PROGRESS: &[&str] = &["env", settings::NO_PROGRESS_LINES];
+/// The place of the variable that keeps the client from saying what agents do.
+pub(crate) const PROGRESS_SWITCH: &[&str] = &["env", settings::NO_PROGRESS_LINES];
 
 /// A change at one place of the settings: of a list there, or of a value that is no list.
 #[derive(Clone, Debug)]
@@ -128,34 +128,33 @@ fn list(there: Option<&Value>) -> &[Value] {
     there.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The text of the settings with these changes, and the lines that the user is shown of them. All
-/// else stays. A value that is there already stays. A list or table that is empty after a change is
-/// taken away.
+/// The text of the settings with these changes made, as far as they are still to do, and the lines
+/// that the user is shown of them. All else stays. If a change empties a list to which two names
+/// lead, such as `permissions.deny`, the list goes, and a table that has nothing else, too.
 ///
 /// # Errors
-/// [`EditError::Syntax`] if the text is no JSON; [`EditError::Unsafe`] if the new text does not say
-/// what it should; and those of making a change, such as [`EditError::Twice`] for a name that is
-/// there twice.
+/// [`EditError::Syntax`] if the text is no JSON; [`EditError::ChangesMore`] if the new text does
+/// not have the value that it should; and what [`Draft::make`] returns.
 pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<Edited, EditError> {
     let body = text.trim_start_matches('\u{feff}');
     let byte_order_mark = &text[..text.len() - body.len()];
     let old = if body.trim().is_empty() { "{}\n" } else { body };
-    let mut new = Draft {
+    let mut draft = Draft {
         text: old.to_owned(),
         value: settings::json(old).map_err(|_| EditError::Syntax("JSON"))?,
     };
     let mut shown = String::new();
     for wanted in changes {
-        let there = new.value.pointer(&settings::pointer(&wanted.at));
+        let there = draft.value.pointer(&settings::pointer(&wanted.at));
         if let Some(change) = wanted.still_to_do(there) {
-            new.make(&change)?;
+            draft.make(&change)?;
             shown += &change.shown();
         }
     }
-    if !settings::json(&new.text).is_ok_and(|value| value == new.value) {
-        return Err(EditError::Unsafe);
+    if !settings::json(&draft.text).is_ok_and(|value| value == draft.value) {
+        return Err(EditError::ChangesMore);
     }
-    let text = byte_order_mark.to_owned() + &new.text;
+    let text = byte_order_mark.to_owned() + &draft.text;
     Ok(Edited { text, shown })
 }
 
@@ -169,17 +168,21 @@ struct Draft {
 impl Draft {
     /// Makes a change in the text and in the value. The change must be one that
     /// [`Change::still_to_do`] returned: all that goes is there, and nothing that comes is there.
+    ///
+    /// # Errors
+    /// If the text has half a character; a name on the way to the place stands there twice; or what
+    /// is on the way is no object, or at the place no list.
     fn make(&mut self, change: &Change) -> Result<(), EditError> {
         let parsed = CstRootNode::parse(&self.text, &ParseOptions::default());
         // `settings::json` takes the text, also with half a character. This parser does not.
-        let tree = parsed.map_err(|_| EditError::Half)?;
+        let tree = parsed.map_err(|_| EditError::HalfCharacter)?;
         let Some(whole) = tree.object_value() else {
-            return Err(EditError::Differs("the file"));
+            return Err(EditError::OtherKind("the file"));
         };
-        apply(&whole, &change.at, change)?;
+        apply_to_text(&whole, &change.at, change)?;
         let value = change.applied_to(self.value.pointer(&settings::pointer(&change.at)));
         match change.at[..] {
-            // An empty list, or a value that goes, leaves nothing there.
+            // Two names lead there, and nothing is to stay. Under more names, an empty list stays.
             [group, name] if value == json!([]) || value.is_null() => {
                 prune(&whole, &mut self.value, group, name);
             }
@@ -196,9 +199,18 @@ impl Draft {
     }
 }
 
-/// Makes a change in the text, where `at` is the way from this object to its place: changes the
-/// list that is there, or adds what is not there.
-fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(), EditError> {
+/// Makes a change in the text, where `at` has the names from this object to the change's place.
+/// Changes the list at the place. If a name is not there, adds what comes under it. A single value
+/// that goes stays in the text: `prune` takes it out.
+///
+/// # Errors
+/// [`EditError::Twice`] if a name stands there twice; [`EditError::OtherKind`] if what is there is
+/// no object or list.
+fn apply_to_text(
+    object: &CstObject,
+    at: &[&'static str],
+    change: &Change,
+) -> Result<(), EditError> {
     let [name, inner @ ..] = at else {
         return Ok(());
     };
@@ -213,18 +225,20 @@ fn apply(object: &CstObject, at: &[&'static str], change: &Change) -> Result<(),
         for table in inner.iter().rev() {
             value = json!({ *table: value });
         }
-        put(object, name, &value);
+        add_member(object, name, &value);
         return Ok(());
     }
     if !inner.is_empty() {
-        let table = object.object_value(name).ok_or(EditError::Differs(name))?;
-        return apply(&table, inner, change);
+        let table = object
+            .object_value(name)
+            .ok_or(EditError::OtherKind(name))?;
+        return apply_to_text(&table, inner, change);
     }
-    // `prune` takes it away.
+    // The value is to go, which is left to `prune`.
     if change.comes.is_null() {
         return Ok(());
     }
-    let list = object.array_value(name).ok_or(EditError::Differs(name))?;
+    let list = object.array_value(name).ok_or(EditError::OtherKind(name))?;
     change_list(&list, change);
     Ok(())
 }
@@ -242,14 +256,14 @@ fn change_list(list: &CstArray, change: &Change) {
     }
 }
 
-/// Takes the list or value `name` away, in the text (`whole`) and in the `value`. If the table
-/// `group` holds nothing else, it goes as a whole.
+/// Takes what is at `name` in the table `group` out of the text (`whole`) and out of the `value`.
+/// If the table holds nothing else, the whole table goes.
 fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
-    let is_last = match value[group].as_object_mut() {
+    let is_table_empty = match value[group].as_object_mut() {
         Some(table) => table.remove(name).is_some() && table.is_empty(),
         None => false,
     };
-    let member = if is_last {
+    let member = if is_table_empty {
         value.as_object_mut().map(|all| all.remove(group));
         whole.get(group)
     } else {
@@ -261,9 +275,9 @@ fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
     }
 }
 
-/// Adds a member. An object on one line, which the tree would put on several, gets it before its
-/// first name.
-fn put(object: &CstObject, name: &str, value: &Value) {
+/// Adds a member to this object of the text: at its end, on a line of its own; or, if the object
+/// has members on one line, before the first one, since the tree would break the line.
+fn add_member(object: &CstObject, name: &str, value: &Value) {
     let first = object.properties().into_iter().next();
     let first_name = first.and_then(|member| member.name()?.as_string_lit());
     let is_one_line = !object.to_string().contains('\n');

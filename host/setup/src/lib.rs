@@ -32,9 +32,9 @@ pub use {
     disk::{Lock, lock},
     error::{Result, SetupError, Unfit, refused, stop_with},
     install::{Chosen, Request, Walls},
-    map::{Asked, Named, Printed, all_of, entry},
+    map::{Asked, Named, Printed, all_entries, entry},
     plan::Plan,
-    remove::{Rules, names},
+    remove::{Rules, removable_names},
 };
 
 use clients::Folder;
@@ -73,19 +73,22 @@ impl User<'_> {
         state_folder(&self.home, self.variable).join("claude-code")
     }
 
-    /// Where a client's folder is: at its usual place, unless a variable moves it.
+    /// The path of a client's folder: the one that its variable names, or the usual one in the home
+    /// if the client follows no such variable. Of `XDG_CONFIG_HOME/opencode`, the first part is the
+    /// variable, and the second a folder in the one that it names.
     ///
     /// # Errors
-    /// If the variable is not absolute, or a text could not name it.
+    /// If the path that the variable names is relative, or has a character that nobody sees.
     pub fn folder(&self, folder: &Folder) -> Result<PathBuf, Unfit> {
-        let (name, behind) = folder
+        let (name, subfolder) = folder
             .variable
             .split_once('/')
             .unwrap_or((folder.variable, ""));
-        let Some(set) = (self.variable)(name).filter(|set| rules::is_set(name, set)) else {
+        let value = (self.variable)(name);
+        let Some(set) = value.filter(|set| rules::is_followed(name, set)) else {
             return Ok(self.home.join(folder.usual.trim_start_matches("~/")));
         };
-        let moved = paths::normal(&PathBuf::from(set).join(behind));
+        let moved = paths::normal(&PathBuf::from(set).join(subfolder));
         if !moved.is_absolute() || visible(&moved).is_none() {
             return Err(OddPlace(name.to_owned()).into());
         }

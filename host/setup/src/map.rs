@@ -13,7 +13,7 @@ use crate::{
     paste::quoted,
 };
 use edit::Addition;
-pub(crate) use edit::take;
+pub(crate) use edit::without_table;
 use keyhole_claude::{PLUGIN, paths::without_links};
 use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
@@ -42,8 +42,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// All entries of a map, and where each is.
-pub fn all_of(map: &Map) -> impl Iterator<Item = (Named<'_>, &Entry)> {
+/// All entries of a map, those with a key and those of bindings, and where each is.
+pub fn all_entries(map: &Map) -> impl Iterator<Item = (Named<'_>, &Entry)> {
     let entries = map.entries().into_iter();
     let keys = entries.map(|(key, entry)| (Named::key(key.expose()), entry));
     let bindings = map.bindings().iter();
@@ -67,8 +67,9 @@ pub(crate) struct NewEntry<'a> {
 }
 
 impl NewEntry<'_> {
-    /// Whether a new entry has reports compared: only the plugin takes quotations out of them.
-    fn is_withheld(named: Named<'_>) -> bool {
+    /// Whether a new entry with this name has `withhold = true`: only the plugin, which has one
+    /// key, takes quotations out of reports.
+    fn withholds_reports(named: Named<'_>) -> bool {
         named == Named::key(PLUGIN.key)
     }
 
@@ -116,8 +117,8 @@ pub struct Printed {
     pub table: String,
 }
 
-/// What is printed for this file: an entry with this key, or a binding. The plugin's agent has a
-/// key of its own.
+/// The lines that a user adds to a map for this file: an entry for the binding that is asked for;
+/// or, if none is, one with the `key`. For the plugin's agent, it is the plugin's own key instead.
 pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
     let named = match asked.bind {
         Some(bind) => Named::binding(bind),
@@ -129,7 +130,7 @@ pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
         path: &file.written,
         agents: asked.agent.as_slice(),
         max_bytes: asked.max_bytes,
-        withhold: NewEntry::is_withheld(named),
+        withhold: NewEntry::withholds_reports(named),
         publish_only_in: None,
     };
     // None if the file is directly in the home or above it, neither of which must become a root.
@@ -148,8 +149,9 @@ struct Needed<'a> {
 }
 
 impl Request<'_> {
-    /// The entry that this needs: of the plugin, of a hook's agent, or a binding. `fresh_key` is
-    /// for a hook's agent that has no entry yet.
+    /// Which entry the map needs for this request, and for which agent: for a hook, the one entry
+    /// that names the hook's agent, or else one with the `fresh_key`; for the plugin, the one with
+    /// its key; else the binding of the request's name.
     ///
     /// # Errors
     /// If the map has more than one entry for a hook's agent.
@@ -201,8 +203,12 @@ fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
 }
 
 impl Plan {
-    /// Adds the table and the root that the map needs for the file. `fresh_key` is for an entry
-    /// that has no key yet.
+    /// Plans an edit that adds the table and the root which the map lacks for the file. `fresh_key`
+    /// is for an entry that has no key yet. Plans nothing if the map lacks neither.
+    ///
+    /// # Errors
+    /// If the map is no valid one, has something else under the entry's name, or cannot be edited:
+    /// then the error has the lines for the user to write.
     pub(crate) fn add_to_map(
         &mut self,
         request: &Request<'_>,
@@ -214,7 +220,8 @@ impl Plan {
         let read = Found::at(place);
         self.map = match &read {
             Ok(found) => found.text()?.to_owned(),
-            // Perhaps nothing is to be written there.
+            // Such a map cannot be edited. Below, `read?` fails, but only if the map lacks
+            // something.
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
         };
         let map = live.parse(self.map.as_bytes())?;
@@ -226,10 +233,10 @@ impl Plan {
             return Ok(());
         }
         let found = read?;
-        match added.to(&self.map) {
+        match added.added_to(&self.map) {
             Ok(edited) => {
                 self.map.clone_from(&edited.text);
-                self.edit(found, Some(edited.text), edited.shown)
+                self.add_edit(found, Some(edited.text), edited.shown)
             }
             Err(why) => {
                 let lines = added.by_hand(fresh_key, &request.name);
@@ -238,11 +245,12 @@ impl Plan {
         }
     }
 
-    /// The table that the map lacks for the file. None if it is there.
+    /// The text of the table that the map lacks for the file. None if its entry is there, for this
+    /// file and this agent. Notes if another entry has the file.
     ///
     /// # Errors
-    /// If the map has the name for another file; or for this one, but not for this agent, or with a
-    /// larger `max_bytes` than the client takes.
+    /// If an entry of this name is for another file; or for this one, but not for this agent, or
+    /// with a larger `max_bytes` than the client takes.
     fn missing_table(
         &mut self,
         map: &Map,
@@ -253,20 +261,20 @@ impl Plan {
         let max_bytes = request.client.max_bytes;
         let Needed { named, agent } = request.needed(map, fresh_key)?;
         self.table = (named.table, named.name.to_owned());
-        if let Some((_, there)) = all_of(map).find(|(other, _)| *other == named) {
+        if let Some((_, there)) = all_entries(map).find(|(other, _)| *other == named) {
             if !request.is_for_file_of(there) {
                 let line = there.line;
                 return refused(format!(
                     "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
                 ));
             }
-            suits(there, agent, max_bytes)?;
+            refuse_unsuitable(there, agent, max_bytes)?;
             if request.client.is_plugin() && there.publish_only_in.is_none() {
                 self.notes.push(format!("Nothing asks before something of the list is published. To be asked, add this to the entry on line {} of the map: publish_only_in = []", there.line));
             }
             return Ok(None);
         }
-        if all_of(map).any(|(_, entry)| request.is_for_file_of(entry)) {
+        if all_entries(map).any(|(_, entry)| request.is_for_file_of(entry)) {
             let name = agent.unwrap_or(&request.name);
             self.notes.push(format!(
                 "The map has this file already. Now somebody else gets it, too: {name}."
@@ -282,17 +290,19 @@ impl Plan {
             path: &request.file.written,
             agents: agent.as_slice(),
             max_bytes,
-            withhold: NewEntry::is_withheld(named),
+            withhold: NewEntry::withholds_reports(named),
             publish_only_in,
         };
         Ok(Some(entry.text()))
     }
 
-    /// The root that the map lacks for the file. None if a root holds it already, or if the map
-    /// goes without roots: then a note says so.
+    /// The folder that must become a root of the map for the file. None if a root holds the file
+    /// already; and, with a note, if the map has entries and no roots, or if it has neither and the
+    /// file's folder must not become a root, as the home or one above it.
     ///
     /// # Errors
-    /// If the map has roots, and the file's folder must not become one.
+    /// If the map has roots, none of them holds the file, and the file's folder must not become
+    /// one.
     fn missing_root(&mut self, map: &Map, request: &Request<'_>) -> Result<Option<String>> {
         let (real, roots) = (&request.file.real, map.roots());
         if roots
@@ -301,7 +311,7 @@ impl Plan {
         {
             return Ok(None);
         }
-        if roots.is_empty() && all_of(map).next().is_some() {
+        if roots.is_empty() && all_entries(map).next().is_some() {
             self.notes.push("The map has no roots, so a server may read whatever you may. Name the folders of its files at its top, as in roots = [\"~/private\"].".to_owned());
             return Ok(None);
         }
@@ -317,13 +327,15 @@ impl Plan {
     }
 }
 
-/// Whether an entry that is there will do for this agent and this limit of the client.
+/// Refuses an entry of the map that does not do for this agent and this limit of the client. If
+/// `agent` is None, no agent is said, so the entry must be for any.
 ///
 /// # Errors
-/// What it lacks.
-fn suits(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<()> {
+/// If the entry does not name the agent, is only for agents and none is said, or has a larger
+/// `max_bytes` than the client takes. The error says what to add.
+fn refuse_unsuitable(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<()> {
     let lacks = match (agent, max_bytes) {
-        (Some(agent), _) if !names(entry, agent) => {
+        (Some(agent), _) if !names_agent(entry, agent) => {
             format!("Add this there: agents = [{}]", json!(agent))
         }
         (None, _) if entry.agents.is_some() => {
@@ -339,7 +351,7 @@ fn suits(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<(
 }
 
 /// Whether the entry is for this agent by name.
-fn names(entry: &Entry, agent: &str) -> bool {
+fn names_agent(entry: &Entry, agent: &str) -> bool {
     match AgentName::in_map(agent) {
         Ok(agent) => entry.agents.iter().flatten().any(|one| one.means(&agent)),
         Err(_) => false,

@@ -22,7 +22,7 @@ pub(crate) struct Started {
 
 impl Started {
     /// What the file with this text starts.
-    pub(crate) fn by(text: &str) -> Self {
+    pub(crate) fn in_text(text: &str) -> Self {
         let mut starts = BEFORE_PROGRAM.iter();
         let program = starts.find_map(|start| value_after(text, start));
         let tickets = value_after(text, "\"--tickets\", ");
@@ -46,9 +46,9 @@ fn value_after(text: &str, start: &str) -> Option<String> {
 impl Recipe<'_> {
     /// What setup would write into the file of this part, with the program and the folder for
     /// tickets that `text` names. None if the client does not take the recipe's name or agent.
-    pub(crate) fn ours(self, part: &Part, text: &str) -> Option<String> {
-        let Started { program, tickets } = Started::by(text);
-        let filled = self.with(&program, Some(&tickets));
+    pub(crate) fn as_setup_writes(self, part: &Part, text: &str) -> Option<String> {
+        let Started { program, tickets } = Started::in_text(text);
+        let filled = self.filled_with(&program, Some(&tickets));
         Some(filled.ok()?.fill(part.text))
     }
 
@@ -56,10 +56,10 @@ impl Recipe<'_> {
     /// program; `old` if somebody has changed it since, but not the lines of our server and hook.
     /// None if these are other lines now.
     pub(crate) fn renewed(self, part: &Part, old: &str, new: &str) -> Option<String> {
-        if self.ours(part, old)? == old {
+        if self.as_setup_writes(part, old)? == old {
             return Some(new.to_owned());
         }
-        if has_lines_of(old, new) {
+        if has_same_server(old, new) {
             return Some(old.to_owned());
         }
         None
@@ -74,7 +74,7 @@ pub(crate) fn own_entries(text: &str) -> Vec<String> {
 }
 
 /// Whether the lines of our server and hook in `text` are those in `new`, whatever else it holds.
-pub(crate) fn has_lines_of(text: &str, new: &str) -> bool {
+pub(crate) fn has_same_server(text: &str, new: &str) -> bool {
     let there = entries(text);
     let wanted = own_entries(new);
     !wanted.is_empty() && wanted.iter().all(|entry| is_only_one(entry, &there))
@@ -87,14 +87,15 @@ fn is_only_one(entry: &str, there: &[String]) -> bool {
     same_key.next().is_some_and(|one| one == entry) && same_key.next().is_none()
 }
 
-/// The entries of a file, each with the lines below that belong to it; of an agent's file, those
-/// of its head, which stands between two lines `---`. Without comments and empty lines.
+/// The entries of a file, such as `mcpServers:`, each with the lines below it that begin with a
+/// blank or a `-`. If the file begins with a line `---`, as an agent's file, only those of its
+/// head, up to the next such line. Comments and empty lines are left out.
 pub(crate) fn entries(text: &str) -> Vec<String> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().peekable();
-    let has_head = lines.next_if(|line| is_border(line)).is_some();
+    let has_head = lines.next_if(|line| is_head_border(line)).is_some();
     let mut entries: Vec<String> = Vec::new();
     for written in lines {
-        if has_head && is_border(written) {
+        if has_head && is_head_border(written) {
             break;
         }
         let line = without_comment(written);
@@ -112,8 +113,8 @@ pub(crate) fn entries(text: &str) -> Vec<String> {
     entries
 }
 
-/// A line of YAML without its comment, which begins at the line's start or behind a blank, and
-/// outside of double quotes.
+/// A line of YAML without its comment: a `#` begins one at the line's start or behind a blank, but
+/// not in double quotes. Empty if the line is nothing but a comment.
 fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with('#') {
         return "";
@@ -133,7 +134,7 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// Whether a line begins or ends the head of an agent's file.
-fn is_border(line: &str) -> bool {
+fn is_head_border(line: &str) -> bool {
     line.trim_end() == "---"
 }
 

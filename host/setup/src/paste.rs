@@ -3,10 +3,10 @@
 use keyhole_walk::{Policy, System, Walker, printable::visible};
 use std::{os::unix::fs::MetadataExt as _, path::Path};
 
-/// A path in one line, as each client accepts it. In double quotes, as [`quoted`]
-/// writes it, such a text means the same in JSON, TOML, YAML and JavaScript. U+FFFE and U+FFFF
-/// are not characters in YAML.
-pub fn plain(path: &Path) -> Option<&str> {
+/// The path's text, if each client accepts it. None if it is empty, is not UTF-8, or has a
+/// character that is not shown as itself, or U+FFFE or U+FFFF, which are none in YAML. In double
+/// quotes, as [`quoted`] writes it, such a text means the same in JSON, TOML, YAML and JavaScript.
+pub fn text_if_printable(path: &Path) -> Option<&str> {
     visible(path).filter(|text| !text.is_empty() && !text.contains(['\u{fffe}', '\u{ffff}']))
 }
 
@@ -20,11 +20,12 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The path as a word of a command that changes it. None unless it is [`bare`], is the user's
-/// own, no link leads there, and nobody else can change a folder above it. If nothing is there,
-/// this is about the folder in which it would be made.
-pub fn word(path: &Path) -> Option<&str> {
-    let text = bare(path.to_str()?)?;
+/// The path as a word of a command that changes what is there, such as `chmod`. None if a shell
+/// would not read it as that word (see [`bare_word`]); if it is another user's; if a link leads
+/// there; or if somebody else can change a folder above it. If nothing is there, this is asked of
+/// the lowest folder above it that is.
+pub fn word_to_change(path: &Path) -> Option<&str> {
+    let text = bare_word(path.to_str()?)?;
     let mut places = path.ancestors();
     let there = places.find(|at| at.symlink_metadata().is_ok())?;
     let owner = there.symlink_metadata().ok()?.uid();
@@ -43,18 +44,19 @@ pub fn word(path: &Path) -> Option<&str> {
     Some(text)
 }
 
-/// The command that starts a program, with arguments of ours. None if its path is not [`bare`].
+/// The command that starts a program, with arguments of ours. None if its path is not
+/// [`bare_word`].
 pub fn command(program: &Path, arguments: &str) -> Option<String> {
     if !program.is_absolute() {
         return None;
     }
-    let word = bare(program.to_str()?)?;
+    let word = bare_word(program.to_str()?)?;
     Some(format!("{word} {arguments}"))
 }
 
 /// The text, if each shell reads it as one word that stands for itself. That leaves out `~`,
 /// with which zsh can take a part of a pattern out.
-pub fn bare(text: &str) -> Option<&str> {
+pub fn bare_word(text: &str) -> Option<&str> {
     let begins_plain = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
     let mut chars = text.chars();
     if begins_plain && chars.all(|c| c.is_ascii_alphanumeric() || "/._-+@%:".contains(c)) {
@@ -66,7 +68,7 @@ pub fn bare(text: &str) -> Option<&str> {
 
 /// The text as one word of a command that only sh runs, such as a hook's.
 pub(crate) fn quoted_for_sh(text: &str) -> String {
-    match bare(text) {
+    match bare_word(text) {
         Some(word) => word.to_owned(),
         None => format!("'{}'", text.replace('\'', r"'\''")),
     }

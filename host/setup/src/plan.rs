@@ -39,7 +39,7 @@ pub struct Plan {
     /// Whether the map's new entry has the client ask before it publishes something of the file.
     pub has_gate: bool,
     /// Whether no rule can name the file, so the main conversation may read it.
-    pub is_unnamed: bool,
+    pub no_rule_can_deny: bool,
     /// What the user pastes, and what to know of it.
     pub print: Vec<String>,
     /// What the user still has to do.
@@ -56,8 +56,13 @@ pub struct Plan {
 
 impl Plan {
     /// Adds a change of a file, which must be one that may be replaced.
-    pub(crate) fn edit(&mut self, found: Found, new: Option<String>, shown: String) -> Result<()> {
-        if let Some(why) = found.why_not {
+    pub(crate) fn add_edit(
+        &mut self,
+        found: Found,
+        new: Option<String>,
+        shown: String,
+    ) -> Result<()> {
+        if let Some(why) = found.why_not_replaced {
             return Err(Unfit::file(&found.named, why).into());
         }
         self.edits.push(Edit { found, new, shown });
@@ -65,18 +70,18 @@ impl Plan {
     }
 
     /// Changes Claude Code's settings, as far as that is needed.
-    pub(crate) fn change(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
+    pub(crate) fn change_settings(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
         let edited = json::edit(settings.text()?, changes);
         let lines = || changes.iter().map(Change::by_hand).collect::<String>();
         let edited = edited.map_err(|why| by_hand(&settings.named, why, &lines()))?;
         if edited.shown.is_empty() {
             return Ok(());
         }
-        self.edit(settings, Some(edited.text), edited.shown)
+        self.add_edit(settings, Some(edited.text), edited.shown)
     }
 
-    /// Notes each file that setup changes, and last the user's `document`, if it lies in a git
-    /// repository: what stands there may be committed.
+    /// Adds a note for each file in a git repository, where what it has may be committed: the files
+    /// that setup changes, and last the user's `document`, also if that stays as it is.
     pub(crate) fn warn_of_repositories(&mut self, document: &Path) {
         let mut files: Vec<&Path> = self.edits.iter().map(|edit| &*edit.found.named).collect();
         files.retain(|file| *file != document);
@@ -96,25 +101,29 @@ impl Plan {
         self.edits.is_empty()
     }
 
-    /// For the user: each line that comes or goes, and nothing else of a file.
+    /// The plan as the user reads it: each file that changes, whether it is new or is removed, and
+    /// its lines that come or go. Empty if nothing would change.
     pub fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
         for edit in &self.edits {
             let path = shown(&edit.found.named, home);
-            let what = if !edit.found.is_there() {
+            let state = if !edit.found.is_there() {
                 " (new)"
             } else if edit.new.is_none() {
                 " (removed)"
             } else {
                 ""
             };
-            text += &format!("\n{path}{what}\n{}", edit.shown);
+            text += &format!("\n{path}{state}\n{}", edit.shown);
         }
         text
     }
 
-    /// Writes it, file by file, and stops at the first that fails: the error names it, and says the
-    /// whole plan. At the end, removes the folders that nothing is in.
+    /// Writes or removes each file of the plan. At the end, removes those of `folders_to_remove`
+    /// that are empty then.
+    ///
+    /// # Errors
+    /// The first file that fails: what comes after it is not changed. The error has the whole plan.
     pub fn write(&self, home: &Path) -> Result<()> {
         for edit in &self.edits {
             if let Err(why) = edit.found.replace(edit.new.as_deref()) {

@@ -2,7 +2,7 @@
 
 use crate::{
     file::repository_above,
-    paste::{is_expanded, plain},
+    paste::{is_expanded, text_if_printable},
 };
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::printable};
 use std::{
@@ -24,8 +24,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// This program, at a path that should stay: that of the command `keyhole` on the `PATH`, or
-    /// else where the program really is.
+    /// This program, at a path that should stay: that of the command `keyhole` on the `PATH`, if it
+    /// starts this program and should stay itself; else the path where the program really is.
     ///
     /// # Errors
     /// Why the path cannot be told, or not be written so that all clients accept it.
@@ -33,13 +33,12 @@ impl Program {
         let found = env::current_exe().and_then(|exe| exe.canonicalize());
         let exe =
             found.map_err(|why| format!("the path of this program cannot be found: {why}"))?;
-        // The path of a package manager's symbolic link survives an update; the
-        // link's target may not.
+        // A package manager's link on the `PATH` survives an update. What it leads to may not.
         let path = match on_path(&exe, env::var_os("PATH")) {
-            Some(named) if fleeting(&named).is_none() => named,
+            Some(named) if why_fleeting(&named).is_none() => named,
             _ => exe,
         };
-        let Some(text) = plain(&path).filter(|text| !is_expanded(text)) else {
+        let Some(text) = text_if_printable(&path).filter(|text| !is_expanded(text)) else {
             return Err("the path of this program holds a character that clients would replace or misread; install it in another place".to_owned());
         };
         Ok(Self {
@@ -51,12 +50,12 @@ impl Program {
 
 /// A sentence that says why a client should not start a program there. None if it may.
 fn caution(path: &Path) -> Option<String> {
-    if let Some(why) = fleeting(path) {
+    if let Some(why) = why_fleeting(path) {
         return Some(format!(
             "Careful: this program lies in {why}. Install it ({INSTALL} says how), and run `keyhole setup` from there."
         ));
     }
-    let place = replaceable(path)?;
+    let place = where_replaceable(path)?;
     Some(format!(
         "Careful: other users could replace this program, because of {place}. Install it where only you can write."
     ))
@@ -64,7 +63,7 @@ fn caution(path: &Path) -> Option<String> {
 
 /// Whether `keyhole` is the command for this program, as far as anybody knows: no other program of
 /// that name comes first.
-pub fn is_command(program: &Path) -> bool {
+pub fn is_found_by_name(program: &Path) -> bool {
     let real = program.canonicalize().unwrap_or_default();
     let Some(path) = env::var_os("PATH") else {
         return true;
@@ -101,43 +100,43 @@ struct Fleeting {
     /// Parts of a path, wherever they stand in it.
     anywhere: &'static [&'static str],
     /// The beginnings of a path.
-    of_the_system: &'static [&'static str],
+    at_start: &'static [&'static str],
 }
 
 /// The reason for a folder of temporary files.
 const IN_A_TEMPORARY_FOLDER: &str =
     "a folder for temporary files, which may be emptied at any time";
 
-const FLEETING: [Fleeting; 6] = [
+const FLEETING_PLACES: [Fleeting; 6] = [
     Fleeting {
         why: "a plugin's folder, which the plugin's next version replaces",
         anywhere: &["/.claude/plugins/", "/plugins/cache/", "/plugins/data/"],
-        of_the_system: &[],
+        at_start: &[],
     },
     Fleeting {
         why: "an installed bundle's folder, which the bundle's next version replaces",
         anywhere: &["/Claude Extensions/"],
-        of_the_system: &[],
+        at_start: &[],
     },
     Fleeting {
         why: "a folder of cargo's, which `cargo clean` empties",
         anywhere: &["/target/debug/", "/target/release/", "/target/dist/"],
-        of_the_system: &[],
+        at_start: &[],
     },
     Fleeting {
         why: "the folder of one version, which the next version removes",
         anywhere: &["/nix/store/", "/gnu/store/", "/Cellar/", "/.pnpm/"],
-        of_the_system: &[],
+        at_start: &[],
     },
     Fleeting {
         why: "a cache, which may be emptied at any time",
         anywhere: &["/.cache/", "/Caches/", "/_npx/"],
-        of_the_system: &[],
+        at_start: &[],
     },
     Fleeting {
         why: IN_A_TEMPORARY_FOLDER,
         anywhere: &[],
-        of_the_system: &[
+        at_start: &[
             "/tmp/",
             "/var/tmp/",
             "/private/tmp/",
@@ -151,15 +150,15 @@ const FLEETING: [Fleeting; 6] = [
 
 /// Why a program at this absolute path may be gone next week: `/tmp/keyhole` may, and
 /// `/home/theo/target/debug/keyhole`. None if it should stay, as `/usr/local/bin/keyhole`.
-fn fleeting(path: &Path) -> Option<&'static str> {
+fn why_fleeting(path: &Path) -> Option<&'static str> {
     let text = path.to_string_lossy();
-    for fleeting in &FLEETING {
-        let mut anywhere = fleeting.anywhere.iter();
-        let mut of_the_system = fleeting.of_the_system.iter();
+    for places in &FLEETING_PLACES {
+        let mut anywhere = places.anywhere.iter();
+        let mut at_start = places.at_start.iter();
         if anywhere.any(|place| text.contains(place))
-            || of_the_system.any(|place| text.starts_with(place))
+            || at_start.any(|place| text.starts_with(place))
         {
-            return Some(fleeting.why);
+            return Some(places.why);
         }
     }
     // The variable `TMPDIR` may name another folder for temporary files.
@@ -171,7 +170,7 @@ fn fleeting(path: &Path) -> Option<&'static str> {
 
 /// The file or folder because of which other users could put another program there, which would
 /// then run as the user. None if they cannot.
-fn replaceable(path: &Path) -> Option<String> {
+fn where_replaceable(path: &Path) -> Option<String> {
     match Walker::new(System).walk(path, Policy::File) {
         Err(WalkError::Untrusted(distrust)) => Some(printable(&distrust.path)),
         _ => None,

@@ -4,26 +4,26 @@ use crate::{
     Unfit, User,
     clients::{Audience, Client, PLUGIN_NAME, Part},
     file::{File, root_of},
-    paste::{is_expanded, plain, quoted, quoted_for_sh},
+    paste::{is_expanded, quoted, quoted_for_sh, text_if_printable},
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The binding's name in the examples.
-pub const BINDING: &str = "scanner-catalog";
+pub const EXAMPLE_BINDING: &str = "scanner-catalog";
 /// The agent's name there.
-pub const AGENT: &str = "identifier-scanner";
+pub const EXAMPLE_AGENT: &str = "identifier-scanner";
 /// The folder of a file in the examples.
-const FOLDER: &str = "~/notes";
+const EXAMPLE_FOLDER: &str = "~/notes";
 /// The folder for tickets in the examples.
-const TICKETS: &str = "/home/me/.local/state/keyhole/claude-code";
+const EXAMPLE_TICKETS: &str = "/home/me/.local/state/keyhole/claude-code";
 
 /// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
 /// every client takes. Some cut a longer one, or refuse it.
-pub const MAX_IN_TOOL: usize = 41;
+pub const MAX_BINDING_NAME: usize = 41;
 
-/// Why a name is refused that another agent has.
-const TAKEN: &str = "the client, or Keyhole's plugin, has this name itself; choose another";
+/// Why a name is refused that an agent of the client's, or of ours, has.
+const NAME_IS_TAKEN: &str = "the client, or Keyhole's plugin, has this name itself; choose another";
 
 /// What to know of a hook.
 const OF_HOOKS: [&str; 2] = [
@@ -35,8 +35,8 @@ impl Client {
     /// The name of a binding, and of its agent, if the user says none.
     pub fn usual_name(&self) -> &'static str {
         match self.audience {
-            Audience::Client => BINDING,
-            _ => AGENT,
+            Audience::Client => EXAMPLE_BINDING,
+            _ => EXAMPLE_AGENT,
         }
     }
 
@@ -50,13 +50,18 @@ impl Client {
         self.name == PLUGIN_NAME
     }
 
-    /// Whether a server or an agent may have this name here; or why not.
+    /// Ok if a server may have this name in this client. Unless the whole client gets the file
+    /// ([`Audience::Client`]), the name must be one for an agent, too.
+    ///
+    /// # Errors
+    /// If the name is too long, is the name of the client's own agent or of the plugin, or is none
+    /// that each client takes for an agent's.
     pub fn takes(&self, name: &str) -> Result<(), Unfit> {
-        let why = if name.len() > MAX_IN_TOOL {
+        let why = if name.len() > MAX_BINDING_NAME {
             "some clients cannot call the tool of a binding with so long a name: choose one of at most 41 characters"
         } else if name == PLUGIN_NAME || self.agents.contains(&name) {
-            TAKEN
-        } else if self.audience != Audience::Client && !is_agent(name) {
+            NAME_IS_TAKEN
+        } else if self.audience != Audience::Client && !is_agents_name(name) {
             "in this client, an agent's name is 1 to 41 of a to z, digits and -, starts with a letter, and is no word of YAML"
         } else {
             return Ok(());
@@ -67,7 +72,7 @@ impl Client {
     /// Whether a hook here may be for an agent of this name; or why not.
     fn takes_hook_for(&self, agent: &str) -> Result<(), Unfit> {
         if agent == PLUGIN_NAME || self.agents.contains(&agent) {
-            return Err(TAKEN.into());
+            return Err(NAME_IS_TAKEN.into());
         }
         let mut bytes = agent.bytes();
         if !bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte)) {
@@ -79,7 +84,7 @@ impl Client {
 
 /// Whether each client with agents accepts this as the name of an agent and of its file. In YAML,
 /// it is a string even without quotes: `notes` is, `true` and `Notes` are not.
-fn is_agent(name: &str) -> bool {
+fn is_agents_name(name: &str) -> bool {
     let is_plain = name
         .chars()
         .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
@@ -101,35 +106,40 @@ pub struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
-    /// What to fill into the client's examples, for this user. With a file, also its folder.
+    /// What to fill into the client's examples for this user: with the path of this program, and
+    /// with the folder in which a server and its guard share tickets. With a file, also the file's
+    /// root.
     ///
     /// # Errors
-    /// If the client does not take such a name, or its folder cannot be told.
+    /// If the client does not take the name of the binding or of the agent; or if a path that an
+    /// example needs, of the tickets' folder or of the client's own, cannot be written there.
     pub fn filled(self, file: Option<&File>) -> Result<Filled, Unfit> {
         let user = self.user;
         let folder = user.tickets();
-        let tickets = plain(&folder).filter(|text| !is_expanded(text));
-        let mut filled = self.with(&user.program.path, tickets)?;
+        // With None, `filled_with` refuses a client whose example names that folder.
+        let tickets = text_if_printable(&folder).filter(|text| !is_expanded(text));
+        let mut filled = self.filled_with(&user.program.path, tickets)?;
         if let Some(file) = file {
             let root = root_of(&file.real, &user.home);
-            let folder = root.as_ref().unwrap_or(&file.written);
-            filled.put(&quoted(FOLDER), &quoted(folder));
+            // In a folder that must not become a root, such as the home, it is the file alone.
+            let readable = root.as_ref().unwrap_or(&file.written);
+            filled.put(&quoted(EXAMPLE_FOLDER), &quoted(readable));
         }
         Ok(filled)
     }
 
     /// What to fill into the client's examples, with this program and this folder for `tickets`,
-    /// which a server and its guard share. The name of a binding takes the place of [`BINDING`],
-    /// and the agent's name that of [`AGENT`].
+    /// which a server and its guard share. The name of a binding takes the place of
+    /// [`EXAMPLE_BINDING`], and the agent's name that of [`EXAMPLE_AGENT`].
     ///
     /// # Errors
     /// If `tickets` is None because the path of that folder cannot be written, and an example needs
     /// it. If the agent's name begins with `-`, as `-x`, or holds `$`, `{` or `}`. If the client
     /// does not take the name of the binding or of the agent.
-    pub(crate) fn with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
+    pub(crate) fn filled_with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
         let Self { client, name, .. } = self;
         let mut parts = client.parts.iter();
-        if tickets.is_none() && parts.any(|part| part.text.contains(TICKETS)) {
+        if tickets.is_none() && parts.any(|part| part.text.contains(EXAMPLE_TICKETS)) {
             return Err("the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread; set XDG_STATE_HOME to another".into());
         }
         if let Some(agent) = self.agent
@@ -141,7 +151,7 @@ impl Recipe<'_> {
         // The agent and its file are named like the binding, so that a second binding has another
         // agent. In a client where all agents share the server, the examples name no agent.
         let of_agent = match client.audience {
-            Audience::Client => AGENT,
+            Audience::Client => EXAMPLE_AGENT,
             _ => self.agent.unwrap_or(name),
         };
         client.takes(of_agent)?;
@@ -151,21 +161,30 @@ impl Recipe<'_> {
         self.put_folders(&mut filled)?;
         for quote in ['"', '\''] {
             self.put_options(&mut filled, quote, of_agent);
-            let place = format!("{quote}{TICKETS}{quote}");
+            let place = format!("{quote}{EXAMPLE_TICKETS}{quote}");
             filled.put(&place, &quoted(tickets.unwrap_or_default()));
             filled.put(&format!("{quote}keyhole{quote}"), &quoted(program));
         }
         let command = format!("command: {}", quoted(program));
         filled.put("command: keyhole", &command);
         // As a YAML key, if the client's example uses one.
-        let key = if is_agent(name) { name } else { &quoted(name) };
-        filled.put(&format!("{BINDING}:"), &format!("{key}:"));
-        filled.put(BINDING, name);
-        filled.put(AGENT, of_agent);
+        let key = if is_agents_name(name) {
+            name
+        } else {
+            &quoted(name)
+        };
+        filled.put(&format!("{EXAMPLE_BINDING}:"), &format!("{key}:"));
+        filled.put(EXAMPLE_BINDING, name);
+        filled.put(EXAMPLE_AGENT, of_agent);
         Ok(filled)
     }
 
-    /// Puts those of the client's folders in that a variable has moved.
+    /// Fills in each of the client's folders that a variable has moved: for `~/.codex` in an
+    /// example, the path that `CODEX_HOME` names. A folder at its usual place stays as the examples
+    /// have it.
+    ///
+    /// # Errors
+    /// If a variable names a path that cannot be written in the client's texts.
     fn put_folders(self, filled: &mut Filled) -> Result<(), Unfit> {
         let home = &self.user.home;
         for folder in &self.client.folders {
@@ -174,27 +193,27 @@ impl Recipe<'_> {
             if found == home.join(usual.trim_start_matches("~/")) {
                 continue;
             }
-            let moved = plain(&found).ok_or(
+            let moved = text_if_printable(&found).ok_or(
                 "a folder of the client has a character in its path that cannot be written here",
             )?;
-            // A rule has one slash more.
+            // In a rule, an absolute path begins with two slashes.
             filled.put(&format!("Read({usual}"), &format!("Read(/{moved}"));
             filled.put(usual, moved);
         }
         Ok(())
     }
 
-    /// Fills in the options of a server whose arguments stand in these quotes.
+    /// Fills in the options of a server whose arguments stand in the quotes `quote`.
     /// `"--bind", "scanner-catalog"` becomes `"--bind", "notes"`. If
     /// `"--agent", "identifier-scanner"` stands behind it, as for a client whose guard says which
     /// agent calls, that becomes `"--agent", "reviewer"`, with the name `of_agent`. Else
     /// `self.agent` is added, if it is set.
     fn put_options(self, filled: &mut Filled, quote: char, of_agent: &str) {
-        let old = option(quote, "--bind", BINDING);
+        let old = option(quote, "--bind", EXAMPLE_BINDING);
         let new = option(quote, "--bind", self.name);
         // Of two texts that match, the one that is put first counts. So the longer one comes first.
         filled.put(
-            &format!("{old}, {}", option(quote, "--agent", AGENT)),
+            &format!("{old}, {}", option(quote, "--agent", EXAMPLE_AGENT)),
             &format!("{new}, {}", option(quote, "--agent", of_agent)),
         );
         match self.agent {
@@ -206,27 +225,31 @@ impl Recipe<'_> {
         }
     }
 
-    /// The client's hook for an agent of this name. Without a file, also what else keeps a file
-    /// from others.
+    /// What the user pastes so that a hook of the client gives an agent of this name its file, and
+    /// who gets it. The texts are the hook's settings, what to know of hooks, and the client's
+    /// texts that keep the file from others. Without a file, also what to know if the user pastes
+    /// all of it.
     ///
     /// # Errors
-    /// If the client has none, or it cannot name this agent or map.
+    /// If the client has no hooks, its hooks cannot be for this agent, or the path of the map
+    /// cannot be printed.
     pub fn hook(self, file: Option<&File>) -> Result<Hook, Unfit> {
         let (client, agent) = (self.client, self.name);
         let hooks = client.hook.ok_or(
             "only claude-code, codex and copilot-cli hand a file over by a hook; name one of them",
         )?;
         client.takes_hook_for(agent)?;
-        let whole = self.hook_settings()?;
+        let settings = self.hook_settings()?;
+        // Beside a hook, the client's own texts keep the names that they have without one.
         let usual = Recipe {
             name: client.usual_name(),
             agent: None,
             ..self
         };
-        // A variable may have moved the client's folder.
-        let place = usual.with("", Some(""))?.fill(hooks.file);
+        // In the place, only the client's folder is filled in, which a variable may have moved.
+        let place = usual.filled_with("", Some(""))?.fill(hooks.file);
         let mut texts = vec![format!(
-            "Put this into {place}, beside what you have there:\n\n```json\n{whole:#}\n```"
+            "Put this into {place}, beside what you have there:\n\n```json\n{settings:#}\n```"
         )];
         texts.extend(OF_HOOKS.map(str::to_owned));
         if client.parts_to_paste().next().is_some() {
@@ -240,13 +263,17 @@ impl Recipe<'_> {
                 "Only the agent {agent} gets the file, when it starts: it calls no tool, and no prompt holds a key."
             ),
             texts,
-            last: hooks.say.replace(AGENT, agent),
+            last: hooks.say.replace(EXAMPLE_AGENT, agent),
         })
     }
 
-    /// The settings with the hook for an agent of this name.
+    /// The client's settings with a hook that runs `keyhole inject` when an agent of this name
+    /// starts. Copilot has another form for them than the other clients.
+    ///
+    /// # Errors
+    /// If the path of the map has a character that cannot be printed.
     fn hook_settings(self) -> Result<Value, Unfit> {
-        let map = plain(&self.user.map.location.file)
+        let map = text_if_printable(&self.user.map.location.file)
             .ok_or("the path of the map holds a character that cannot be printed here; move it")?;
         // The command names the map, so that no variable of a project's settings can name another.
         let program = quoted_for_sh(&self.user.program.path);
@@ -257,8 +284,8 @@ impl Recipe<'_> {
             let group = json!({ "matcher": matcher, "type": "command", "command": command });
             return Ok(json!({ "version": 1, "hooks": { "SubagentStart": [group] } }));
         }
-        let own = json!({ "type": "command", "command": command });
-        let group = json!({ "matcher": matcher, "hooks": [own] });
+        let hook = json!({ "type": "command", "command": command });
+        let group = json!({ "matcher": matcher, "hooks": [hook] });
         Ok(json!({ "hooks": { "SubagentStart": [group] } }))
     }
 }
@@ -288,7 +315,8 @@ impl Filled {
         });
     }
 
-    /// Fills in the text in one pass, so it never replaces a part of a replacement.
+    /// The text with each replacement made, in one pass from its start: so none is made in what
+    /// another one put there. Where several match, the one that was put first counts.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;

@@ -6,8 +6,8 @@ use crate::{
     disk::Found,
     error::refused,
     file::shown,
-    json::{Change, PROGRESS, RULES},
-    map::{self, Named, NewEntry, all_of},
+    json::{Change, DENY_RULES, PROGRESS_SWITCH},
+    map::{self, Named, NewEntry, all_entries},
     own::{key, own_entries},
     recipe::Recipe,
     shown::lines_of,
@@ -27,11 +27,11 @@ use std::{
 };
 
 /// The names that `remove` takes: those of bindings, of agents with a key, and `plugin`.
-pub fn names(user: &User<'_>) -> Result<Vec<String>> {
+pub fn removable_names(user: &User<'_>) -> Result<Vec<String>> {
     let mut names = BTreeSet::new();
     if let Some(map) = user.map_now()? {
-        for (named, entry) in all_of(&map) {
-            if is_made(named) {
+        for (named, entry) in all_entries(&map) {
+            if has_name_of_setup(named) {
                 names.extend(name_of(named, entry).map(str::to_owned));
             }
         }
@@ -49,13 +49,13 @@ fn name_of<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
     }
 }
 
-/// Whether the name of this entry can be one that setup wrote.
-fn is_made(named: Named<'_>) -> bool {
-    named.table == Table::Binding || named.name == PLUGIN.key || is_as_fresh(named.name)
+/// Whether setup may have made this name: it is a binding's, the plugin's key, or like a fresh key.
+fn has_name_of_setup(named: Named<'_>) -> bool {
+    named.table == Table::Binding || named.name == PLUGIN.key || is_like_fresh_key(named.name)
 }
 
 /// Whether a key looks like those that setup makes.
-fn is_as_fresh(key: &str) -> bool {
+fn is_like_fresh_key(key: &str) -> bool {
     let digits = key.strip_prefix("k-").unwrap_or_default();
     digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
@@ -83,14 +83,16 @@ struct Entries {
 }
 
 impl Plan {
-    /// What takes away all that is recognizably setup's for a name.
+    /// The plan that takes away all that is recognizably setup's for a name: tables of the map,
+    /// files of clients, and the `rules` that no entry needs any more, if they are to go. If Claude
+    /// Code's settings cannot be edited, they stay, and the user is told.
     ///
     /// # Errors
-    /// If nothing is, or a file cannot be edited.
+    /// If nothing is setup's, or another file cannot be edited.
     pub fn remove(user: &User<'_>, name: &str, rules: Rules) -> Result<Self> {
         let mut plan = Self::default();
         let entries = plan.take_from_map(user, name)?;
-        // Whose name is said has files of that name.
+        // Where no agent was said, setup gave the agent the same name, and its files say no other.
         let agent = entries.agent.as_deref().filter(|agent| *agent != name);
         for client in all() {
             for part in &client.parts {
@@ -100,7 +102,7 @@ impl Plan {
                     name,
                     agent,
                 };
-                plan.take_part(recipe, part)?;
+                plan.remove_clients_file(recipe, part)?;
             }
         }
         match plan.take_from_settings(user, name, &entries, rules) {
@@ -122,8 +124,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Takes the name's tables out of the map. Returns what the map had for the name, and what it
-    /// keeps: for others, and tables of the name that setup did not write.
+    /// Takes the tables of this name that setup wrote out of the map. A table of the name that
+    /// setup did not write stays, and the user is told to take it away. Returns what was in the
+    /// tables that go, and in those that stay. Without a map, both are empty.
+    ///
+    /// # Errors
+    /// If the map cannot be used or edited.
     fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries> {
         let mut entries = Entries::default();
         if user.map_now()?.is_none() {
@@ -133,18 +139,18 @@ impl Plan {
         let found = Found::at(place)?;
         let text = found.text()?;
         let map = user.map.parse(text.as_bytes())?;
-        let mut left = text.to_owned();
+        let mut new_map = text.to_owned();
         let mut gone = String::new();
-        for (named, entry) in all_of(&map) {
+        for (named, entry) in all_entries(&map) {
             let file = user.map.location.expand(&entry.path);
             if name_of(named, entry) != Some(name) {
                 entries.others.extend(file);
                 entries.withholds_others |= entry.withhold;
-            } else if let Some(taken) = without_entry(user, &left, named, entry) {
+            } else if let Some(taken) = without_entry(user, &new_map, named, entry) {
                 entries.files.extend(file);
                 entries.agent = first_agent(entry);
                 gone += &taken.table;
-                left = taken.rest;
+                new_map = taken.rest;
             } else {
                 entries.others.extend(file);
                 let (line, shown) = (entry.line, printable(place));
@@ -158,20 +164,24 @@ impl Plan {
             self.notes.push("The map's roots stay. Take the folder away from them yourself if nothing else needs it.".to_owned());
         }
         // The user is shown the tables that go. No line comes.
-        self.edit(found, Some(left), lines_of("", &gone, ""))?;
+        self.add_edit(found, Some(new_map), lines_of("", &gone, ""))?;
         Ok(entries)
     }
 
-    /// Takes a client's file away that setup made. If somebody changed the file since, or it is a
-    /// link, it stays. If it may still start Keyhole then, the user is told what to do.
-    fn take_part(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
+    /// Plans to remove the client's file for this part, if all of it is as setup writes it. If it
+    /// is not, or is a link, it stays; and if it may still start Keyhole, the user is told what to
+    /// do. Does nothing if no file is there, or the client does not take the recipe's name.
+    ///
+    /// # Errors
+    /// If the file is to be removed, and must not be replaced.
+    fn remove_clients_file(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
         let Recipe { user, name, .. } = recipe;
-        let Some(found) = file_of(recipe, part) else {
+        let Some(found) = clients_file(recipe, part) else {
             return Ok(());
         };
         let text = found.text().unwrap_or_default().to_owned();
         // For a name that the client does not take, setup has written nothing.
-        let Some(whole) = recipe.ours(part, &text) else {
+        let Some(whole) = recipe.as_setup_writes(part, &text) else {
             return Ok(());
         };
         let shown = shown(&found.named, &user.home);
@@ -179,7 +189,7 @@ impl Plan {
         // An editor may have given it other line ends.
         if !is_link && text.lines().eq(whole.lines()) {
             // The user is shown all lines of the file as those that go.
-            return self.edit(found, None, lines_of("", &text, ""));
+            return self.add_edit(found, None, lines_of("", &text, ""));
         }
         let entries = own_entries(&text);
         let calls_server = text.contains(name) && text.contains("load_context");
@@ -193,8 +203,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Finds what setup wrote into Claude Code's settings that no other entry needs: the rules, and
-    /// the plugin's variable. Takes it out if it is to go.
+    /// Finds what setup wrote into Claude Code's settings that no other entry needs: deny rules,
+    /// and the plugin's variable. Shows them in `self.rules`. Plans to take them out if `unneeded`
+    /// says that they go. Rules for agents' conversations stay as long as there are some.
+    ///
+    /// # Errors
+    /// If the settings are no JSON, or cannot be edited.
     fn take_from_settings(
         &mut self,
         user: &User<'_>,
@@ -214,30 +228,30 @@ impl Plan {
         }
         let mut rules = unneeded_rules(&places, &value, entries);
         let of_transcripts = rules_of_transcripts(&places);
-        let has_some = rules.iter().any(|rule| of_transcripts.contains(rule));
-        if has_some && let Some(todo) = todo_of_sessions(&places) {
+        let has_some_of_these = rules.iter().any(|rule| of_transcripts.contains(rule));
+        if has_some_of_these && let Some(todo) = todo_of_sessions(&places) {
             self.todo.push(todo);
             rules.retain(|rule| !of_transcripts.contains(rule));
         }
         let mut changes = Vec::new();
         if name == PLUGIN_NAME
             && !entries.withholds_others
-            && value.pointer(&pointer(PROGRESS)) == Some(&"1".into())
+            && value.pointer(&pointer(PROGRESS_SWITCH)) == Some(&"1".into())
         {
-            changes.push(Change::new(PROGRESS, vec!["1".into()], Value::Null));
+            changes.push(Change::new(PROGRESS_SWITCH, vec!["1".into()], Value::Null));
         }
         if !rules.is_empty() {
             if entries.files.is_empty() {
                 self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
             }
             let gone = rules.into_iter().map(Value::from).collect();
-            changes.push(Change::new(RULES, gone, json!([])));
+            changes.push(Change::new(DENY_RULES, gone, json!([])));
         }
         self.rules = changes.iter().map(Change::shown).collect();
         if unneeded == Rules::Stay {
             return Ok(());
         }
-        self.change(found, &changes)
+        self.change_settings(found, &changes)
     }
 }
 
@@ -253,10 +267,10 @@ struct Taken {
     table: String,
 }
 
-/// The map without this entry, if setup can have written its name and wrote its table: with a
-/// limit, or without one.
+/// The map without the table of this entry. None if setup does not make such a name, or the table
+/// does not stand there as setup writes it, with `max_bytes` or without it.
 fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
-    if !is_made(named) {
+    if !has_name_of_setup(named) {
         return None;
     }
     let agents: Vec<&str> = entry
@@ -275,7 +289,7 @@ fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) ->
             publish_only_in: folders_in(entry, &user.home),
         };
         let table = written.text();
-        if let Some(rest) = map::take(map, &table) {
+        if let Some(rest) = map::without_table(map, &table) {
             return Some(Taken { rest, table });
         }
     }
@@ -289,8 +303,8 @@ fn folders_in(entry: &Entry, home: &Path) -> Option<Vec<String>> {
 }
 
 /// The file of a part, if it is there.
-fn file_of(recipe: Recipe<'_>, part: &Part) -> Option<Found> {
-    let filled = recipe.with("", Some("")).ok()?;
+fn clients_file(recipe: Recipe<'_>, part: &Part) -> Option<Found> {
+    let filled = recipe.filled_with("", Some("")).ok()?;
     let place = filled.place(part.to?, &recipe.user.home);
     Found::at(&place).ok().filter(Found::is_there)
 }

@@ -25,9 +25,9 @@ pub const STRONGER: &str = concat!(
     "/blob/main/docs/shells.md has the settings."
 );
 
-const NOT_THERE: &str =
+const NOT_INSTALLED: &str =
     "It needs bubblewrap and socat: install both, as packages of your system, and run setup again.";
-const NOT_ALLOWED: &str = concat!(
+const NOT_PERMITTED: &str = concat!(
     "bubblewrap may not make what it needs here: ",
     env!("CARGO_PKG_REPOSITORY"),
     "/blob/main/docs/shells.md says how to allow it. Then run setup again."
@@ -35,7 +35,7 @@ const NOT_ALLOWED: &str = concat!(
 
 /// How the client starts bubblewrap (2.1.332): without a network, and inside once more,
 /// with a filter of system calls.
-const TRIAL: [&str; 21] = [
+const TRIAL_ARGUMENTS: [&str; 21] = [
     "--new-session",
     "--die-with-parent",
     "--unshare-net",
@@ -60,49 +60,53 @@ const TRIAL: [&str; 21] = [
 ];
 /// A filter that allows all: `BPF_RET`, `SECCOMP_RET_ALLOW` (linux/seccomp.h), as the processor
 /// has it.
-const FILTER: (u16, u32) = (0x06, 0x7fff_0000);
+const FILTER_THAT_ALLOWS_ALL: (u16, u32) = (0x06, 0x7fff_0000);
 
-/// Whether the client can hold shells on this machine, with the programs in this `PATH`; or what
-/// the user has to do.
-pub(crate) fn works(path: &OsStr) -> Result<(), &'static str> {
+/// Ok if the client can start its sandbox for shells on this machine, with the programs in this
+/// `PATH`. On macOS, that is always so.
+///
+/// # Errors
+/// What the user has to do, if bubblewrap or socat is missing, or bubblewrap may not do its work.
+pub(crate) fn sandbox_can_start(path: &OsStr) -> Result<(), &'static str> {
     // On macOS, the client uses what the system has.
     if cfg!(target_os = "macos") {
         return Ok(());
     }
-    if !is_on(path, "bwrap") || !is_on(path, "socat") {
-        return Err(NOT_THERE);
+    if !is_on_path(path, "bwrap") || !is_on_path(path, "socat") {
+        return Err(NOT_INSTALLED);
     }
     match try_bubblewrap(path) {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(NOT_ALLOWED),
+        _ => Err(NOT_PERMITTED),
     }
 }
 
 /// Whether a folder of this `PATH` has the program.
-fn is_on(path: &OsStr, program: &str) -> bool {
+fn is_on_path(path: &OsStr, program: &str) -> bool {
     split_paths(path).any(|folder| folder.join(program).is_file())
 }
 
-/// Starts bubblewrap as the client does, with a filter on its standard input.
+/// Starts bubblewrap as the client does, and returns how it ended. It reads a filter of system
+/// calls from its standard input, here one that allows all.
 fn try_bubblewrap(path: &OsStr) -> io::Result<ExitStatus> {
     let mut trial = Command::new("bwrap")
-        .args(TRIAL)
+        .args(TRIAL_ARGUMENTS)
         .env("PATH", path)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
     if let Some(mut pipe) = trial.stdin.take() {
-        let (code, value) = FILTER;
+        let (code, value) = FILTER_THAT_ALLOWS_ALL;
         let filter = [&code.to_ne_bytes()[..], &[0; 2], &value.to_ne_bytes()].concat();
-        // If it ends before it reads this, that counts.
+        // If it ends before it reads this, its status says that it failed.
         let _ = pipe.write_all(&filter);
     }
     trial.wait()
 }
 
 /// What setup adds to the settings for what they lack.
-pub(crate) fn changes(lacks: Vec<Needed>) -> Vec<Change> {
+pub(crate) fn changes_for(lacks: Vec<Needed>) -> Vec<Change> {
     lacks
         .into_iter()
         .map(|needed| Change::new(&needed.place, Vec::new(), needed.value))
@@ -111,7 +115,7 @@ pub(crate) fn changes(lacks: Vec<Needed>) -> Vec<Change> {
 
 /// What takes a pattern out of these settings that setup wrote before 0.6.0: it costs a mount for
 /// each long output that the client keeps. None if it is not there.
-pub(crate) fn of_older(places: &Places, settings: &Value) -> Option<Change> {
+pub(crate) fn without_older_pattern(places: &Places, settings: &Value) -> Option<Change> {
     let outputs = Value::from(places.outputs_of_older());
     let listed = settings["sandbox"]["filesystem"]["allowRead"].as_array()?;
     if !listed.contains(&outputs) {

@@ -14,6 +14,7 @@ pub(crate) struct Edited {
 
 /// The lines that go (`old`) and those that come (`new`), as the user is shown them. `place` says
 /// where in the file they are, such as `permissions.deny`; it is empty if they are whole entries.
+/// Empty lines are left out.
 ///
 /// The reader may be an agent that only looks. So a line that names a key, `[keys.NAME]`, is shown
 /// without it. The plugin's key is shown, since it is public.
@@ -23,6 +24,7 @@ pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
         text += &format!("  in {place}:\n");
     }
     for (sign, side) in [('-', old), ('+', new)] {
+        // One more string of a list begins with a comma.
         let lines = side.trim_start_matches(", ").lines();
         for line in lines.filter(|line| !line.trim().is_empty()) {
             text += &format!("  {sign} {}\n", printable_text(without_key(line)));

@@ -2,7 +2,7 @@
 
 use crate::{
     User,
-    clients::{Audience, Example, rows},
+    clients::{Audience, Example, clients_in},
     program::Program,
     recipe::Recipe,
 };
@@ -42,7 +42,7 @@ parts = [{ example = 'new.json', place = 'Put this into ~/.new/scanner-catalog.j
 
 #[test]
 fn a_new_client_is_a_row_and_an_example() {
-    let client = rows(ROW, &[EXAMPLE]).unwrap().remove(0);
+    let client = clients_in(ROW, &[EXAMPLE]).unwrap().remove(0);
     assert_eq!((client.name, client.title), ("new", "New Client"));
     assert_eq!(client.audience, Audience::Client);
     assert_eq!(client.max_bytes, Some(4096));
@@ -75,7 +75,7 @@ fn a_wrong_line_of_a_row_is_named() {
         let field = wrong.split_once(' ').unwrap().0;
         let rest = ROW.lines().filter(|line| !line.starts_with(field));
         let text = rest.chain([wrong]).collect::<Vec<_>>().join("\n");
-        let why = rows(text.leak(), &[EXAMPLE]).unwrap_err();
+        let why = clients_in(text.leak(), &[EXAMPLE]).unwrap_err();
         assert!(
             why.contains(wrong) || why.contains("gone.json"),
             "{wrong}: {why}"
@@ -90,7 +90,7 @@ fn a_row_without_what_each_must_have_is_refused() {
     ] {
         let rest = ROW.lines().filter(|line| !line.starts_with(field));
         let text = rest.collect::<Vec<_>>().join("\n");
-        let why = rows(text.leak(), &[EXAMPLE]).unwrap_err();
+        let why = clients_in(text.leak(), &[EXAMPLE]).unwrap_err();
         assert!(why.contains(&format!("missing field `{field}`")), "{why}");
     }
 }

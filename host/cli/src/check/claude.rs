@@ -17,7 +17,7 @@ use keyhole_core::{Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket
 use keyhole_setup::{
     Named, User,
     agents::{Lines, OwnAgent, is_gone, own_agents},
-    all_of,
+    all_entries,
     program::Program,
 };
 use keyhole_walk::printable::printable;
@@ -131,7 +131,7 @@ impl<'a> Client<'a> {
     /// which nothing is known.
     fn files(&self, map: &Map) -> Files {
         let mut files = Files::default();
-        for (named, entry) in all_of(map) {
+        for (named, entry) in all_entries(map) {
             if entry.agents.is_some() || self.takes(named) {
                 files.paths.extend(self.location.expand(&entry.path));
                 files.has_tickets |= named.table == Table::Binding;
@@ -170,7 +170,7 @@ impl<'a> Client<'a> {
         if has_folder {
             missing.push(ANY_FOLDER.to_owned());
         }
-        if all.is_unnamed {
+        if all.no_rule_can_deny {
             missing.push(UNNAMED.to_owned());
         }
         if missing.is_empty() {
@@ -268,7 +268,7 @@ impl<'a> Client<'a> {
     /// [`Finding::ProgressTold`] if the client has agents say what they do, although an entry of
     /// the map has `withhold`.
     fn progress_told(&self, map: Option<&Map>) -> Option<Finding> {
-        let withholds = all_of(map?).any(|(_, entry)| entry.withhold);
+        let withholds = all_entries(map?).any(|(_, entry)| entry.withhold);
         if !withholds || !self.settings.lets_agents_tell_progress() {
             return None;
         }

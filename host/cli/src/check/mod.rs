@@ -21,7 +21,7 @@ use keyhole_serve::{
     start::{StartError, Started, start_loading},
     streams::print,
 };
-use keyhole_setup::{all_of, ask::is_clients_shell, recipe::MAX_IN_TOOL};
+use keyhole_setup::{all_entries, ask::is_clients_shell, recipe::MAX_BINDING_NAME};
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::has_unseen};
 use keyhole_wall::WallStatus;
 pub(crate) use print::in_colour;
@@ -93,7 +93,7 @@ pub(crate) struct Plugin {
     pub(crate) tickets: Option<Tickets>,
 }
 
-const _: () = assert!(MAX_IN_TOOL == 41);
+const _: () = assert!(MAX_BINDING_NAME == 41);
 
 /// Checks the map, and loads every file in it behind a server's wall, one after another. If the
 /// plugin asks, the main conversation reads this report: then it names no path of the map or an
@@ -165,7 +165,7 @@ fn judged_entries(
     is_private: bool,
 ) -> Vec<EntryReport> {
     let mut entries = Vec::new();
-    for (named, entry) in all_of(judge.map) {
+    for (named, entry) in all_entries(judge.map) {
         let taker = match client {
             Some(client) if client.takes(named) => Taker::ClaudeCode,
             _ => Taker::Anybody,
@@ -199,7 +199,7 @@ fn shown_map(
 fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
     map.bindings()
         .iter()
-        .filter(|(name, _)| name.len() > MAX_IN_TOOL)
+        .filter(|(name, _)| name.len() > MAX_BINDING_NAME)
         .map(|(_, binding)| Finding::LongBindingName {
             line: binding.entry.line,
         })

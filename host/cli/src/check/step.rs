@@ -1,5 +1,5 @@
 //! What is wrong with a file or a map, and the one next step. It is in words, except for a
-//! command that each shell reads in the same way: see [`word`].
+//! command that each shell reads in the same way: see [`word_to_change`].
 #![expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
 
 use super::finding::Finding;
@@ -8,10 +8,10 @@ use keyhole_core::{
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
 };
 use keyhole_setup::{
-    file::{TWIN, has_twin, is_open},
+    file::{LOOKS_ALIKE, has_look_alike, is_open},
     is_under_sudo,
-    paste::{self, quoted, word},
-    program::is_command,
+    paste::{self, quoted, word_to_change},
+    program::is_found_by_name,
 };
 use keyhole_walk::{
     Distrust, DistrustReason, GrantedFile, Policy, System, SystemError, WalkError, Walker,
@@ -62,7 +62,7 @@ fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     if !is_by_mode || !file.starts_with(&distrust.path) {
         return None;
     }
-    Some(format!("chmod go-w {}", word(&distrust.path)?))
+    Some(format!("chmod go-w {}", word_to_change(&distrust.path)?))
 }
 
 /// What others could change: this file, or a folder or link on its path. None if nobody can.
@@ -112,7 +112,7 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
         Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound if file.is_file() => DEEP.to_owned(),
-        Refusal::NotFound if has_twin(file) => TWIN.to_owned(),
+        Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
         Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
         Refusal::OutsideRoot if holds_home(folder?, at) => {
@@ -159,7 +159,7 @@ fn opening(file: &Path) -> Option<String> {
     if found.mode() & bits == bits {
         return None;
     }
-    Some(format!("run: chmod {rights} {}", word(shut)?))
+    Some(format!("run: chmod {rights} {}", word_to_change(shut)?))
 }
 
 /// What closes a file that others may read: `run: chmod 600 /home/theo/a.md`, the same in words if
@@ -168,7 +168,7 @@ fn opening(file: &Path) -> Option<String> {
 pub(super) fn closing(file: &Path) -> Option<Advice> {
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
-    let text = match word(file) {
+    let text = match word_to_change(file) {
         _ if !is_own => COPY.to_owned(),
         Some(path) => format!("run: chmod 600 {path}"),
         None => "close it to them: mode 600".to_owned(),
@@ -294,7 +294,7 @@ pub(super) fn command(arguments: &str) -> String {
     // None if the program's path cannot be typed: then only the name is told.
     let by_path = paste::command(&program, arguments);
     match by_path {
-        Some(typed) if !is_command(&program) => typed,
+        Some(typed) if !is_found_by_name(&program) => typed,
         _ => format!("keyhole {arguments}"),
     }
 }

@@ -13,7 +13,7 @@ use keyhole_setup::{
     Chosen, Lock, Plan, Request, Result, SetupError, User, Walls,
     ask::Screen,
     clients::{self, Audience, Client},
-    file::{self, File, NEW},
+    file::{self, File, NEW_FILE_OF_SETUP},
     lock,
     shells::COSTS,
     stop_with,
@@ -116,14 +116,15 @@ impl<'a> Dialog<'a> {
             return Ok(File::find(file, home)?);
         }
         if self.is_dry {
-            return Ok(File::find(NEW, home)?);
+            return Ok(File::find(NEW_FILE_OF_SETUP, home)?);
         }
-        let question =
-            format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there): ");
+        let question = format!(
+            "Which Markdown file? (Enter: {NEW_FILE_OF_SETUP}, which is made if it is not there): "
+        );
         self.screen.ask(&question, |answer| {
-            let without_quotes = file::typed(answer);
+            let without_quotes = file::unquoted(answer);
             let named = if answer.is_empty() {
-                NEW
+                NEW_FILE_OF_SETUP
             } else {
                 &without_quotes
             };

@@ -42,7 +42,7 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     if let Err(why) = made.and_then(|()| is_served(&map, &plan, &request)) {
         return stop_with(format!("{text}{ending}\nThe file is not served yet: {why}"));
     }
-    let done = if plan.is_unnamed {
+    let done = if plan.no_rule_can_deny {
         "The main conversation can still read the file: move it to ~/private, and run setup again."
     } else if is_changing {
         "Done."

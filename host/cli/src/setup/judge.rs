@@ -11,7 +11,7 @@ use keyhole_serve::{
     resources::{make_threads, runtime},
     start::StartError,
 };
-use keyhole_setup::{Named, Plan, Request, all_of};
+use keyhole_setup::{Named, Plan, Request, all_entries};
 use std::sync::Arc;
 
 /// Whether the file reaches whom it is for with this map; or why not, and what to do.
@@ -20,7 +20,7 @@ pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Resul
         table: plan.table.0,
         name: &plan.table.1,
     };
-    let found = all_of(map).find(|(named, _)| *named == planned);
+    let found = all_entries(map).find(|(named, _)| *named == planned);
     let (named, entry) = found.ok_or("the map has no entry for it")?;
     let tried = tried(map, named, entry, request);
     let report = tried.map_err(|why| format!("the file cannot be tried: {why}"))?;

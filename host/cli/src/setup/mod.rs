@@ -16,11 +16,10 @@ use keyhole_setup::{
     clients::{self, Audience, Client},
     entry,
     file::File,
-    names,
-    paste::bare,
+    paste::bare_word,
     program::Program,
     recipe::Recipe,
-    stop_with,
+    removable_names, stop_with,
 };
 use std::{env, ffi::OsString, fs, iter};
 
@@ -40,7 +39,7 @@ pub(crate) fn run(wanted: Setup) -> Result<String> {
         Setup::ListClients => Ok(list().collect::<String>() + LINES),
         Setup::Print(recipient) => printed(&user, &recipient),
         Setup::Install(install) => flow::install(&user, &install),
-        Setup::ListNames => Ok(removable(&names(&user)?)),
+        Setup::ListNames => Ok(removable(&removable_names(&user)?)),
         Setup::Remove { name, is_dry } => flow::remove(&user, &name, is_dry),
         Setup::PrintEntry(entry) => printed_entry(&user, &entry),
     }
@@ -156,7 +155,7 @@ fn ways(client: &Client, names: &Names) -> String {
     let mut agent = String::new();
     if let Some(named) = &names.agent {
         // A shell may read the name in its own way: then the user writes it.
-        let word = bare(named).unwrap_or("NAME");
+        let word = bare_word(named).unwrap_or("NAME");
         agent = format!(" --agent {word}");
     }
     let mut limit = String::new();

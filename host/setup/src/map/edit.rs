@@ -21,8 +21,11 @@ pub(super) struct Addition {
 }
 
 impl Addition {
-    /// The map with the table at its end, and the root among its roots.
-    pub(super) fn to(&self, old: &str) -> Result<Edited, EditError> {
+    /// The map `old` with the table at its end, and the root among its roots.
+    ///
+    /// # Errors
+    /// If `old` is no TOML, or the new text would not have its tables with just these two added.
+    pub(super) fn added_to(&self, old: &str) -> Result<Edited, EditError> {
         let mut draft = Draft {
             text: old.to_owned(),
             tables: parse(old)?,
@@ -35,7 +38,7 @@ impl Addition {
             draft.add_table(table)?;
         }
         if !parse(&draft.text).is_ok_and(|tables| tables == draft.tables) {
-            return Err(EditError::Unsafe);
+            return Err(EditError::ChangesMore);
         }
         Ok(Edited {
             text: draft.text,
@@ -73,13 +76,17 @@ struct Draft {
 impl Draft {
     /// Adds this folder to the roots.
     fn add_root(&mut self, root: &str) -> Result<(), EditError> {
-        let Inserted { at, text, is_line } = Inserted::root(&self.text, root)?;
+        let Inserted {
+            at,
+            text,
+            is_own_line,
+        } = Inserted::root(&self.text, root)?;
         self.text.insert_str(at, &text);
-        let place = if is_line { "" } else { "roots" };
+        let place = if is_own_line { "" } else { "roots" };
         self.shown += &lines_of(place, "", &text);
         let roots = self.tables.entry("roots");
         let there = roots.or_insert(toml::Value::Array(Vec::new()));
-        let list = there.as_array_mut().ok_or(EditError::Unsafe)?;
+        let list = there.as_array_mut().ok_or(EditError::ChangesMore)?;
         list.push(root.into());
         Ok(())
     }
@@ -94,7 +101,7 @@ impl Draft {
         };
         self.text += &format!("{before}{}", table.replace('\n', end));
         self.shown += &lines_of("", "", table);
-        put(table, &mut self.tables)
+        insert_entry(table, &mut self.tables)
     }
 }
 
@@ -104,28 +111,32 @@ struct Inserted {
     at: usize,
     text: String,
     /// Whether it is a line of its own, and not one more string of a list.
-    is_line: bool,
+    is_own_line: bool,
 }
 
 impl Inserted {
-    /// A string among the roots. A map without roots must have no table: before one, roots would be
-    /// new for all that it has.
+    /// Where and how this root comes into the map: behind the last of its roots; or, in a map
+    /// without roots, as a line at the top. Such a map must have no table: to what that has, roots
+    /// would be new.
+    ///
+    /// # Errors
+    /// If the map is no TOML, or its `roots` are no list, or an empty one.
     fn root(map: &str, root: &str) -> Result<Self, EditError> {
         let document = DeTable::parse(map).map_err(|_| EditError::Syntax("TOML"))?;
         let Some(roots) = document.get_ref().get("roots") else {
             return Ok(Self {
                 at: map.len() - below_schema(map).len(),
                 text: format!("roots = [{}]{}", quoted(root), line_end(map)),
-                is_line: true,
+                is_own_line: true,
             });
         };
         // An empty list is no valid map.
-        let list = roots.get_ref().as_array().ok_or(EditError::Unsafe)?;
-        let last = list.iter().last().ok_or(EditError::Unsafe)?;
+        let list = roots.get_ref().as_array().ok_or(EditError::ChangesMore)?;
+        let last = list.iter().last().ok_or(EditError::ChangesMore)?;
         Ok(Self {
             at: last.span().end,
             text: format!(", {}", quoted(root)),
-            is_line: false,
+            is_own_line: false,
         })
     }
 }
@@ -139,24 +150,26 @@ fn below_schema(map: &str) -> &str {
     }
 }
 
-/// The map without this table. None if the table does not stand there as setup writes it, or stands
-/// there more than once.
-pub(crate) fn take(text: &str, table: &str) -> Option<String> {
+/// The map `text` without this table, and without the blank line above it. None if the table does
+/// not stand there as setup writes it; if it stands there more than once; or if, put back, it would
+/// not give the old map.
+pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
     let end = line_end(text);
-    let (head, tail) = text.split_once(&table.replace('\n', end))?;
-    if !head.is_empty() && !head.ends_with(['\n', '\u{feff}']) {
+    let (before, after) = text.split_once(&table.replace('\n', end))?;
+    // The table does not begin a line.
+    if !before.is_empty() && !before.ends_with(['\n', '\u{feff}']) {
         return None;
     }
-    let mut above = head;
-    if head.ends_with(&end.repeat(2)) {
+    let mut above = before;
+    if before.ends_with(&end.repeat(2)) {
         // The blank line above is setup's, too.
-        above = head.strip_suffix(end)?;
+        above = before.strip_suffix(end)?;
     }
-    let new = above.to_owned() + tail;
-    // Put back, the table must give what the old map has. Taken out of that, it would leave no
-    // `[keys]`, of which a map may have an empty one of its own.
+    let new = above.to_owned() + after;
+    // Put back, the table must give the old map. To take it out of the old map's tables would not
+    // tell whether an empty `[keys]` stays.
     let mut tables = parse(&new).ok()?;
-    put(table, &mut tables).ok()?;
+    insert_entry(table, &mut tables).ok()?;
     if tables == parse(text).ok()? {
         Some(new)
     } else {
@@ -164,18 +177,19 @@ pub(crate) fn take(text: &str, table: &str) -> Option<String> {
     }
 }
 
-/// Puts an entry of the map, as it is written, among these tables.
+/// Puts an entry of the map, as its lines are written, among these tables: `[keys.k1]` becomes the
+/// member `k1` of `keys`, which is made if it is not there.
 ///
 /// # Errors
-/// If its name is there already.
-fn put(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
-    let own = parse(entry).map_err(|_| EditError::Unsafe)?;
-    for (kind, entries) in own {
+/// If the lines are no TOML table, or the entry's name is there already.
+fn insert_entry(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
+    let parsed = parse(entry).map_err(|_| EditError::ChangesMore)?;
+    for (kind, entries) in parsed {
         let of_kind = tables.entry(kind).or_insert(toml::Table::new().into());
-        let there = of_kind.as_table_mut().ok_or(EditError::Unsafe)?;
-        for (name, fields) in entries.as_table().ok_or(EditError::Unsafe)? {
+        let there = of_kind.as_table_mut().ok_or(EditError::ChangesMore)?;
+        for (name, fields) in entries.as_table().ok_or(EditError::ChangesMore)? {
             if there.insert(name.clone(), fields.clone()).is_some() {
-                return Err(EditError::Unsafe);
+                return Err(EditError::ChangesMore);
             }
         }
     }
