@@ -167,8 +167,12 @@ impl Input {
         Ok(stated.source == ours)
     }
 
-    /// The key among the arguments: `k1` of `{"key":"k1"}`. None if the server is one agent's: its
-    /// tool takes no argument, so `{"key":"k1"}` is refused there.
+    /// The key among the arguments of the call: `k1` of `{"key":"k1"}`. None if the server is one
+    /// agent's: its tool takes no argument.
+    ///
+    /// # Errors
+    /// If an argument is given to an agent's own server, or anything but one text `key` to the
+    /// shared one.
     fn key_for(&self, server: Server<'_>) -> Result<Option<String>, HookError> {
         let arguments = self.tool_input.get().as_bytes();
         if server.agent.is_some() {
@@ -197,10 +201,13 @@ pub struct Call {
     pub key: Option<String>,
 }
 
-/// Reads what a PreToolUse hook is asked about a call to one of `ours`.
+/// Reads what a PreToolUse hook is asked about a call to one of the servers `ours`: the call's id,
+/// its key, and the subagent that makes it. That nobody but a subagent calls is no error here:
+/// [`Call::agent`] says it.
 ///
 /// # Errors
-/// If the call is none to a server of ours, or what the client says cannot be understood.
+/// If the call is none to a server of ours; if another agent calls the server of one; if the agent
+/// is watched; or if what the client says cannot be understood.
 pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookError> {
     let input: Input = read_input(stdin)?;
     let server = input.server(ours, "PreToolUse")?;
@@ -209,7 +216,7 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
     if !input.has_source_of(server)? {
         return Err(NOT_OURS.into());
     }
-    // The server is one agent's, and another one asks.
+    // The server is one agent's, and somebody else calls.
     if let Some(own) = server.agent
         && agent_type != Some(own)
     {
@@ -306,8 +313,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What the client keeps of a subagent beside its transcript.
 type Record = Map<String, Value>;
 
-/// The client's record of the subagent with this `id`, beside the `transcript` of the session. The
-/// client writes it before the agent's first call. None if there is none.
+/// The client's record of the subagent with this `id`, in the folder `subagents` beside the
+/// `transcript` of the session. The client writes it before the agent's first call, so it is looked
+/// for again for a second. None if it is not there then, or the transcript's path is relative.
 ///
 /// The client also makes copies of the main conversation. If the session runs as an agent, such a
 /// copy has an id in a subagent's form and that agent's type. But it has no record.

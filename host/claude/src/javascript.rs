@@ -11,7 +11,8 @@ pub fn of_javascript<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
         .or_else(|error| serde_json::from_str(&without_halves(text)).map_err(|_| error))
 }
 
-/// This JSON with `\ufffd` in place of each escape that is half a pair of surrogates.
+/// This JSON with `\ufffd` in place of each escape that is half a pair of surrogates: `\ud83d`
+/// alone is one. A whole pair, `\ud83d\ude00`, and all other escapes stay.
 fn without_halves(json: &str) -> String {
     let mut whole = String::new();
     let mut rest = json;

@@ -21,11 +21,11 @@ use std::{
 };
 
 /// The links to transcripts, in a shell's command.
-const LINKS: &str = "Bash(*/tasks/a*)";
+const RULE_FOR_LINKS_OF_TASKS: &str = "Bash(*/tasks/a*)";
 
 /// What Claude Code lets a shell do in a folder, past the rules for what is in it. FOLDER is the
 /// end of the folder's path. The last three are patterns of a shell's.
-const SHELLS: [&str; 5] = [
+const RULES_FOR_SHELLS: [&str; 5] = [
     "Bash(*grep*FOLDER*)",
     "Bash(*rg *FOLDER*)",
     "Bash(*FOLDER*\\**)",
@@ -104,7 +104,7 @@ impl Part {
     }
 }
 
-/// The rules that are missing.
+/// The rules that are missing, and what no rule can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// To add to `permissions.deny`.
@@ -122,25 +122,24 @@ pub fn is_followed(name: &str, value: &OsStr) -> bool {
 }
 
 impl Places {
-    /// The places of a client that is started with these variables. `CLAUDE_CONFIG_DIR` says where
-    /// its own folder is. The user's settings in that folder may set variables under `env`. Of the
-    /// variables that say where the client keeps what tasks print, those count before the
-    /// environment's.
+    /// Where a client that is started with these variables keeps things. `CLAUDE_CONFIG_DIR` names
+    /// its own folder, else it is `~/.claude`. Other variables name the folder for what tasks
+    /// print: for these, what `env` has in the user's settings counts before the environment.
     ///
     /// # Errors
     /// If a variable names a place that no rule can name, as `/a*` or `notes`: see [`OddPlace`].
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
-        let own = folder_in("CLAUDE_CONFIG_DIR", variable)?;
-        // The default is for no folder: a path that `folder_in` returns can be shown.
+        let own = folder_named_by("CLAUDE_CONFIG_DIR", variable)?;
+        // The default is for no folder: a path that `folder_named_by` returns can be shown.
         let shown = own
             .as_deref()
             .and_then(visible)
             .unwrap_or("~/.claude")
             .to_owned();
         let claude = own.unwrap_or_else(|| home.join(".claude"));
-        // The client sets the variables of its settings first, and then asks where to keep things.
+        // The client sets the variables under `env` before it asks where to keep what tasks print.
         let settings = parsed(&claude.join("settings.json")).unwrap_or_default();
-        let kept = kept_by_client(&claude, &|name| match settings["env"][name].as_str() {
+        let kept = places_kept_by_client(&claude, &|name| match settings["env"][name].as_str() {
             Some(set) => Some(set.into()),
             None => variable(name),
         })?;
@@ -161,7 +160,7 @@ impl Places {
 
     /// The pattern that setup wrote into the sandbox's lists before 0.6.0: the client's long
     /// outputs.
-    pub fn outputs_of_older(&self) -> String {
+    pub fn older_pattern_for_outputs(&self) -> String {
         format!("{}/projects/**/tool-results/**", self.shown)
     }
 
@@ -170,18 +169,19 @@ impl Places {
         format!("{}/settings.json", self.shown)
     }
 
-    /// The rules that these files need, less those that `denied` has. They keep from the main
-    /// conversation: agents' transcripts, what tasks print, each file, its folder if nothing else
-    /// is in it, the folder of tickets if a file is `served` to an agent by a server of its own,
-    /// and our own programs.
+    /// The deny rules that these files need, and that are not covered by `denied`. The rules keep
+    /// from the main conversation: agents' transcripts, what tasks print, each file, its folder if
+    /// nothing else is in it, our own programs, and the folder of tickets if a file is `served` to
+    /// an agent by a server of its own. Also whether no rule can name a place, and whether a copy
+    /// beside a file stays open.
     pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> Missing {
         let mut kept = self.kept.clone();
         let mut has_neighbours = false;
         for file in files {
             for path in named_and_real(file) {
-                if let Some(folder) = self.folder_alone(&path) {
+                if let Some(folder) = self.folder_if_alone(&path) {
                     kept.push(folder);
-                } else if self.is_open_beside(&path, denied) {
+                } else if self.is_copy_open(&path, denied) {
                     has_neighbours = true;
                 }
                 kept.push(Part::File.of(path));
@@ -197,12 +197,12 @@ impl Places {
         for one in without_doubles(kept) {
             if let Some(pattern) = self.pattern(&one.path, one.part) {
                 rules.push(format!("Read({pattern})"));
-                rules.extend(for_shells(&one));
-            } else if !denied.has(&one.path, &self.home) {
+                rules.extend(rules_for_shells(&one));
+            } else if !denied.denies_place(&one.path, &self.home) {
                 no_rule_can_deny = true;
             }
         }
-        rules.extend(for_programs());
+        rules.extend(rules_for_programs());
         rules.retain(|rule| !denied.covers(rule, &self.home));
         Missing {
             rules: without_doubles(rules),
@@ -211,11 +211,11 @@ impl Places {
         }
     }
 
-    /// The file's folder, if it is to be kept as a whole: a rule can name the file, and nothing
-    /// else is in the folder.
-    fn folder_alone(&self, file: &Path) -> Option<Kept> {
-        self.named(file)?;
-        if !is_alone(file, &self.home) {
+    /// The file's folder, if it is to be denied as a whole: a rule can name the file, and nothing
+    /// else is in the folder. Else None.
+    fn folder_if_alone(&self, file: &Path) -> Option<Kept> {
+        self.path_pattern(file)?;
+        if !is_alone_in_folder(file, &self.home) {
             return None;
         }
         let folder = file.parent()?;
@@ -223,25 +223,26 @@ impl Places {
     }
 
     /// Whether the rules let a copy of this file be read that is beside it.
-    fn is_open_beside(&self, file: &Path, denied: &Denied) -> bool {
+    fn is_copy_open(&self, file: &Path, denied: &Denied) -> bool {
         let copy = file.with_extension("md~");
-        self.named(file).is_some() && !denied.has(&copy, &self.home)
+        self.path_pattern(file).is_some() && !denied.denies_place(&copy, &self.home)
     }
 
-    /// The rules that keep Claude from the settings that switch the sandbox for shells off, in each
-    /// folder, and from the map: a rule for a path from the session's folder does not bind in
-    /// others.
-    pub fn guards(&self) -> Vec<String> {
+    /// The rules `Edit(PATTERN)` that keep Claude from the settings of each folder, by which it
+    /// could switch the sandbox for shells off; from the user's settings; and from the map. Each
+    /// pattern begins at the root or the home: one from the session's folder would bind only there.
+    pub fn edit_rules(&self) -> Vec<String> {
         let mut patterns = vec![
             "//**/.claude/settings.json".to_owned(),
             "//**/.claude/settings.local.json".to_owned(),
         ];
         for file in named_and_real(&self.settings()) {
+            // The first pattern has each such file already.
             if !file.ends_with(".claude/settings.json") {
                 patterns.extend(self.pattern(&file, Part::File));
             }
         }
-        for path in self.with_folders(&[&self.map]) {
+        for path in self.folders_and_targets(&[&self.map]) {
             let part = if path.is_file() {
                 Part::File
             } else {
@@ -260,61 +261,66 @@ impl Places {
         let plugin = self.claude.join("plugins/any");
         let mut files = vec![&plugin, &self.map];
         files.extend(programs);
-        let paths = self.with_folders(&files);
-        paths.iter().filter_map(|path| self.named(path)).collect()
+        let paths = self.folders_and_targets(&files);
+        paths
+            .iter()
+            .filter_map(|path| self.path_pattern(path))
+            .collect()
     }
 
-    /// The folders of these files, and what links lead to: of the folders, and of each file that
-    /// then is elsewhere. A folder that holds the home is left out.
-    fn with_folders(&self, files: &[&PathBuf]) -> Vec<PathBuf> {
-        let mut all: Vec<PathBuf> = Vec::new();
+    /// For each file: its folder, what that folder leads to by links, and what the file leads to. A
+    /// path is left out if it is in one that is taken already, or if it is or holds the home.
+    fn folders_and_targets(&self, files: &[&PathBuf]) -> Vec<PathBuf> {
+        let mut taken: Vec<PathBuf> = Vec::new();
         for file in files {
-            let [named, real] = named_and_real(&folder_of(file));
+            let [named, real] = named_and_real(&folder_to_guard(file));
             for path in [named, real, without_links(file)] {
-                let is_in = all.iter().any(|above| path.starts_with(above));
+                let is_in = taken.iter().any(|above| path.starts_with(above));
                 if !is_in && !self.home.starts_with(&path) {
-                    all.push(path);
+                    taken.push(path);
                 }
             }
         }
-        all
+        taken
     }
 
     /// The pattern of the rule for this part of a path. None if no rule can name the path.
     fn pattern(&self, path: &Path, part: Part) -> Option<String> {
-        let path = self.named(path)?;
+        let path = self.path_pattern(path)?;
         // In a rule, one slash would mean the folder of the settings.
         let root = if path.starts_with('/') { "/" } else { "" };
         Some(format!("{root}{path}{}", part.tail()))
     }
 
     /// The path as a pattern that means it, from the home or from the root. None if none can.
-    fn named(&self, path: &Path) -> Option<String> {
+    fn path_pattern(&self, path: &Path) -> Option<String> {
         match path.strip_prefix(&self.home) {
-            Ok(below_home) => Some(format!("~/{}", as_pattern(visible(below_home)?))),
-            Err(_) => Some(as_pattern(visible(path)?)),
+            Ok(below_home) => Some(format!("~/{}", as_literal_pattern(visible(below_home)?))),
+            Err(_) => Some(as_literal_pattern(visible(path)?)),
         }
     }
 }
 
-/// What a client keeps of its agents: the transcripts in `projects` in its folder `claude`, and
-/// what tasks print in `claude-UID` in the folders for temporary files, which these variables name.
+/// The places of what a client keeps of its agents: the transcripts in `projects` in its folder
+/// `claude`; and what tasks print, in `claude-UID` in the folders that [`folders_of_tasks`] finds
+/// by these variables: `CLAUDE_CODE_TMPDIR`, and the first of `TMPDIR`, `TMP` and `TEMP` that is
+/// set.
 ///
 /// # Errors
 /// If one of these variables names a place that no rule can name.
-fn kept_by_client(claude: &Path, variable: Variables<'_>) -> Result<Vec<Kept>, OddPlace> {
-    let mut usual = None;
+fn places_kept_by_client(claude: &Path, variable: Variables<'_>) -> Result<Vec<Kept>, OddPlace> {
+    let mut temporary = None;
     for name in ["TMPDIR", "TMP", "TEMP"] {
-        if usual.is_none() {
-            usual = folder_in(name, variable)?;
+        if temporary.is_none() {
+            temporary = folder_named_by(name, variable)?;
         }
     }
-    let of_tasks = folder_in("CLAUDE_CODE_TMPDIR", variable)?;
+    let of_tasks = folder_named_by("CLAUDE_CODE_TMPDIR", variable)?;
     let mut kept = Vec::new();
     for folder in named_and_real(&claude.join("projects")) {
         kept.push(Part::Transcripts.of(folder));
     }
-    for above in folders_of_tasks(OS, of_tasks, usual) {
+    for above in folders_of_tasks(OS, of_tasks, temporary) {
         for folder in named_and_real(&above) {
             kept.push(Part::Tasks.of(folder.join("claude-")));
         }
@@ -323,7 +329,7 @@ fn kept_by_client(claude: &Path, variable: Variables<'_>) -> Result<Vec<Kept>, O
 }
 
 /// The folder of a file of ours: of a plugin's program, all that the client starts of the plugin.
-fn folder_of(file: &Path) -> PathBuf {
+fn folder_to_guard(file: &Path) -> PathBuf {
     let mut above = file.ancestors().skip(1);
     let folder = above.next().unwrap_or(file);
     let plugin = above
@@ -332,25 +338,26 @@ fn folder_of(file: &Path) -> PathBuf {
     plugin.unwrap_or(folder).to_owned()
 }
 
-/// The rules for shells beside the rule for this, which binds the client's own tools.
-fn for_shells(kept: &Kept) -> Vec<String> {
+/// The rules that keep a shell from the transcripts or from what tasks print there: the rule for
+/// reading binds only the client's own tools. Empty for a file or folder of the user's.
+fn rules_for_shells(kept: &Kept) -> Vec<String> {
     let mut rules = Vec::new();
     match kept.part {
         Part::File | Part::Folder => return rules,
         Part::Transcripts => {}
-        Part::Tasks => rules.push(LINKS.to_owned()),
+        Part::Tasks => rules.push(RULE_FOR_LINKS_OF_TASKS.to_owned()),
     }
     let path = kept.path.to_string_lossy();
-    // The last two names, each with its slash.
+    // The rules have the last two names of the folder, each with its slash.
     let start = path.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at);
-    for rule in SHELLS {
+    for rule in RULES_FOR_SHELLS {
         rules.push(rule.replace("FOLDER", &path[start..]));
     }
     rules
 }
 
 /// The rules by which no shell starts our own programs.
-fn for_programs() -> Vec<String> {
+fn rules_for_programs() -> Vec<String> {
     let mut rules = Vec::new();
     for command in COMMANDS {
         for program in PROGRAMS {
@@ -365,13 +372,13 @@ fn for_programs() -> Vec<String> {
 ///
 /// # Errors
 /// If the path is relative, or no rule can name it: `notes` or `/a*`.
-fn folder_in(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, OddPlace> {
+fn folder_named_by(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, OddPlace> {
     let Some(set) = variable(name).filter(|set| is_followed(name, set)) else {
         return Ok(None);
     };
     let folder = normal(Path::new(&set));
-    let is_literal =
-        visible(&folder).is_some_and(|text| text == as_pattern(text) && !text.contains('?'));
+    let is_literal = visible(&folder)
+        .is_some_and(|text| text == as_literal_pattern(text) && !text.contains('?'));
     if folder.is_relative() || !is_literal {
         return Err(OddPlace(name.to_owned()));
     }
@@ -389,7 +396,7 @@ fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
 /// A pattern that means this path in a rule: of `/a*b`, it is `/a?b`. `?` stands in the place of
 /// each character that means something else there, and of a blank at the end of a name, which the
 /// client would take away.
-fn as_pattern(path: &str) -> String {
+fn as_literal_pattern(path: &str) -> String {
     let special = ['*', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
     let pattern = path.replace(special, "?").replace(" /", "?/");
     match pattern.strip_suffix(' ') {
@@ -398,10 +405,10 @@ fn as_pattern(path: &str) -> String {
     }
 }
 
-/// Whether a file's folder holds nothing else; or, if it is `~/private`, no other kind of file.
-/// A folder that is not there yet counts as alone. One that cannot be read, or that is or holds the
-/// home, does not.
-fn is_alone(file: &Path, home: &Path) -> bool {
+/// Whether nothing but the file is in its folder; in `~/private`, whether nothing but Markdown
+/// files is. True if the folder is not there yet. False if it cannot be read, holds a folder, or is
+/// or holds the home.
+fn is_alone_in_folder(file: &Path, home: &Path) -> bool {
     let folder = file.parent().unwrap_or(file);
     if named_and_real(home)
         .iter()
@@ -412,7 +419,7 @@ fn is_alone(file: &Path, home: &Path) -> bool {
     let Ok(inside) = fs::read_dir(folder) else {
         return !folder.exists();
     };
-    let is_private = named_and_real(&home.join("private"))
+    let is_private_folder = named_and_real(&home.join("private"))
         .iter()
         .any(|one| folder == one);
     for found in inside.flatten() {
@@ -422,7 +429,7 @@ fn is_alone(file: &Path, home: &Path) -> bool {
             continue;
         }
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
-        let may_be_there = path == file || is_private && is_markdown;
+        let may_be_there = path == file || is_private_folder && is_markdown;
         let may_be_folder = found.file_type().map_or(true, |kind| kind.is_dir());
         if may_be_folder || !may_be_there {
             return false;

@@ -66,8 +66,10 @@ impl Settings {
         Self::of(Places::find(home, variable), here, Path::new(MANAGED))
     }
 
-    /// The same, with the administrator's settings in the folder `machine`.
-    fn of(places: Result<Places, OddPlace>, here: Option<&Path>, machine: &Path) -> Self {
+    /// Reads the settings: the user's in `places`, those of the project of the folder `here`, and
+    /// the administrator's in the folder `machines`. A file that is not loaded leaves its field
+    /// empty, and becomes a fault.
+    fn of(places: Result<Places, OddPlace>, here: Option<&Path>, machines: &Path) -> Self {
         let mut settings = Self {
             places,
             value: Value::Null,
@@ -80,11 +82,12 @@ impl Settings {
         if let Some(folder) = here {
             settings.read_projects(folder);
         }
-        settings.managed = managed::read(machine, &mut settings.faults);
+        settings.managed = managed::read(machines, &mut settings.faults);
         settings
     }
 
-    /// Reads the user's settings. They stay null if the client does not load them.
+    /// Reads the user's settings into `value`, which stays null if the client does not load them.
+    /// Notes a fault if it does not, if they switch all hooks off, or if their place is not known.
     fn read_users(&mut self) {
         let places = match &self.places {
             Ok(places) => places,
@@ -98,22 +101,23 @@ impl Settings {
         let file = places.shown_settings();
         match loaded(&places.settings()) {
             Ok(value) => {
-                self.faults.extend(hooks_off(&value, &file));
+                self.faults.extend(fault_if_hooks_off(&value, &file));
                 self.value = value;
             }
             Err(why) => self.faults.push(Fault::SettingsNotLoaded { file, why }),
         }
     }
 
-    /// Reads the files of this folder's project. A file that is the user's settings is left out.
+    /// Reads the files and the links of this folder's project. A file that is the user's settings
+    /// is left out: in the home, the project's would be these.
     fn read_projects(&mut self, folder: &Path) {
         let places = self.places.as_ref().ok();
         // If the home is unknown, nothing but `/` counts as the user's.
         let home = places.map_or(Path::new("/"), |places| &places.home);
-        let users = places.map(Places::settings);
+        let users_file = places.map(Places::settings);
         self.links = links::links(folder, home);
         for project::File { path, shown } in project::files(folder, home) {
-            if users.as_ref() != Some(&path) {
+            if users_file.as_ref() != Some(&path) {
                 let read = parsed(&path);
                 self.judge_project(shown, &read);
                 self.projects.push(ProjectFile { shown, read });
@@ -121,12 +125,13 @@ impl Settings {
         }
     }
 
-    /// Notes what a project's settings switch off, if the client loads them.
+    /// Notes the faults of a project's file: that it switches all hooks or the plugin off, or
+    /// cannot be read. `shown` is the file, for people.
     fn judge_project(&mut self, shown: &str, read: &Result<Value, Unread>) {
         let file = shown.to_owned();
         match read {
             Ok(value) => {
-                self.faults.extend(hooks_off(value, &file));
+                self.faults.extend(fault_if_hooks_off(value, &file));
                 if switches_plugin_off(value) {
                     self.faults.push(Fault::PluginOffInProject { file });
                 }
@@ -196,13 +201,14 @@ impl Settings {
     pub fn faults(&self, servers: &[&str]) -> Vec<Fault> {
         let mut faults = self.faults.clone();
         let all = self.all();
-        faults.extend(managed::decided(&self.managed, &all, servers));
+        faults.extend(managed::switched_off(&self.managed, &all, servers));
         let rules = if self.is_managed_alone() {
             Denied::of(&self.managed)
         } else {
             Denied::of(all.iter().copied())
         };
         faults.extend(managed::denied(&rules, &all, servers));
+        // The administrator may decide more in places that are not read here.
         if !self.managed.is_empty() {
             faults.push(Fault::ManagedElsewhere);
         }
@@ -211,7 +217,7 @@ impl Settings {
 }
 
 /// That these settings switch all hooks off, if they do. `file` is what they are called.
-fn hooks_off(settings: &Value, file: &str) -> Option<Fault> {
+fn fault_if_hooks_off(settings: &Value, file: &str) -> Option<Fault> {
     if settings["disableAllHooks"] != true {
         return None;
     }

@@ -9,7 +9,7 @@ use crate::{
     rules::{Denied, Places},
     settings::{Settings, items, lines_at, pointer},
 };
-use project::sentences;
+use project::what_projects_undo;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -72,14 +72,14 @@ const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or
 const BY_MANAGED: &str = "the administrator's settings keep shell commands from your files";
 const BY_USER: &str = "your settings keep shell commands from your files, as long as no project's settings switch that off";
 const COPIES: &str = "A copy elsewhere, as an editor keeps one, stays open.";
-const BY_PROJECT: &str =
+const PAST_BY_PROJECT: &str =
     "a shell command may get past Claude Code's own sandbox, by what a project says";
-const NEXT: &str = concat!(
+const WHAT_TO_DO: &str = concat!(
     "Take these lines out, or have an administrator hold the sandbox: ",
     env!("CARGO_PKG_REPOSITORY"),
     "/blob/main/docs/shells.md says how"
 );
-const PAST: &str = "a shell command can get past Claude Code's own sandbox";
+const GETS_PAST: &str = "a shell command can get past Claude Code's own sandbox";
 
 /// A setting without which the sandbox does not hold shells.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,19 +99,21 @@ impl Needed {
         }
     }
 
-    /// What of this setting none of these settings has. None if they have all of it.
-    fn missing_in(&self, settings: &[&Value]) -> Option<Self> {
+    /// The part of this setting that none of these files has: of a list, the items that no file
+    /// lists; of a switch, the switch, if no file sets it. None if nothing is missing. A switch
+    /// that a file sets to another value is not missing: [`Shells::weak`] tells of it.
+    fn missing_in(&self, files: &[&Value]) -> Option<Self> {
         let at = pointer(&self.place);
-        let there: Vec<&Value> = settings.iter().filter_map(|one| one.pointer(&at)).collect();
+        let there: Vec<&Value> = files.iter().filter_map(|one| one.pointer(&at)).collect();
         let mut missing = self.clone();
         if let Value::Array(wanted) = &mut missing.value {
             let listed: Vec<&Value> = there.into_iter().flat_map(items).collect();
-            wanted.retain(|item| !listed.iter().any(|one| has(one, item)));
+            wanted.retain(|item| !listed.iter().any(|one| is_same_or_above(one, item)));
             if wanted.is_empty() {
                 return None;
             }
         } else if !there.is_empty() {
-            // A switch that is set otherwise is not missing: it lets a shell past.
+            // It is set, to whatever value.
             return None;
         }
         Some(missing)
@@ -119,7 +121,7 @@ impl Needed {
 }
 
 /// Whether an item of a list is this one, or a folder above it.
-fn has(listed: &Value, wanted: &Value) -> bool {
+fn is_same_or_above(listed: &Value, wanted: &Value) -> bool {
     let (Some(listed), Some(wanted)) = (listed.as_str(), wanted.as_str()) else {
         return false;
     };
@@ -127,10 +129,10 @@ fn has(listed: &Value, wanted: &Value) -> bool {
     below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
-/// All settings that hold shells in the sandbox: the switches; the list that keeps agents'
-/// conversations also from a shell that runs already; the list that keeps shells from what the
-/// client starts outside, as these `programs`; and rules that keep Claude from these settings.
-fn needed(places: &Places, programs: &[PathBuf]) -> Vec<Needed> {
+/// All settings without which the sandbox does not hold shells: the switches; the list that keeps
+/// agents' conversations also from a shell that runs already; the list that keeps shells from what
+/// the client starts outside, as these `programs`; and rules that keep Claude from these settings.
+fn needed_settings(places: &Places, programs: &[PathBuf]) -> Vec<Needed> {
     let mut all = Vec::new();
     for (switch, wanted) in SWITCHES {
         all.push(Needed::new(&["sandbox", switch], wanted));
@@ -138,11 +140,11 @@ fn needed(places: &Places, programs: &[PathBuf]) -> Vec<Needed> {
     let conversations = json!([format!("{}/projects", places.shown)]);
     all.push(Needed::new(&DENY_READ, conversations));
     all.push(Needed::new(&DENY_WRITE, places.outside(programs)));
-    all.push(Needed::new(&["permissions", "deny"], places.guards()));
+    all.push(Needed::new(&["permissions", "deny"], places.edit_rules()));
     all
 }
 
-/// How the settings hold shells.
+/// Whether the settings keep shells in the sandbox, and by what a shell gets past it.
 #[derive(Debug)]
 pub struct Shells {
     /// Whether an administrator's do, which no other settings take down.
@@ -154,72 +156,79 @@ pub struct Shells {
     pub weak: String,
     /// The lists, with their files, by which a command costs more the more files there are. Empty
     /// if none does.
-    pub growing: String,
-    /// What of a project may let it past, in sentences. Empty if nothing does.
-    past: String,
+    pub slow_lists: String,
+    /// By which of a project's settings a shell may get past the sandbox, in sentences. Empty if by
+    /// none, or if the administrator's settings hold shells whatever a project says.
+    projects_undo: String,
 }
 
 impl Shells {
-    /// How these settings hold shells. `files` are those that shells are not to read, and
-    /// `programs` those that the client starts. None if it is unknown which settings count.
+    /// Whether these settings keep shells from `files`, and by what a shell gets past them: keys
+    /// that open or weaken the sandbox (`weak`), what a project may undo (`projects_undo`), and
+    /// settings that are missing (`lacks`). The client starts the `programs` itself, so no shell
+    /// may write them. None if it is unknown where the client's places are, or which settings
+    /// count.
     pub fn of(settings: &Settings, files: &[PathBuf], programs: &[PathBuf]) -> Option<Self> {
         let places = settings.places.as_ref().ok()?;
         let user_file = settings.rules_file()?;
         let are_managed = holds_alone(&settings.managed, places, files);
-        let mut slow_lists = growing_lists(&user_file, &settings.value);
+        let mut slow_lists = slow_lists_in(&user_file, &settings.value);
         let mut weak = Vec::new();
         for managed in &settings.managed {
             let file = "the administrator's settings";
-            let mut keys = opening(managed);
-            keys.extend(weakening(managed, places, files));
-            weak.extend(named_in(file, &keys));
-            slow_lists.extend(growing_lists(file, managed));
+            let mut keys = keys_that_open(managed);
+            keys.extend(keys_that_weaken(managed, places, files));
+            weak.extend(keys_in_file(file, &keys));
+            slow_lists.extend(slow_lists_in(file, managed));
         }
-        // The user's keys that open the sandbox count beside an administrator's.
-        let mut keys = opening(&settings.value);
-        let mut past = String::new();
-        // What an administrator has set, no other settings take down.
+        // These keys count whatever an administrator has set: they add to what others say.
+        let mut keys = keys_that_open(&settings.value);
+        let mut projects_undo = String::new();
+        // If an administrator's settings hold shells alone, no others undo their switches.
         if !are_managed {
-            keys.extend(weakening(&settings.value, places, files));
-            past = sentences(&settings.projects);
+            keys.extend(keys_that_weaken(&settings.value, places, files));
+            projects_undo = what_projects_undo(&settings.projects);
         }
-        weak.extend(named_in(&user_file, &keys));
+        weak.extend(keys_in_file(&user_file, &keys));
         let counting: Vec<_> = settings.managed.iter().chain([&settings.value]).collect();
-        let mut lacks: Vec<_> = needed(places, programs)
+        let mut lacks: Vec<_> = needed_settings(places, programs)
             .iter()
             .filter_map(|needed| needed.missing_in(&counting))
             .collect();
         if are_managed {
-            // What an administrator has set does the same as the others.
+            // An administrator's settings do what the others would, but for this list.
             lacks.retain(|needed| needed.place == DENY_WRITE);
         }
         Some(Self {
             are_managed,
             lacks,
             weak: weak.join("; "),
-            growing: slow_lists.join(", "),
-            past,
+            slow_lists: slow_lists.join(", "),
+            projects_undo,
         })
     }
 
-    /// That the sandbox holds shell commands, and by whose settings. `file` is the file of
-    /// settings, as it is shown, into which a missing rule goes.
+    /// Ok if the sandbox holds shell commands: a sentence that says by whose settings. `file` is
+    /// the user's file of settings, as it is shown: what is missing is to be added there.
     ///
     /// # Errors
-    /// The first of these that lets a shell past: the sandbox is off; a key of the user's or of an
-    /// administrator's settings opens it (`weak`); a project may open it (`past`); or settings are
-    /// missing (`lacks`).
-    pub fn told(&self, file: &str) -> Result<String, String> {
+    /// A sentence about the first of these by which a shell gets past the sandbox: it is off; a key
+    /// of the user's or of an administrator's settings opens it (`weak`); a project may open it
+    /// (`projects_undo`); or settings are missing (`lacks`).
+    pub fn held_or_why_not(&self, file: &str) -> Result<String, String> {
         let mut lacks = self.lacks.iter();
         if lacks.any(|needed| needed.place == ["sandbox", "enabled"]) {
             return Err(NO_SANDBOX.to_owned());
         }
         if !self.weak.is_empty() {
             let weak = &self.weak;
-            return Err(format!("{PAST}, since these settings let it: {weak}"));
+            return Err(format!("{GETS_PAST}, since these settings let it: {weak}"));
         }
-        if !self.past.is_empty() {
-            return Err(format!("{BY_PROJECT}.{} {NEXT}", self.past));
+        if !self.projects_undo.is_empty() {
+            return Err(format!(
+                "{PAST_BY_PROJECT}.{} {WHAT_TO_DO}",
+                self.projects_undo
+            ));
         }
         if self.lacks.is_empty() {
             let by = if self.are_managed {
@@ -234,20 +243,20 @@ impl Shells {
             .iter()
             .flat_map(|needed| lines_at(&needed.place, &needed.value))
             .collect();
-        Err(format!("{PAST}. Add to {file}: {}", lines.join(", ")))
+        Err(format!("{GETS_PAST}. Add to {file}: {}", lines.join(", ")))
     }
 }
 
-/// Whether an administrator's settings alone keep shells in the sandbox: they set its switches and
-/// each of [`PINNED`], and deny every read of these files. No settings of the
-/// user or of a project undo that.
+/// Whether an administrator's settings alone keep shells in the sandbox, so that no settings of the
+/// user or of a project undo that: they set its switches, let only their own paths be read, set
+/// each variable of [`PINNED`], and deny every read of these files.
 fn holds_alone(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     for (switch, wanted) in SWITCHES {
-        if !is_set(managed, switch, wanted) {
+        if !is_set_in_sandbox(managed, switch, wanted) {
             return false;
         }
     }
-    if !is_set(managed, "filesystem/allowManagedReadPathsOnly", true) {
+    if !is_set_in_sandbox(managed, "filesystem/allowManagedReadPathsOnly", true) {
         return false;
     }
     for variable in PINNED {
@@ -260,58 +269,60 @@ fn holds_alone(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
 }
 
 /// Whether one of these settings has this value at this place in `sandbox`.
-fn is_set(managed: &[Value], key: &str, wanted: bool) -> bool {
+fn is_set_in_sandbox(managed: &[Value], key: &str, wanted: bool) -> bool {
     let pointer = format!("/sandbox/{key}");
     managed
         .iter()
         .any(|one| one.pointer(&pointer) == Some(&Value::Bool(wanted)))
 }
 
-/// The keys of these settings that open the sandbox: they add to what others say of it.
-fn opening(settings: &Value) -> Vec<String> {
+/// The keys of these settings that open the sandbox, whatever other settings say of it: switches
+/// that are on, and lists that have an item. Empty if none does.
+fn keys_that_open(settings: &Value) -> Vec<String> {
     let sandbox = &settings["sandbox"];
     let mut keys = Vec::new();
     for key in OPENING_SWITCHES {
         if sandbox.pointer(&format!("/{key}")) == Some(&Value::Bool(true)) {
-            keys.push(dotted(key));
+            keys.push(key_for_people(key));
         }
     }
     for key in OPENING_LISTS {
         let listed = sandbox.pointer(&format!("/{key}"));
         if listed.is_some_and(|list| !items(list).is_empty()) {
-            keys.push(dotted(key));
+            keys.push(key_for_people(key));
         }
     }
     keys
 }
 
 /// A key of `sandbox` for people.
-fn dotted(key: &str) -> String {
+fn key_for_people(key: &str) -> String {
     format!("sandbox.{}", key.replace('/', "."))
 }
 
-/// The other keys of the user's or of an administrator's settings that let a shell past the
-/// sandbox, to one of the files. They trust what they start themselves.
-fn weakening(settings: &Value, places: &Places, files: &[PathBuf]) -> Vec<String> {
+/// The keys of the user's or of an administrator's settings that take down a part of the sandbox:
+/// switches that are set otherwise than [`SWITCHES`], `allowRead` if it opens one of the files or
+/// conversations, and a list of platforms without this one. Empty if none does.
+fn keys_that_weaken(settings: &Value, places: &Places, files: &[PathBuf]) -> Vec<String> {
     let sandbox = &settings["sandbox"];
     let mut keys = Vec::new();
     for (switch, wanted) in SWITCHES {
         if sandbox.get(switch).is_some_and(|value| *value != wanted) {
-            keys.push(dotted(switch));
+            keys.push(key_for_people(switch));
         }
     }
     let mut allowed = items(&sandbox["filesystem"]["allowRead"]).iter();
-    if allowed.any(|path| opens(path, places, files)) {
-        keys.push(dotted("filesystem/allowRead"));
+    if allowed.any(|path| opens_denied_path(path, places, files)) {
+        keys.push(key_for_people("filesystem/allowRead"));
     }
     if leaves_platform_out(&sandbox["enabledPlatforms"]) {
-        keys.push(dotted("enabledPlatforms"));
+        keys.push(key_for_people("enabledPlatforms"));
     }
     keys
 }
 
 /// The keys with the name of their file. None if there are none.
-fn named_in(file: &str, keys: &[String]) -> Option<String> {
+fn keys_in_file(file: &str, keys: &[String]) -> Option<String> {
     if keys.is_empty() {
         return None;
     }
@@ -320,7 +331,7 @@ fn named_in(file: &str, keys: &[String]) -> Option<String> {
 
 /// The lists with a pattern for which the client looks through folders at each command, with the
 /// name of this file.
-fn growing_lists(file: &str, settings: &Value) -> Vec<String> {
+fn slow_lists_in(file: &str, settings: &Value) -> Vec<String> {
     let filesystem = &settings["sandbox"]["filesystem"];
     let mut keys = Vec::new();
     for list in LISTS {
@@ -332,20 +343,21 @@ fn growing_lists(file: &str, settings: &Value) -> Vec<String> {
     keys
 }
 
-/// Whether a path of `allowRead` opens what a shell is not to read: the record of sessions, a
-/// folder in it or above it, or one of these files itself. A folder above a file opens nothing,
-/// past which rules for file and folder hold. A path may be a file if its last name is a pattern,
-/// or the file's.
-fn opens(entry: &Value, places: &Places, files: &[PathBuf]) -> bool {
+/// Whether an entry of `allowRead` opens what a shell is not to read: the record of sessions, a
+/// folder in it or above it, or one of these files. An entry may be one of the files if its last
+/// name is a pattern, or is the file's. A folder above a file opens nothing: the deny rules for the
+/// file and for its folder still hold.
+fn opens_denied_path(entry: &Value, places: &Places, files: &[PathBuf]) -> bool {
     let text = entry.as_str().unwrap_or_default().trim();
-    if text == places.outputs_of_older() {
+    // An older setup wrote this pattern itself.
+    if text == places.older_pattern_for_outputs() {
         return false;
     }
-    let path = match text.strip_prefix('~') {
+    let full = match text.strip_prefix('~') {
         Some(rest) => places.home.join(rest.trim_start_matches('/')),
         None => PathBuf::from(text),
     };
-    let path = normal(Path::new(path.to_string_lossy().trim_end_matches("/**")));
+    let path = normal(Path::new(full.to_string_lossy().trim_end_matches("/**")));
     for record in named_and_real(&places.claude.join("projects")) {
         if path.starts_with(&record) || record.starts_with(&path) {
             return true;

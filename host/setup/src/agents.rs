@@ -64,7 +64,7 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
     for (path, text) in markdown_files(&agents) {
         let name = printable(path.strip_prefix(&agents).unwrap_or(&path));
         let file = format!("{name} in {shown}/agents");
-        let head = head_entries(&text);
+        let head = head_of(&text);
         let bindings = bindings_started_by(&head);
         if bindings.is_empty() && may_start_ours(&head) {
             own.push(OwnAgent {
@@ -173,7 +173,7 @@ fn text_of_entries(head: &[String], wanted: impl Fn(&str) -> bool) -> String {
 
 /// The entries of the head of an agent's file. Empty if it has no head: then the client takes it
 /// for no agent's.
-fn head_entries(text: &str) -> Vec<String> {
+fn head_of(text: &str) -> Vec<String> {
     if text.trim_start_matches('\u{feff}').starts_with("---") {
         entries(text)
     } else {
@@ -194,10 +194,7 @@ pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
     let mut stems = Vec::new();
     for (file, text) in markdown_files(&folder.join("agents")) {
         // A line of the text may begin with `name:` as well. Only the head counts.
-        if head_entries(&text)
-            .iter()
-            .any(|entry| gives_name(entry, name))
-        {
+        if head_of(&text).iter().any(|entry| gives_name(entry, name)) {
             stems.extend(file.file_stem().map(OsStr::to_owned));
         }
     }

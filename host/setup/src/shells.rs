@@ -116,7 +116,7 @@ pub(crate) fn changes_for(lacks: Vec<Needed>) -> Vec<Change> {
 /// What takes a pattern out of these settings that setup wrote before 0.6.0: it costs a mount for
 /// each long output that the client keeps. None if it is not there.
 pub(crate) fn without_older_pattern(places: &Places, settings: &Value) -> Option<Change> {
-    let outputs = Value::from(places.outputs_of_older());
+    let outputs = Value::from(places.older_pattern_for_outputs());
     let listed = settings["sandbox"]["filesystem"]["allowRead"].as_array()?;
     if !listed.contains(&outputs) {
         return None;

@@ -42,11 +42,12 @@ impl Denied {
         self.0
     }
 
-    /// The first rule by which this agent cannot start, or call the tool of this server. A pattern
-    /// counts in a tool's name, and not in an agent's (2.1.332).
+    /// The first rule by which this agent cannot start, or cannot call the tool of this server.
+    /// None if no rule does that. A rule for the tool may be a pattern, as `mcp__*`; one for the
+    /// server or the agent counts only as it is (2.1.332).
     pub(crate) fn stopping(&self, server: &str, agent: &str) -> Option<&str> {
-        let tool = letters(&format!("mcp__{server}__load_context"));
-        let others = [
+        let tool = characters(&format!("mcp__{server}__load_context"));
+        let exact_rules = [
             format!("mcp__{server}"),
             "Agent".to_owned(),
             "Agent(*)".to_owned(),
@@ -54,9 +55,9 @@ impl Denied {
         ];
         let mut rules = self.0.iter();
         let rule = rules.find(|rule| {
-            // The client's older name of the tool counts, too.
+            // `Task` is the older name of `Agent`, and counts, too.
             let renamed = rule.replacen("Task", "Agent", 1);
-            is_like(&letters(rule), &tool) || others.contains(&renamed)
+            matches_pattern(&characters(rule), &tool) || exact_rules.contains(&renamed)
         })?;
         Some(rule)
     }
@@ -68,20 +69,20 @@ impl Denied {
         }
         let place = example(rule, home);
         if rule.contains('*') {
-            self.has(&place, home)
+            self.denies_place(&place, home)
         } else {
-            self.names(&place, home)
+            self.denies_by_name(&place, home)
         }
     }
 
     /// Whether a rule denies this place, or a folder above it.
-    pub(super) fn has(&self, place: &Path, home: &Path) -> bool {
+    pub(super) fn denies_place(&self, place: &Path, home: &Path) -> bool {
         let mut rules = self.0.iter();
         rules.any(|rule| denies(rule, place, home) != Denies::Nothing)
     }
 
     /// Whether a rule denies this file by its own name, and not by a folder's.
-    pub(super) fn names(&self, file: &Path, home: &Path) -> bool {
+    pub(super) fn denies_by_name(&self, file: &Path, home: &Path) -> bool {
         let mut rules = self.0.iter();
         rules.any(|rule| denies(rule, file, home) == Denies::Name)
     }
@@ -108,13 +109,14 @@ struct Compared<'a> {
     names: Vec<&'a str>,
 }
 
-/// What a rule denies of this place.
+/// What a rule denies of this place: nothing, the place by its own name, or by a folder above it or
+/// a `**`.
 fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
     let Some(Compared { pattern, names }) = Compared::of(rule, place, home) else {
         return Denies::Nothing;
     };
     let wanted: Vec<&str> = pattern.split('/').collect();
-    if !leads_to(&wanted, &names) {
+    if !means_place(&wanted, &names) {
         Denies::Nothing
     } else if wanted.len() == names.len() && !wanted.contains(&"**") {
         Denies::Name
@@ -124,11 +126,12 @@ fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
 }
 
 impl<'a> Compared<'a> {
-    /// None if the rule is not for reading, the place is not in the rule's folder, or a name is no
-    /// text.
+    /// The rule's pattern and the place's names, both from the root for `Read(//…)`, or from the
+    /// home for `Read(~/…)`. None if the rule is neither of these, the place is not in that folder,
+    /// or a name is no text.
     fn of(rule: &str, place: &'a Path, home: &Path) -> Option<Self> {
         let inside = rule.strip_prefix("Read(")?.strip_suffix(')')?;
-        // With one slash, it is for the folder of the settings; with none, for the session's.
+        // Another rule is for the folder of the settings or of the session.
         let (text, path) = match inside.strip_prefix("//") {
             Some(from_root) => (from_root, place.strip_prefix("/")),
             None => (inside.strip_prefix("~/")?, place.strip_prefix(home)),
@@ -150,31 +153,33 @@ impl<'a> Compared<'a> {
 
 /// Whether a rule's pattern means this place, or a folder above it. `**` stands for names, but only
 /// where it is a whole name itself.
-fn leads_to(pattern: &[&str], place: &[&str]) -> bool {
+fn means_place(pattern: &[&str], place: &[&str]) -> bool {
     match (pattern, place) {
         ([], _) => true,
-        (["**", rest @ ..], [_, below @ ..]) => leads_to(rest, place) || leads_to(pattern, below),
+        (["**", rest @ ..], [_, below @ ..]) => {
+            means_place(rest, place) || means_place(pattern, below)
+        }
         ([first, rest @ ..], [name, below @ ..]) => {
-            is_like(&letters(first), &letters(name)) && leads_to(rest, below)
+            matches_pattern(&characters(first), &characters(name)) && means_place(rest, below)
         }
         _ => false,
     }
 }
 
-/// The characters of a text, for [`is_like`].
-fn letters(text: &str) -> Vec<char> {
+/// The characters of a text, for [`matches_pattern`].
+fn characters(text: &str) -> Vec<char> {
     text.chars().collect()
 }
 
 /// Whether a pattern means this name: `*` stands for any text, and `?` for a character. A rule with
 /// a class, such as `[ab]`, counts for nothing.
-fn is_like(pattern: &[char], name: &[char]) -> bool {
+fn matches_pattern(pattern: &[char], name: &[char]) -> bool {
     match (pattern, name) {
         ([], []) => true,
-        (['*', rest @ ..], _) => (0..=name.len()).any(|at| is_like(rest, &name[at..])),
-        (['?', rest @ ..], [_, more @ ..]) => is_like(rest, more),
+        (['*', rest @ ..], _) => (0..=name.len()).any(|at| matches_pattern(rest, &name[at..])),
+        (['?', rest @ ..], [_, more @ ..]) => matches_pattern(rest, more),
         (['[', ..], _) => false,
-        ([wanted, rest @ ..], [one, more @ ..]) => wanted == one && is_like(rest, more),
+        ([wanted, rest @ ..], [one, more @ ..]) => wanted == one && matches_pattern(rest, more),
         _ => false,
     }
 }

@@ -32,7 +32,7 @@ pub enum NotLoaded {
     WrongValue(#[from] WrongValue),
 }
 
-/// What a settings file says, if the client loads it. Null if it is not there.
+/// The JSON value of a settings file, if the client loads it. Null if no file is there.
 pub(super) fn loaded(file: &Path) -> Result<Value, NotLoaded> {
     let settings = parsed(file)?;
     match WrongValue::first(&settings) {
@@ -41,7 +41,10 @@ pub(super) fn loaded(file: &Path) -> Result<Value, NotLoaded> {
     }
 }
 
-/// What a settings file says, whether the client loads it or not. Null if it is not there.
+/// The JSON value of a settings file, whether the client loads it or not. Null if no file is there.
+///
+/// # Errors
+/// If it is no file, cannot be read, is neither UTF-8 nor UTF-16, or is not JSON.
 pub(crate) fn parsed(file: &Path) -> Result<Value, Unread> {
     // A pipe would hold us up.
     if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
@@ -68,7 +71,8 @@ pub fn json(text: &str) -> serde_json::Result<Value> {
     of_javascript(json)
 }
 
-/// The text of a file: UTF-16 behind its byte order mark, otherwise UTF-8 with or without one.
+/// The text of a file: little-endian UTF-16 if it begins with that byte order mark, else UTF-8,
+/// with or without one. None if the bytes are no such text.
 fn decoded(bytes: &[u8]) -> Option<String> {
     match bytes {
         [0xff, 0xfe, utf16 @ ..] => {

@@ -11,7 +11,7 @@ use std::{
 
 /// The folders of `.claude` with such texts, and how many names deep the client looks (2.1.290 and
 /// 2.1.332): of a skill, it reads `SKILL.md`.
-const READ: [(&str, usize); 5] = [
+const FOLDERS_OF_TEXTS: [(&str, usize); 5] = [
     ("skills", 2),
     ("commands", MAX_NAMES),
     ("output-styles", MAX_NAMES),
@@ -32,8 +32,9 @@ pub struct Link {
     pub is_outward: bool,
 }
 
-/// The links of the project of this folder: in `.claude` there, and in each folder above up to the
-/// top of the repository. What is in the home or above is the user's.
+/// The links in [`FOLDERS_OF_TEXTS`] of the project of this folder: in its own `.claude`, and in
+/// that of each folder above it up to the top of the repository. Folders that are or hold the home
+/// are left out: they are the user's.
 pub(super) fn links(folder: &Path, home: &Path) -> Vec<Link> {
     let users = named_and_real(home);
     let tops = tops(folder);
@@ -41,6 +42,7 @@ pub(super) fn links(folder: &Path, home: &Path) -> Vec<Link> {
     let mut folders: Vec<&Path> = folder.ancestors().collect();
     folders.retain(|above| above.starts_with(top));
     folders.retain(|above| !users.iter().any(|home| home.starts_with(above)));
+    // The highest of these folders is the project's.
     let Some(project) = folders.last() else {
         return Vec::new();
     };
@@ -50,7 +52,7 @@ pub(super) fn links(folder: &Path, home: &Path) -> Vec<Link> {
         links: Vec::new(),
     };
     for above in &folders {
-        for (name, depth) in READ {
+        for (name, depth) in FOLDERS_OF_TEXTS {
             search.look_at(&above.join(".claude").join(name), depth);
         }
     }
@@ -66,7 +68,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks at a name; if it is a folder of the project, also at what is in it, this deep.
+    /// Adds this name to the links if it leads to a folder outside of the project, or ends in `.md`
+    /// and leads elsewhere or nowhere. Of a folder in the project, looks at what is in it, down to
+    /// `depth` names. After 1,000 names, adds one link for the rest, and looks at no more.
     fn look_at(&mut self, name: &Path, depth: usize) {
         self.looked_at += 1;
         if self.looked_at >= MAX_NAMES {
@@ -93,6 +97,7 @@ impl Search<'_> {
             return;
         }
         let is_text = name.extension().is_some_and(|ending| ending == "md");
+        // A folder that is left here is outside of the project.
         if is_folder || is_text && real.as_deref() != Some(name) {
             let shown = name.strip_prefix(self.project).unwrap_or(name);
             self.links.push(Link {

@@ -1,7 +1,7 @@
 //! What an administrator's settings decide; and with all others, which agents and servers are
 //! denied.
 
-use super::{fault::Fault, file::parsed, hooks_off, items, switches_plugin_on};
+use super::{fault::Fault, fault_if_hooks_off, file::parsed, items, switches_plugin_on};
 use crate::{PLUGIN, hook::PLUGIN_SERVERS, rules::Denied};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
@@ -14,14 +14,14 @@ use std::{
 struct Decision {
     /// The key, as a JSON pointer.
     pointer: &'static str,
-    /// With which values it does.
-    by: Decides,
+    /// When it does.
+    when: Condition,
     /// What is off then.
     fault: Fault,
 }
 
-/// With which values a key switches something off. What several files list counts as one list.
-enum Decides {
+/// When a key switches something off, by its values in the files that have it.
+enum Condition {
     /// The key is true in one of the files.
     True,
     /// The key is there in one of the files, and not false.
@@ -44,14 +44,14 @@ struct Ours<'a> {
 }
 
 /// The plugin's server for all agents.
-const SHARED: Ours<'_> = Ours {
+const SHARED_SERVER: Ours<'_> = Ours {
     name: PLUGIN_SERVERS[0].name,
     agent: PLUGIN.agent,
     words: ["serve", "--require-ticket"],
 };
 
 /// The server that the plugin's module gives to its agent.
-const MODULES: Ours<'_> = Ours {
+const MODULES_SERVER: Ours<'_> = Ours {
     name: PLUGIN_SERVERS[1].name,
     agent: PLUGIN.agent,
     words: ["--agent", PLUGIN.agent],
@@ -77,51 +77,51 @@ impl<'a> Ours<'a> {
 const DECISIONS: [Decision; 7] = [
     Decision {
         pointer: "/allowManagedHooksOnly",
-        by: Decides::True,
+        when: Condition::True,
         fault: Fault::ManagedHooksOnly,
     },
     Decision {
         pointer: "/strictKnownMarketplaces",
-        by: Decides::WithoutMarketplace,
+        when: Condition::WithoutMarketplace,
         fault: Fault::MarketplaceNotAllowed,
     },
     Decision {
         pointer: "/allowManagedPermissionRulesOnly",
-        by: Decides::True,
+        when: Condition::True,
         fault: Fault::ManagedRulesOnly,
     },
     Decision {
         pointer: "/strictPluginOnlyCustomization",
-        by: Decides::Listing("agents"),
+        when: Condition::Listing("agents"),
         fault: Fault::OwnAgentsOff,
     },
     Decision {
         pointer: "/strictPluginOnlyCustomization",
-        by: Decides::Listing("mcp"),
+        when: Condition::Listing("mcp"),
         fault: Fault::OwnServersOff,
     },
     // If the key is true, agents and servers are off as well. One fault is enough.
     Decision {
         pointer: "/strictPluginOnlyCustomization",
-        by: Decides::ListingOrTrue("hooks"),
+        when: Condition::ListingOrTrue("hooks"),
         fault: Fault::OwnHooksOff,
     },
     Decision {
         pointer: "/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly",
-        by: Decides::NotFalse,
+        when: Condition::NotFalse,
         fault: Fault::ModsOff,
     },
 ];
 
-/// What the keys in `managed`, an administrator's files, switch off. All files in `all` add to the
-/// list of allowed servers, unless an administrator lets only `managed` count. `servers` are the
-/// names of own agents' servers.
-pub(super) fn decided(managed: &[Value], all: &[&Value], servers: &[&str]) -> Vec<Fault> {
+/// The faults for what an administrator's files, `managed`, switch off: by [`DECISIONS`], and by
+/// lists of allowed servers without ours. Such a list may be in any file of `all`, unless an
+/// administrator lets only `managed` count. `servers` are the names of own agents' servers.
+pub(super) fn switched_off(managed: &[Value], all: &[&Value], servers: &[&str]) -> Vec<Fault> {
     let is_plugin_theirs = managed.iter().any(switches_plugin_on);
     let mut faults = Vec::new();
     for decision in DECISIONS {
-        let set = set_in(managed, decision.pointer);
-        if decision.by.holds(&set) {
+        let values = values_in(managed, decision.pointer);
+        if decision.when.is_met(&values) {
             match decision.fault {
                 // Hooks and mods of a plugin that an administrator switches on are theirs.
                 Fault::ManagedHooksOnly if is_plugin_theirs => faults.push(Fault::OwnHooksOff),
@@ -132,9 +132,9 @@ pub(super) fn decided(managed: &[Value], all: &[&Value], servers: &[&str]) -> Ve
     }
     let mut files = managed.iter();
     let lists = if files.any(|file| file["allowManagedMcpServersOnly"] == true) {
-        set_in(managed, ALLOWED_SERVERS)
+        values_in(managed, ALLOWED_SERVERS)
     } else {
-        set_in(all.iter().copied(), ALLOWED_SERVERS)
+        values_in(all.iter().copied(), ALLOWED_SERVERS)
     };
     if !lists.is_empty() {
         let entries: Vec<_> = lists.iter().flat_map(|list| items(list)).collect();
@@ -153,8 +153,8 @@ pub(super) fn decided(managed: &[Value], all: &[&Value], servers: &[&str]) -> Ve
 
 const ALLOWED_SERVERS: &str = "/allowedMcpServers";
 
-/// What these files have at this place, each that has something.
-fn set_in<'a>(files: impl IntoIterator<Item = &'a Value>, pointer: &str) -> Vec<&'a Value> {
+/// The values of a key, as a JSON pointer, in those of these files that have it.
+fn values_in<'a>(files: impl IntoIterator<Item = &'a Value>, pointer: &str) -> Vec<&'a Value> {
     let files = files.into_iter();
     files.filter_map(|file| file.pointer(pointer)).collect()
 }
@@ -177,19 +177,21 @@ impl Allowed<'_> {
         }
     }
 
-    /// Whom it leaves without a server.
+    /// The faults for the servers of ours that these lists do not allow, and one if they list
+    /// commands. `servers` are those of own agents. If `are_mods_off`, the plugin's agent has only
+    /// the server that all agents share; else it has its own.
     fn faults(&self, servers: &[&str], are_mods_off: bool) -> Vec<Fault> {
         // The name of the server that all agents share has colons, which no entry may have.
-        let shared = self.is_by_command && self.has(&SHARED);
-        let first = if are_mods_off {
-            shared
+        let is_shared_allowed = self.is_by_command && self.has(&SHARED_SERVER);
+        let is_plugins_allowed = if are_mods_off {
+            is_shared_allowed
         } else {
-            self.has(&MODULES)
+            self.has(&MODULES_SERVER)
         };
         let mut faults = Vec::new();
-        if !first {
+        if !is_plugins_allowed {
             faults.push(Fault::ServersNotAllowed);
-        } else if !shared {
+        } else if !is_shared_allowed {
             faults.push(Fault::ServersNeedMods);
         }
         let mut owns = servers.iter();
@@ -203,31 +205,33 @@ impl Allowed<'_> {
     }
 }
 
-impl Decides {
-    /// Whether a key that is `set` to these values, each by one file, switches something off. A key
-    /// that no file has does not.
-    fn holds(&self, set: &[&Value]) -> bool {
-        if set.is_empty() {
+impl Condition {
+    /// Whether a key with these `values` switches something off: those of the files that have the
+    /// key, in the files' order. False if no file has it. What several files list counts as one
+    /// list.
+    fn is_met(&self, values: &[&Value]) -> bool {
+        if values.is_empty() {
             return false;
         }
-        let listed: Vec<_> = set.iter().flat_map(|value| items(value)).collect();
+        let listed: Vec<_> = values.iter().flat_map(|value| items(value)).collect();
         match self {
-            Self::True => set.iter().any(|value| **value == true),
-            Self::NotFalse => set.iter().any(|value| **value != false),
-            Self::WithoutMarketplace => !listed.iter().any(|entry| is_our_marketplace(entry)),
+            Self::True => values.iter().any(|value| **value == true),
+            Self::NotFalse => values.iter().any(|value| **value != false),
+            Self::WithoutMarketplace => !listed.iter().any(|entry| lets_ours_in(entry)),
             Self::Listing(name) => listed.iter().any(|entry| *entry == name),
+            // Lists of all files count. A value that is no list counts in the first file alone.
             Self::ListingOrTrue(name) => {
-                *set[0] == true || listed.iter().any(|entry| *entry == name)
+                *values[0] == true || listed.iter().any(|entry| *entry == name)
             }
         }
     }
 }
 
-/// What deny rules, or lists of denied servers in these files, keep from an agent with a server of
-/// ours: from the plugin's agent, which has two servers, and from own agents with these `servers`.
+/// The faults for agents that deny rules, or lists of denied servers in these files, keep from
+/// their server: the plugin's agent, which has two servers, and own agents with these `servers`.
 pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for ours in [SHARED, MODULES] {
+    for ours in [SHARED_SERVER, MODULES_SERVER] {
         if let Some(entry) = denial(rules, files, &ours) {
             faults.push(Fault::PluginDenied { entry });
         }
@@ -262,12 +266,12 @@ fn denial(rules: &Denied, files: &[&Value], ours: &Ours<'_>) -> Option<String> {
 }
 
 /// Whether an entry in a list of marketplaces lets ours in.
-fn is_our_marketplace(entry: &Value) -> bool {
+fn lets_ours_in(entry: &Value) -> bool {
     entry.to_string().contains("keyhole")
 }
 
-/// What an administrator's files in this folder say, each that can be read. What is wrong with them
-/// goes into `faults`.
+/// The values of an administrator's files in this folder, of each that is there and can be read.
+/// Into `faults` go files that cannot be read, switch all hooks off, or choose all servers.
 pub(super) fn read(folder: &Path, faults: &mut Vec<Fault>) -> Vec<Value> {
     let mut values = Vec::new();
     for path in files(folder) {
@@ -275,7 +279,7 @@ pub(super) fn read(folder: &Path, faults: &mut Vec<Fault>) -> Vec<Value> {
         match parsed(&path) {
             Ok(Value::Null) => {}
             Ok(value) => {
-                faults.extend(hooks_off(&value, &file));
+                faults.extend(fault_if_hooks_off(&value, &file));
                 values.push(value);
             }
             Err(why) => faults.push(Fault::ManagedUnread { file, why }),

@@ -16,8 +16,9 @@ pub(super) struct File {
     pub(super) shown: &'static str,
 }
 
-/// The settings of the folder, local ones at the top of its repository, and the lists of servers in
-/// the folder and in each one above it. What is in the home or above is the user's.
+/// The files that the client reads of the project of this folder, whether they are there or not:
+/// the folder's settings; the local settings at the top of its repository; and `.mcp.json` in the
+/// folder and in each one above it, up to the home, which is the user's.
 pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
     let own = folder.join(".claude");
     let mut files = vec![
@@ -30,9 +31,9 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
             shown: ".claude/settings.local.json of this folder",
         },
     ];
-    let users = named_and_real(home);
+    let homes = named_and_real(home);
     for top in tops(folder) {
-        if top != folder && !users.contains(&top) {
+        if top != folder && !homes.contains(&top) {
             files.push(File {
                 path: top.join(".claude/settings.local.json"),
                 shown: ".claude/settings.local.json at the top of this repository",
@@ -40,7 +41,7 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
         }
     }
     for above in folder.ancestors() {
-        if users.iter().any(|home| home.starts_with(above)) {
+        if homes.iter().any(|home| home.starts_with(above)) {
             break;
         }
         let shown = if above == folder {
@@ -56,16 +57,17 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
     files
 }
 
-/// The top of the folder's repository; if that is a worktree, also the top of the main checkout.
-/// The client takes the second instead, but only if both name each other.
+/// The top of the folder's repository; and, if that is a worktree, the top of the main checkout. Of
+/// these two, the client takes the second if both name each other, which is not looked at here.
+/// Empty if neither the folder nor one above it has `.git`.
 pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
     let mut above = folder.ancestors();
     let Some(top) = above.find(|above| above.join(".git").exists()) else {
         return Vec::new();
     };
     let mut tops = vec![top.to_owned()];
-    if let Some(own) = named_in(&top.join(".git"), "gitdir:")
-        && let Some(common) = named_in(&own.join("commondir"), "")
+    if let Some(own) = path_after_label(&top.join(".git"), "gitdir:")
+        && let Some(common) = path_after_label(&own.join("commondir"), "")
         && common.ends_with(".git")
     {
         tops.extend(common.parent().map(Path::to_owned));
@@ -74,7 +76,7 @@ pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The path that this file has behind a label, from the file's folder.
-fn named_in(file: &Path, label: &str) -> Option<PathBuf> {
+fn path_after_label(file: &Path, label: &str) -> Option<PathBuf> {
     let found = fs::metadata(file).ok()?;
     // A pipe would hold us up.
     if !found.is_file() || found.len() > MAX_POINTER {

@@ -15,7 +15,9 @@ pub struct WrongValue {
 }
 
 impl WrongValue {
-    /// The first wrong value of these settings: of [`SHAPES`], then of plugins, then of hooks.
+    /// The first wrong value of these settings: of the keys in [`SHAPES`], then of plugins, then of
+    /// hooks. None if the client loads the settings. Null, as of a file that is not there, is
+    /// right.
     pub(super) fn first(settings: &Value) -> Option<Self> {
         if !settings.is_null() && !settings.is_object() {
             return Shape::Object.refusal("the file", settings);
@@ -31,38 +33,42 @@ impl WrongValue {
             }
         }
         let mut plugins = members(&settings["enabledPlugins"]);
-        let of_plugin = plugins.find_map(|(name, value)| {
+        let wrong_plugin = plugins.find_map(|(name, value)| {
             Shape::BooleanOrTexts.refusal(&format!("enabledPlugins.{name}"), value)
         });
         let mut hooks = members(&settings["hooks"]);
-        of_plugin.or_else(|| hooks.find_map(|(event, groups)| of_event(event, groups)))
+        wrong_plugin.or_else(|| hooks.find_map(|(event, groups)| wrong_event(event, groups)))
     }
 }
 
 /// The first wrong value of the hooks of an event.
-fn of_event(event: &str, groups: &Value) -> Option<WrongValue> {
+fn wrong_event(event: &str, groups: &Value) -> Option<WrongValue> {
     if !EVENTS.contains(&event) {
         return None;
     }
     let place = format!("hooks.{event}");
     items(groups)
         .iter()
-        .find_map(|group| of_group(&place, group))
+        .find_map(|group| wrong_group(&place, group))
 }
 
 /// The first wrong value of a group of hooks: its matcher, if it has one, its list, or a hook.
-fn of_group(place: &str, group: &Value) -> Option<WrongValue> {
+fn wrong_group(place: &str, group: &Value) -> Option<WrongValue> {
     let listed = &group["hooks"];
     let matcher = group.get("matcher");
     matcher
         .and_then(|matcher| Shape::Text.refusal(&format!("{place}.matcher"), matcher))
         .or_else(|| Shape::List.refusal(&format!("{place}.hooks"), listed))
-        .or_else(|| items(listed).iter().find_map(|hook| of_hook(place, hook)))
+        .or_else(|| {
+            items(listed)
+                .iter()
+                .find_map(|hook| wrong_hook(place, hook))
+        })
 }
 
-/// The first wrong value of a hook: its command, if its type is `command`; then its timeout, if it
-/// has one; then its type.
-fn of_hook(place: &str, hook: &Value) -> Option<WrongValue> {
+/// The first wrong value of a hook: its command, which must be a text if its type is `command`;
+/// then its timeout, if it has one, a number above 0; then its type, a text. None if all are right.
+fn wrong_hook(place: &str, hook: &Value) -> Option<WrongValue> {
     let place = format!("{place}.hooks");
     if hook["type"] == "command" {
         let wrong = Shape::Text.refusal(&format!("{place}.command"), &hook["command"]);

@@ -70,9 +70,9 @@ const MEANS: [(Means, &str); 5] = [
     (Means::Texts, "What the client itself reads, also by a link"),
 ];
 
-/// What these files say that may let a shell past, each sentence behind a blank. Empty if nothing
-/// does.
-pub(super) fn sentences(projects: &[ProjectFile]) -> String {
+/// The keys by which these files may let a shell past the sandbox, with the files, in a sentence
+/// for each of [`MEANS`]. Each sentence begins with a blank. Empty if no file has such a key.
+pub(super) fn what_projects_undo(projects: &[ProjectFile]) -> String {
     let mut sentences = String::new();
     for (means, words) in MEANS {
         let mut files = Vec::new();
@@ -87,7 +87,9 @@ pub(super) fn sentences(projects: &[ProjectFile]) -> String {
 }
 
 impl Means {
-    /// The keys of this file that are of this kind, with its name.
+    /// The keys of this file that let a shell past by this means, with the file's name. A file that
+    /// cannot be read may have any: only for the first means, it is named with the reason. None if
+    /// the file has no such key.
     fn used_by(self, project: &ProjectFile) -> Option<String> {
         let file = project.shown;
         let settings = match &project.read {

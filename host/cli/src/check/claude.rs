@@ -326,13 +326,13 @@ impl<'a> Client<'a> {
             return;
         };
         let file = self.settings.rules_file().unwrap_or_default();
-        match shells.told(&file) {
+        match shells.held_or_why_not(&file) {
             Ok(held) if are_closed => report.closing.push(held),
             Ok(_) => {}
             Err(why) => report.findings.push(Finding::ShellsOpen { why }),
         }
-        if !shells.growing.is_empty() {
-            let lists = shells.growing;
+        if !shells.slow_lists.is_empty() {
+            let lists = shells.slow_lists;
             report.findings.push(Finding::ShellsSlower { lists });
         }
     }
