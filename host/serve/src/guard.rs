@@ -66,7 +66,12 @@ pub fn run(guard: Guard) -> Result<(), HookError> {
 }
 
 /// Reads the client's question before a call (PreToolUse) or after one (PostToolUse), and answers
-/// it. After a call, no map is needed.
+/// it. The call must be to the agent's own server, or, if the guard has none, to one of the
+/// plugin's two.
+///
+/// # Errors
+/// Before a call: if the map or the place of tickets is not known, or nobody can tell who calls.
+/// The client then denies the call. After a call, no map is needed.
 fn answer(guard: Guard) -> Result<(), HookError> {
     let ours = match &guard.own {
         Some(own) => vec![Server {
@@ -84,7 +89,12 @@ fn answer(guard: Guard) -> Result<(), HookError> {
     }
 }
 
-/// Allows or denies a call that is about to be made. Only an allowed one gets a ticket.
+/// Allows or denies a call that is about to be made, as [`decide`] says. An allowed one gets a
+/// ticket, and its key is replaced by a text that tells no key.
+///
+/// # Errors
+/// If the question is not about one of `ours`, the agent may be watched, or no ticket can be left.
+/// The client then denies the call.
 fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
     let call = hook::read_before(Waiting(io::stdin()), ours)?;
     if call.agent.is_ok() && may_be_watched() {
@@ -137,10 +147,13 @@ pub fn write_answer(answer: &Value) -> Result<(), HookError> {
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
 
-/// The ticket for the call, or why it is refused: the same for a key of other agents and for a
-/// missing one. `caller` is the subagent that calls, and `asked` the key that it asks for. If the
-/// map cannot be used, or the server has its own key, the server decides. Standard error says why
-/// a caller is not verified, too.
+/// The ticket for the call. `caller` is the subagent that calls, or why it is none; `asked` is the
+/// key that it asks for, or None if the server has its own. In that case, and if the map cannot be
+/// used, there is a ticket, and the server decides.
+///
+/// # Errors
+/// Why the call is refused: no subagent calls, which standard error says, too; or the key is not
+/// for this agent. The words are the same if the map has no such key.
 fn decide(
     caller: Result<AgentName, &'static str>,
     asked: Option<&str>,
@@ -157,6 +170,7 @@ fn decide(
     };
     let key = Key::try_from(text).ok();
     if let Ok(map) = live.current() {
+        // A key that is malformed has no entry.
         let entry = key.as_ref().and_then(|key| map.find(key));
         if !entry.is_some_and(|entry| entry.is_for(Some(&agent))) {
             return Err(Refusal::UnknownKey.to_string());
@@ -176,15 +190,16 @@ pub fn agents(live: &LiveMap) -> Result<String, MapError> {
         read => read?,
     };
     let mut lines = String::new();
-    for name in names(&map) {
+    for name in agents_named_in(&map) {
         lines += name;
         lines.push('\n');
     }
     Ok(lines)
 }
 
-/// The agents that the map names, and `*` if any agent may use some key.
-pub(crate) fn names(map: &Map) -> BTreeSet<&str> {
+/// The names of all agents that the map's entries name, and `*` if an entry with a key is for any
+/// agent. Empty if the map has no entries with keys.
+pub(crate) fn agents_named_in(map: &Map) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for (_, entry) in map.entries() {
         match &entry.agents {

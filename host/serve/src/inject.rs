@@ -111,11 +111,12 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// Starts as a server does: from then on, this process can start no program. If it cannot, it
-    /// tells the user why. `map` is the map, or why it is not known which one is meant.
+    /// Restricts this process as a server does: from then on, it can start no program. `map` is the
+    /// map, or why it is not known which one is meant. A map that cannot be used is no error: then
+    /// each document is refused.
     ///
     /// # Errors
-    /// The code of why it cannot start.
+    /// The code of why it cannot start; the user is told the reason.
     pub fn start(map: Result<LiveMap, String>) -> Result<Self, Refusal> {
         let live = match map {
             Ok(live) => Arc::new(live),
@@ -135,7 +136,7 @@ impl Loading {
                 return Err(error.code);
             }
         };
-        // Of a map that cannot be used the agent reads.
+        // That a map cannot be used, the agent reads in place of its document.
         let warning = match started.map {
             Ok(_) => started.warning(&live),
             Err(_) => None,
@@ -160,7 +161,7 @@ impl Loading {
 }
 
 /// Starts as [`Loading::start`] does, and tells the user what of the wall does not stand.
-pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
+pub(crate) fn start_and_warn(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
     let loading = Loading::start(map)?;
     if let Some(warning) = &loading.warning {
         say(warning);
@@ -168,14 +169,15 @@ pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
     Ok(loading)
 }
 
-/// Answers the client's input. Without a map, or if it cannot start as a server does, the agent
-/// reads a refusal. There is no answer to another event.
+/// Answers what the client says of an agent that starts: the agent reads its document, or a
+/// refusal: if the process cannot start as a server does, if the wall is required and not whole, if
+/// agents are watched, or if no document loads for it. There is no answer to another event.
 ///
 /// # Errors
 /// If the input cannot be read or understood, or the answer cannot be written. Then the agent gets
 /// nothing.
 pub fn inject(wanted: Inject) -> Result<(), HookError> {
-    let loading = begin(wanted.map);
+    let loading = start_and_warn(wanted.map);
     let input: Input = read_input(Waiting(io::stdin()))?;
     let Some(client) = input.client()? else {
         return Ok(());
@@ -199,13 +201,13 @@ fn text_for(loading: Result<Loading, Refusal>, input: &Input, client: Client) ->
     match document(loading, input, client) {
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
         Ok(text) => text,
-        Err(code @ Refusal::UnknownKey) => refusal(&format!("{}{NOT_ONE}", code.says())),
+        Err(code @ Refusal::UnknownKey) => refusal(&format!("{}{NAME_IT_ONCE}", code.says())),
         Err(code @ Refusal::TooLarge) => refusal(&format!("{}{TOO_LONG}", code.says())),
         Err(code) => refusal(code.says()),
     }
 }
 
-/// The document of the agent that starts.
+/// The document of the agent that starts: that of the one entry of the map that names it.
 ///
 /// # Errors
 /// [`Refusal::CallerNotVerified`] if no subagent starts, but a teammate or a session;
@@ -229,7 +231,7 @@ fn document(
 }
 
 const NO_WALL: &str = "The hook has --require-wall, and the operating system does not confine it to the map's roots. Ask the user to run `keyhole check -v` in a terminal.";
-const NOT_ONE: &str =
+const NAME_IT_ONCE: &str =
     " Exactly one entry of the map must name this agent in its agents, without a marketplace.";
 const TOO_LONG: &str = " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).";
 

@@ -17,8 +17,8 @@ pub const STREAM_THREADS: usize = 2;
 /// The runtime. It is never dropped: that would wait for a read that hangs in the kernel.
 pub type Runtime = ManuallyDrop<runtime::Runtime>;
 
-/// Makes the runtime. It has one thread for the protocol, and others for calls, as many as may run
-/// at once. Each of these runs `begin` first. This creates no thread yet.
+/// The runtime: one thread for the protocol, and others for as many calls as may run at once and
+/// for the two streams. None of these is created yet. Each runs `begin` first.
 ///
 /// # Errors
 /// If the system refuses it a descriptor.
@@ -36,11 +36,11 @@ pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> 
     })
 }
 
-/// Makes the runtime create now the `most` threads that it needs for the first call and for its
+/// Makes the runtime create `most` threads now: those that it needs for the first call and for its
 /// streams. If the system refused one later, tokio would panic.
 ///
 /// # Errors
-/// `WouldBlock` if the system refuses one.
+/// `WouldBlock` if the system refuses one: tokio panics, or a thread does not run within a second.
 pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
     would_block_if_panicking(|| {
         // Each job waits for this lock, so that the next one needs another thread.

@@ -62,9 +62,9 @@ pub enum Callers {
 }
 
 impl Callers {
-    /// What each call's caller is taken for. It makes the folder for tickets, if this is its
-    /// server's task. The user is told if the folder cannot be made: then each call is refused, and
-    /// the server starts all the same.
+    /// Whom each call is taken to be from: nobody, the operator's agent, or whom its ticket names.
+    /// Makes the folder for tickets, if `makes_folder`. If that fails, the user is told that each
+    /// call is refused, and the server starts all the same.
     fn into_caller(self) -> Caller {
         match self {
             Self::Unknown => Caller::Nobody,
@@ -171,7 +171,9 @@ fn run_until_signal(
     })?)
 }
 
-/// What the user is told, after the reason, of a map that cannot be used at the start.
+/// What the user reads behind the reason why the map cannot be used: that each call is refused,
+/// unless the reason says it already; and on Linux, that the server must be started again, since
+/// the wall was made without the map's roots.
 fn advice_until_mended(error: &MapError) -> String {
     let mut told = String::new();
     // The words of that code say it already.
@@ -214,8 +216,12 @@ impl Copied {
     }
 }
 
-/// The session's streams: the standard streams if these are pipes; else two pipes, which two more
-/// threads fill and empty. One thread is for the first call.
+/// The session's streams, and how many threads the session needs: the standard streams if both are
+/// pipes, and one thread, for the first call; else two new pipes, and two threads more, which copy
+/// between these and the standard streams.
+///
+/// # Errors
+/// If the system makes no pipe.
 fn open_streams() -> io::Result<Opened<Streams>> {
     if let Some(streams) = standard_pipes() {
         return Ok(Opened {
@@ -240,9 +246,9 @@ fn open_streams() -> io::Result<Opened<Streams>> {
 /// program would be tiny.
 const PIPE_BYTES: usize = 256 << 10;
 
-/// The standard streams if both are pipes, on Linux. They are opened again, so that no thread is
-/// needed for them, and the client's own are left as they are. The pipe to the client becomes
-/// larger.
+/// The standard streams, opened again by `/proc`, so that no thread is needed for them, and the
+/// client's own are left as they are. None if one of them is no pipe, or on a system without
+/// `/proc`. On Linux, the pipe to the client becomes larger.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
 fn standard_pipes() -> Option<Streams> {
     let options = OpenOptions::new();
@@ -263,10 +269,10 @@ fn standard_pipes() -> Option<Streams> {
 const UNBOUND: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused";
 
 /// What clients see of the binding. If the map cannot be used (None), or has no such binding yet,
-/// they see no title and no description of it.
+/// they see its name, but no title and no description.
 ///
 /// # Errors
-/// If they would see a key.
+/// If the name, the title or the description holds a key of the map.
 fn surface_of(name: &BindingName, map: Option<&Map>) -> Result<Surface, String> {
     let Some(map) = map else {
         return Ok(Surface::bound(name, None));

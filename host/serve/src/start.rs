@@ -111,9 +111,13 @@ pub fn sandbox() -> Result<Sandbox, StartError> {
     Ok(Sandbox::embedded(Limits::default())?)
 }
 
-/// Makes the sandbox, reads the map, and restricts the process, which may then take `tickets` out
-/// of their folder. `open` opens the caller's streams before that, with the runtime. An unusable
-/// map is no error.
+/// Makes the sandbox and the runtime, opens the caller's streams by `open`, reads the map, and
+/// restricts the process. After that, it may read only beneath [`readable_directories`], and take
+/// `tickets` out of their folder. A map that cannot be used is no error: [`Started::map`] says why.
+///
+/// # Errors
+/// If there are too few descriptors or threads, or too little memory; or if it cannot be
+/// restricted.
 pub(crate) fn start<S>(
     live: &LiveMap,
     tickets: Option<&Tickets>,
@@ -128,13 +132,13 @@ pub(crate) fn start<S>(
     };
     // If there is no such folder, each call is refused, and says so.
     let tickets_folder = tickets.and_then(|tickets| tickets.data_folder().ok());
-    // The process must be able to read there, too.
+    // The process must be able to read in that folder, too.
     let also_readable = tickets_folder.as_ref().map(File::try_clone).transpose()?;
     // In this order: Landlock takes every right but to read. This closure finds what must be
     // readable. Landlock leaves only that. A filter forbids system calls.
     let (wall, read) = restrict_process(rights, tickets_folder, || {
         let map = live.current();
-        match directories(live, &map, also_readable) {
+        match readable_directories(live, &map, also_readable) {
             Ok(readable) => (readable, Ok(map)),
             Err(error) => (None, Err(error)),
         }
@@ -150,27 +154,28 @@ pub(crate) fn start<S>(
     })
 }
 
-/// The same for `check`, which reads other files, too: it restricts only the threads that load.
+/// Makes the sandbox and the runtime, and reads the map, for `check`. Of this process, only the
+/// threads that load files are restricted, each when it begins: the others read files elsewhere.
 ///
 /// # Errors
 /// If there are too few descriptors or threads, or too little memory.
 pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     let sandbox = sandbox()?;
     let readable = Arc::new(OnceLock::<Readable>::new());
-    let of_threads = Arc::clone(&readable);
-    let (tell, told) = channel();
+    let readable_by_threads = Arc::clone(&readable);
+    let (tell, restricted) = channel();
     let runtime = runtime(move || {
-        if let Some(Some(directories)) = of_threads.get() {
+        if let Some(Some(directories)) = readable_by_threads.get() {
             let _ = tell.send(read_beneath(directories).unwrap_or(false));
         }
     })?;
     let map = live.current();
-    let _ = readable.set(directories(live, &map, None)?);
+    let _ = readable.set(readable_directories(live, &map, None)?);
     let mut wall = WallStatus::here();
     make_threads(&runtime, 1)?;
     // Once the first thread does this, it has restricted itself.
     let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
-    wall.roots = told.try_recv() == Ok(true);
+    wall.roots = restricted.try_recv() == Ok(true);
     Ok(Started {
         map,
         wall,
@@ -187,7 +192,7 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
 /// This function also calls [`remember`]: what that reads cannot be read once the process is
 /// restricted.
 #[cfg(target_os = "linux")]
-fn directories(
+fn readable_directories(
     live: &LiveMap,
     map: &Result<Arc<Map>, MapError>,
     own: Option<File>,
@@ -218,7 +223,7 @@ fn directories(
 
 /// Where there is no wall, nothing need be open before it.
 #[cfg(not(target_os = "linux"))]
-fn directories(
+fn readable_directories(
     _: &LiveMap,
     _: &Result<Arc<Map>, MapError>,
     _: Option<File>,
@@ -233,9 +238,10 @@ impl<S> Started<S> {
         self.wall.is_whole() && self.wall.roots
     }
 
-    /// What of the wall does not stand, or why the map cannot be used, and what to do; None if all
-    /// is well. `live` is the map that was started with. Clients keep what a server prints, so the
-    /// text contains neither a binding's name nor the map's path.
+    /// What the user reads of a wall that does not stand whole, or of a map that cannot be used,
+    /// and what to do. None if all is well, and also without a wall on systems that have none.
+    /// `live` is the map that was started with. Clients keep what a server prints, so the text
+    /// contains neither a binding's name nor the map's path.
     pub(crate) fn warning(&self, live: &LiveMap) -> Option<String> {
         let map = match &self.map {
             Ok(map) => map,
@@ -256,7 +262,8 @@ impl<S> Started<S> {
     }
 }
 
-/// Why the map at this place cannot be used, and what to do.
+/// Why the map at this place cannot be used, and what to do. For a map that is not there, the words
+/// are other ones if not even its place is known, for lack of a home.
 fn why_unusable(error: &MapError, location: &Location) -> String {
     match error {
         MapError::Missing(_) if *location == Location::nowhere() => {

@@ -56,8 +56,9 @@ pub(crate) fn tell(message: &str) {
     note(&format!("keyhole: {message}"));
 }
 
-/// Makes the attempt, and again each time that the stream is `ready` for it or has ended, as long
-/// as the stream says "not now".
+/// Makes the attempt until the stream says something else than "not now" (`WouldBlock`), and
+/// returns that. Between two attempts, waits until the stream is `ready` or has ended; or for 5 ms
+/// if the system cannot say that.
 fn when_ready<S: AsFd, T>(
     stream: &mut S,
     ready: PollFlags,
@@ -76,8 +77,8 @@ fn when_ready<S: AsFd, T>(
     }
 }
 
-/// Waits for one of these events at the stream, for so long or, with None, without end. Returns what
-/// has happened there, or None if the system cannot say it.
+/// Waits for one of these events at the stream, for so long or, with None, without end. Returns
+/// what has happened there, or None if the system cannot say it.
 fn wait_for(
     stream: &impl AsFd,
     events: PollFlags,

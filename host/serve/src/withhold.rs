@@ -7,8 +7,8 @@
 //! whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
-    guard::{names, write_answer},
-    inject::{Loading, begin},
+    guard::{agents_named_in, write_answer},
+    inject::{Loading, start_and_warn},
     resources::room_to_compare,
     streams::Waiting,
 };
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use std::{env, io, path::PathBuf};
 
 /// What an agent reads whose report quotes its document. What may stay of the report follows.
-const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
+const WRITE_AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
 
 /// What an agent reads whose report could not be compared.
 const UNCOMPARED: &str = "keyhole: your report could not be compared with your private document, so it was not delivered. Write it again without anything of the document. Places (file:line) and rule names may stay.";
@@ -66,8 +66,8 @@ pub fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookErro
 /// On an error, the module withholds the whole report.
 fn answer_module(map: Result<LiveMap, String>) -> Result<(), HookError> {
     // The module starts this elsewhere than in the session's folder, and says the folder.
-    let known_paths = Vec::from_iter(home());
-    let loading = begin(map);
+    let known_paths = Vec::from_iter(users_home());
+    let loading = start_and_warn(map);
     let question: Question = read_input(Waiting(io::stdin()))?;
     let answer = loading.and_then(|loading| answer(&loading, &question, &known_paths));
     write_answer(&match answer {
@@ -76,14 +76,18 @@ fn answer_module(map: Result<LiveMap, String>) -> Result<(), HookError> {
     })
 }
 
-/// Answers a SubagentStop hook: the agent is to write its report again if the report quotes the
-/// document or cannot be compared with it. Otherwise there is no answer.
+/// Answers a SubagentStop hook. If the agent's report quotes its document, or cannot be compared
+/// with it, the agent is to write the report again, but only once. There is no answer if the report
+/// quotes nothing, the map does not withhold this agent's reports, or there is no map.
+///
+/// # Errors
+/// If the input is no question of this event, or the answer cannot be written.
 fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
     // Whoever reads the report knows these folders, so their paths quote nothing. A hook starts in
     // the session's folder.
     let mut known_paths = Vec::from_iter(env::current_dir().ok());
-    known_paths.extend(home());
-    let loading = begin(map);
+    known_paths.extend(users_home());
+    let loading = start_and_warn(map);
     let stop: Stop = read_input(Waiting(io::stdin()))?;
     if stop.hook_event_name != "SubagentStop" {
         return Err(NOT_UNDERSTOOD.into());
@@ -104,7 +108,7 @@ fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
         // The map does not withhold this agent's reports, or this one quotes nothing.
         Ok(answer) if !answer.withhold || answer.report == question.report => return Ok(()),
         Ok(answer) => match answer.report {
-            Some(report) => format!("{AGAIN}{report}"),
+            Some(report) => format!("{WRITE_AGAIN}{report}"),
             None => UNCOMPARED.to_owned(),
         },
     };
@@ -112,7 +116,7 @@ fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
 }
 
 /// The user's home, which whoever reads a report knows.
-fn home() -> Option<PathBuf> {
+fn users_home() -> Option<PathBuf> {
     absolute(|name| env::var_os(name), "HOME")
 }
 
@@ -178,7 +182,7 @@ fn answer(
     };
     match &question.report {
         None => {
-            answer.agents = Some(json!(names(&map)));
+            answer.agents = Some(json!(agents_named_in(&map)));
             answer.refused = documents.require_one_that_loads(&keys).err();
         }
         // The map withheld something when the agent started, and withholds nothing now.
@@ -211,8 +215,10 @@ impl Documents<'_> {
         self.loading.load(Target::Given(key.clone()), caller)
     }
 
-    /// Fails if the agent would get none of these documents, and says why it would not get the
-    /// first one. An agent with several documents may do with one.
+    /// Ok if the agent would get at least one of these documents: with several, it may do with one.
+    ///
+    /// # Errors
+    /// Why it would not get the first one; [`Refusal::UnknownKey`] if there are none.
     fn require_one_that_loads(&self, keys: &[&Key]) -> Result<(), Refusal> {
         let mut why = None;
         for key in keys {
@@ -227,8 +233,11 @@ impl Documents<'_> {
         Err(why.unwrap_or(Refusal::UnknownKey))
     }
 
-    /// The report without what quotes the documents of these keys. Each of them must load.
-    /// `known_paths` are as for [`answer`].
+    /// The report without what quotes the documents of these keys. `known_paths` are folders whose
+    /// paths quote nothing.
+    ///
+    /// # Errors
+    /// If one of the documents does not load, or there is too little memory to compare it.
     fn without_quotations(
         &self,
         keys: &[&Key],
