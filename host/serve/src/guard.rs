@@ -148,7 +148,7 @@ pub fn write_answer(answer: &Value) -> Result<(), HookError> {
 }
 
 /// The ticket for the call. `caller` is the subagent that calls, or why it is none; `asked` is the
-/// key that it asks for, or None if the server has its own. In that case, and if the map cannot be
+/// key that it asks for, or None if the server has its own key. If it has, or if the map cannot be
 /// used, there is a ticket, and the server decides.
 ///
 /// # Errors

@@ -147,8 +147,9 @@ impl Lines {
             name: bind,
             agent: Some(agent),
         };
-        // The client's only text is the agent's file.
+        // The client's only text is an agent's file.
         let file = client.parts.first();
+        // As setup would write it now, with the program and the folder for tickets that it has.
         let setups = file.and_then(|file| recipe.as_setup_writes(file, text));
         if !setups.is_some_and(|setups| has_same_server(text, &setups)) {
             return Self::Changed;

@@ -123,7 +123,8 @@ fn absolute_path(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
         None => PathBuf::from(named),
     };
     let path = std::path::absolute(full).map_err(|_| UNUSABLE_PATH)?;
-    // A path without `..`, or whose folder is not there, stays as it is.
+    // Behind a link, `..` leads elsewhere than the path says, so the system finds the folder. A
+    // path without `..`, or whose folder is not there, stays as it is.
     Ok(without_dots(&path).unwrap_or(path))
 }
 
@@ -248,6 +249,7 @@ fn only_user_in_groups(right: u16, at: &Path) -> Option<bool> {
         Err(_) => vec![own_group],
     };
     for group in groups {
+        // None: nobody else is in the group.
         if Walker::new(System).others_in(group, user) != Ok(None) {
             return Some(false);
         }

@@ -339,6 +339,7 @@ impl Plan {
         let new = if !found.is_there() {
             text
         } else if let Some(renewed) = request.recipe().renewed(part, &old, &text) {
+            // Setup wrote all of it, or its server and hook are as setup writes them.
             renewed
         } else {
             return refused(why_not_renewed(&shown, &old, &text));

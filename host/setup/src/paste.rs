@@ -11,7 +11,7 @@ pub fn text_if_printable(path: &Path) -> Option<&str> {
 }
 
 /// Whether clients could replace a part of the text, such as `${HOME}` or `{env:HOME}`.
-pub fn is_expanded(text: &str) -> bool {
+pub fn may_be_expanded(text: &str) -> bool {
     text.contains(['$', '{', '}'])
 }
 

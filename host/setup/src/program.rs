@@ -2,7 +2,7 @@
 
 use crate::{
     file::repository_above,
-    paste::{is_expanded, text_if_printable},
+    paste::{may_be_expanded, text_if_printable},
 };
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::printable};
 use std::{
@@ -38,7 +38,7 @@ impl Program {
             Some(named) if why_fleeting(&named).is_none() => named,
             _ => exe,
         };
-        let Some(text) = text_if_printable(&path).filter(|text| !is_expanded(text)) else {
+        let Some(text) = text_if_printable(&path).filter(|text| !may_be_expanded(text)) else {
             return Err("the path of this program holds a character that clients would replace or misread; install it in another place".to_owned());
         };
         Ok(Self {

@@ -4,7 +4,7 @@ use crate::{
     Unfit, User,
     clients::{Audience, Client, PLUGIN_NAME, Part},
     file::{File, root_of},
-    paste::{is_expanded, quoted, quoted_for_sh, text_if_printable},
+    paste::{may_be_expanded, quoted, quoted_for_sh, text_if_printable},
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub const MAX_BINDING_NAME: usize = 41;
 const NAME_IS_TAKEN: &str = "the client, or Keyhole's plugin, has this name itself; choose another";
 
 /// What to know of a hook.
-const OF_HOOKS: [&str; 2] = [
+const NOTES_ON_HOOKS: [&str; 2] = [
     "Write into the agent's own text: \"You are given a file before you begin. If there is none, or if you read that it was not loaded, stop and report that. Never go on without it.\"",
     "A file of more than 10,000 characters (in Codex and Copilot: bytes) is refused. If the client shortens the agent's conversation, the file is gone. The agent is known by its name alone: a project can bring an agent of the same name, which then gets the file. Whoever may run commands as you can run this one too: do not allow it to any conversation.",
 ];
@@ -117,7 +117,7 @@ impl Recipe<'_> {
         let user = self.user;
         let folder = user.tickets();
         // With None, `filled_with` refuses a client whose example names that folder.
-        let tickets = text_if_printable(&folder).filter(|text| !is_expanded(text));
+        let tickets = text_if_printable(&folder).filter(|text| !may_be_expanded(text));
         let mut filled = self.filled_with(&user.program.path, tickets)?;
         if let Some(file) = file {
             let root = root_of(&file.real, &user.home);
@@ -143,24 +143,24 @@ impl Recipe<'_> {
             return Err("the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread; set XDG_STATE_HOME to another".into());
         }
         if let Some(agent) = self.agent
-            && (is_expanded(agent) || agent.starts_with('-'))
+            && (may_be_expanded(agent) || agent.starts_with('-'))
         {
             return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
         }
         client.takes(name)?;
         // The agent and its file are named like the binding, so that a second binding has another
         // agent. In a client where all agents share the server, the examples name no agent.
-        let of_agent = match client.audience {
+        let agents_name = match client.audience {
             Audience::Client => EXAMPLE_AGENT,
             _ => self.agent.unwrap_or(name),
         };
-        client.takes(of_agent)?;
+        client.takes(agents_name)?;
         // Where two of these texts match, the first one counts. So a text that begins with another
         // one comes before it.
         let mut filled = Filled::default();
         self.put_folders(&mut filled)?;
         for quote in ['"', '\''] {
-            self.put_options(&mut filled, quote, of_agent);
+            self.put_options(&mut filled, quote, agents_name);
             let place = format!("{quote}{EXAMPLE_TICKETS}{quote}");
             filled.put(&place, &quoted(tickets.unwrap_or_default()));
             filled.put(&format!("{quote}keyhole{quote}"), &quoted(program));
@@ -175,7 +175,7 @@ impl Recipe<'_> {
         };
         filled.put(&format!("{EXAMPLE_BINDING}:"), &format!("{key}:"));
         filled.put(EXAMPLE_BINDING, name);
-        filled.put(EXAMPLE_AGENT, of_agent);
+        filled.put(EXAMPLE_AGENT, agents_name);
         Ok(filled)
     }
 
@@ -206,15 +206,15 @@ impl Recipe<'_> {
     /// Fills in the options of a server whose arguments stand in the quotes `quote`.
     /// `"--bind", "scanner-catalog"` becomes `"--bind", "notes"`. If
     /// `"--agent", "identifier-scanner"` stands behind it, as for a client whose guard says which
-    /// agent calls, that becomes `"--agent", "reviewer"`, with the name `of_agent`. Else
+    /// agent calls, that becomes `"--agent", "reviewer"`, with the name `agents_name`. Else
     /// `self.agent` is added, if it is set.
-    fn put_options(self, filled: &mut Filled, quote: char, of_agent: &str) {
+    fn put_options(self, filled: &mut Filled, quote: char, agents_name: &str) {
         let old = option(quote, "--bind", EXAMPLE_BINDING);
         let new = option(quote, "--bind", self.name);
         // Of two texts that match, the one that is put first counts. So the longer one comes first.
         filled.put(
             &format!("{old}, {}", option(quote, "--agent", EXAMPLE_AGENT)),
-            &format!("{new}, {}", option(quote, "--agent", of_agent)),
+            &format!("{new}, {}", option(quote, "--agent", agents_name)),
         );
         match self.agent {
             Some(agent) => {
@@ -251,7 +251,7 @@ impl Recipe<'_> {
         let mut texts = vec![format!(
             "Put this into {place}, beside what you have there:\n\n```json\n{settings:#}\n```"
         )];
-        texts.extend(OF_HOOKS.map(str::to_owned));
+        texts.extend(NOTES_ON_HOOKS.map(str::to_owned));
         if client.parts_to_paste().next().is_some() {
             texts.extend(usual.filled(file)?.blocks(client.parts_to_paste()));
             if file.is_none() {

@@ -32,7 +32,7 @@ pub fn removable_names(user: &User<'_>) -> Result<Vec<String>> {
     if let Some(map) = user.map_now()? {
         for (named, entry) in all_entries(&map) {
             if has_name_of_setup(named) {
-                names.extend(name_of(named, entry).map(str::to_owned));
+                names.extend(name_to_remove(named, entry).map(str::to_owned));
             }
         }
     }
@@ -40,7 +40,7 @@ pub fn removable_names(user: &User<'_>) -> Result<Vec<String>> {
 }
 
 /// The name by which `remove` takes this entry of the map.
-fn name_of<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
+fn name_to_remove<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
     match entry.agents.as_deref() {
         _ if named.table == Table::Binding => Some(named.name),
         _ if named.name == PLUGIN.key => Some(PLUGIN_NAME),
@@ -143,7 +143,7 @@ impl Plan {
         let mut gone = String::new();
         for (named, entry) in all_entries(&map) {
             let file = user.map.location.expand(&entry.path);
-            if name_of(named, entry) != Some(name) {
+            if name_to_remove(named, entry) != Some(name) {
                 entries.others.extend(file);
                 entries.withholds_others |= entry.withhold;
             } else if let Some(taken) = without_entry(user, &new_map, named, entry) {
@@ -229,7 +229,7 @@ impl Plan {
         let mut rules = unneeded_rules(&places, &value, entries);
         let of_transcripts = rules_of_transcripts(&places);
         let has_some_of_these = rules.iter().any(|rule| of_transcripts.contains(rule));
-        if has_some_of_these && let Some(todo) = todo_of_sessions(&places) {
+        if has_some_of_these && let Some(todo) = todo_if_sessions_stay(&places) {
             self.todo.push(todo);
             rules.retain(|rule| !of_transcripts.contains(rule));
         }
@@ -335,7 +335,7 @@ fn rules_of_transcripts(places: &Places) -> Vec<String> {
 
 /// What to do if conversations of agents are still there, with what they read: then their rules
 /// stay.
-fn todo_of_sessions(places: &Places) -> Option<String> {
+fn todo_if_sessions_stay(places: &Places) -> Option<String> {
     let projects = inside(places.claude.join("projects"));
     let mut sessions = projects.flat_map(inside);
     if !sessions.any(|session| session.join("subagents").is_dir()) {
