@@ -152,7 +152,9 @@ impl Plan {
                 gone += &taken.table;
                 new_map = taken.rest;
             } else {
+                // It stays, so it still needs its lines of the settings.
                 entries.others.extend(file);
+                entries.withholds_others |= entry.withhold;
                 let (line, shown) = (entry.line, printable(place));
                 self.todo.push(format!("Line {line} of the map, {shown}, is not as setup writes it. Take that entry away yourself."));
             }
