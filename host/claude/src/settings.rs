@@ -33,6 +33,9 @@ const MANAGED: &str = if cfg!(target_os = "macos") {
 /// the agent does. The main conversation reads such a line, and no hook is asked about it.
 pub const NO_PROGRESS_LINES: &str = "CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES";
 
+/// The variables by which a server without `--map` finds the map.
+const FINDS_MAP: [&str; 2] = ["HOME", "XDG_CONFIG_HOME"];
+
 /// The settings of Claude Code.
 #[derive(Debug)]
 pub struct Settings {
@@ -63,7 +66,23 @@ impl Settings {
     /// Reads the user's and the administrator's settings, and those of the project of `here`, if it
     /// is given.
     pub fn read(home: &Path, variable: Variables<'_>, here: Option<&Path>) -> Self {
-        Self::of(Places::find(home, variable), here, Path::new(MANAGED))
+        let mut settings = Self::of(Places::find(home, variable), here, Path::new(MANAGED));
+        settings.note_map_elsewhere(variable);
+        settings
+    }
+
+    /// Notes a fault for each variable in [`FINDS_MAP`] that the user's or an administrator's
+    /// settings set to something else than `variable` says: the client's servers look for the map
+    /// elsewhere then.
+    fn note_map_elsewhere(&mut self, variable: Variables<'_>) {
+        for name in FINDS_MAP {
+            let here = variable(name);
+            let mut files = self.managed.iter().chain([&self.value]);
+            let set = files.find_map(|file| file["env"][name].as_str());
+            if set.is_some_and(|value| here.is_none_or(|own| own != value)) {
+                self.faults.push(Fault::MapElsewhere { name });
+            }
+        }
     }
 
     /// Reads the settings: the user's in `places`, those of the project of the folder `here`, and
