@@ -55,6 +55,8 @@ const withheld = (why = "The plugin could not compare it with the agent's privat
 
 /** What the client itself puts into a conversation, where that may be of an agent. */
 const NOTES = { origin: [{ model: '<synthetic>' }, { kind: /^(peer|task-notification)$/ }, { tool: 'Agent' }] } as const
+/** How a check-in begins. It says what agents look for, and not which agents these are. */
+const CHECK_IN = '<summary>Worker check-in'
 const words = (said: unknown): string =>
   Array.isArray(said) ? said.map((block) => block.text ?? words(block.content)).join('\n') : String(said ?? '')
 /**
@@ -216,8 +218,7 @@ export const register: Register = (on) => {
   // mod was loaded, or before the map named it. It is known then, also if `next` fails, or the map.
   on('agent.report', async ($, e, next) => {
     const its = whose(e.agentId, e.subagentType)
-    // Also if the agent that started it is withheld itself: that may be stopped before it reads
-    // this, and then the client gives it to the main conversation.
+    // Also if a withheld agent started it: if that one is stopped, the main conversation gets the report.
     if (e.text === '') return next(e)
     let answer: Answer = {}
     try {
@@ -256,7 +257,8 @@ export const register: Register = (on) => {
     const said = words(e.message.content)
     const isModels = e.origin.kind === 'model'
     const theirs = isModels ? [whose(e.agentId, type)] : named(said)
-    let text = isModels || theirs.length === 0 ? said : unnamed(said)
+    const compared = isModels || theirs.length === 0 ? said : unnamed(said)
+    let text = said.includes(CHECK_IN) ? withheld('It may say what an agent looks for.') : compared
     for (const its of new Set(theirs)) {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
       const asked = { agent: its ?? type ?? '', report: text, folder: await $.session.root() }
@@ -266,7 +268,8 @@ export const register: Register = (on) => {
     if (text === said) return next(e)
     return next({ ...e, message: { ...e.message, content: saying(e.message.content, text) } })
   }).catch(($, e, next) => {
-    const isTheirs = e.origin.kind === 'model' ? whose(e.agentId) : named(words(e.message.content)).length > 0
+    const said = words(e.message.content)
+    const isTheirs = e.origin.kind === 'model' ? whose(e.agentId) : said.includes(CHECK_IN) || named(said).length > 0
     return next(isTheirs ? { ...e, message: { ...e.message, content: saying(e.message.content, withheld()) } } : e)
   })
 

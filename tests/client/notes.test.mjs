@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onEachClient } from './harness/case.mjs';
-import { DONE, SCANNER, atStart, call, catalog, flagged, mark, refused, say, spawn } from './harness/plugin.mjs';
+import { CANARY, DONE, SCANNER, atStart, call, catalog, flagged, mark, refused, say, spawn } from './harness/plugin.mjs';
 import { QUOTED, WHOLE, inModule, neighbour, parentRead, quoting, without } from './harness/reports.mjs';
 
 const AUTO = ['--permission-mode', 'auto'];
@@ -146,4 +147,28 @@ onEachClient('own-words-unmarked: what the main conversation calls an agent or a
   const session = await home.session({ parent: [spawn('behind', SCANNER, guesses), task, ...DONE, ...DONE], behind: [way.load, ...DONE] });
   assert.ok(parentRead(session, 'An agent with a private file has ended.'), session.report());
   assert.ok(!parentRead(session, '[withheld]'), session.report());
+});
+
+// The project switches check-ins on when the agent has read its file: no guard is asked then.
+onEachClient('late-check-ins: a check-in, which says what an agent looks for, does not reach the main conversation', { modules: true }, async ({ home, way }) => {
+  catalog(home, { withhold: true });
+  const first = await home.session({ parent: [spawn('first', SCANNER), ...DONE], first: [way.load, ...DONE] });
+  assert.ok(first.answer('first', way.tool).text.includes(CANARY), first.report());
+  const env = { CLAUDE_AUTO_BACKGROUND_TASKS: '1', CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE: '1' };
+  home.write(home.project, '.claude/settings.json', JSON.stringify({ env }));
+  let isSent = false;
+  const send = ({ messages }) => {
+    if (isSent) return say('Done.');
+    isSent = true;
+    const id = [...JSON.stringify(messages).matchAll(/agentId: (\w+)/g)].at(-1)[1];
+    return call('SendMessage', { to: id, summary: 'Go on', message: '[[actor:again]] Go on.' });
+  };
+  const search = async () => {
+    await sleep(1500);
+    return call('Grep', { pattern: CANARY });
+  };
+  const again = [search, search, search, search, search, search, ...DONE];
+  const session = await home.session({ parent: [...DONE, ...DONE].map(() => send), first: DONE, again }, ['--continue']);
+  assert.ok(parentRead(session, 'It may say what an agent looks for.'), session.report());
+  assert.ok(!parentRead(session, CANARY), session.report());
 });
