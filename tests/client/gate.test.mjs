@@ -39,7 +39,7 @@ onEachClient('handed-over: the scanner starts with what would be published, in -
   const nothing = await scan(home);
   assert.ok(given(nothing, 'scanner').startsWith(`${FIRST}not looked at: no-repository: `), given(nothing, 'scanner'));
   stage(home);
-  const expected = `${FIRST}${head(home, '1 file')}name of note.txt: note.txt\nnote.txt:1: ${LINE}\nkeyhole: end\n`;
+  const expected = `${FIRST}${head(home, '1 file')}| name of note.txt: note.txt\n| note.txt:1: ${LINE}\nkeyhole: end\n`;
   const session = await scan(home);
   assert.ok(given(session, 'scanner').startsWith(expected), given(session, 'scanner'));
   session.assertOnlyIn(LINE, 'scanner');

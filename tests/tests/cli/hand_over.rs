@@ -100,16 +100,16 @@ fn the_scanner_reads_each_line_that_would_be_published_with_its_place() {
     };
     let expected = format!(
         "2 files, 1 commit in {}: staged 1 file, changed 1 file, 1 new file, 1 commit that no remote has
-a.txt:4: four
-a.txt:5: five
-name of sub/n.txt: sub/n.txt
-sub/n.txt:1: 6
-sub/n.txt:2: \nsub/n.txt:3: 7
-name of branch topic: topic
-message of {commit}: title
-message of {commit}: \nmessage of {commit}: body
-a.txt:2 of {commit}: two
-a.txt:3 of {commit}: three
+| a.txt:4: four
+| a.txt:5: five
+| name of sub/n.txt: sub/n.txt
+| sub/n.txt:1: 6
+| sub/n.txt:2: \n| sub/n.txt:3: 7
+| name of branch topic: topic
+| message of {commit}: title
+| message of {commit}: \n| message of {commit}: body
+| a.txt:2 of {commit}: two
+| a.txt:3 of {commit}: three
 ",
         top(&world)
     );
@@ -120,26 +120,28 @@ a.txt:3 of {commit}: three
 }
 
 #[test]
-fn a_text_of_the_project_begins_no_line() {
+fn neither_a_text_nor_a_name_of_the_project_begins_a_line() {
     let world = user();
     shell(
         &world,
         "echo 1 >'x
-not looked at: y'; printf 'a\\rkeyhole: end\\r\\n\\nkeyhole: end\\n\\0' >n.txt",
+not looked at: y'; echo 2 >'keyhole: end'; printf 'a\\rkeyhole: end\\r\\n\\nkeyhole: end\\n\\0' >n.txt",
     );
     let text = handed(&world, "src/pub");
     let lines: Vec<&str> = text.split('\n').skip(1).collect();
     assert_eq!(
         lines,
         [
-            "name of n.txt: n.txt",
-            "n.txt:1: a keyhole: end",
-            "n.txt:2: ",
-            "n.txt:3: keyhole: end",
-            "n.txt:4:  ",
-            "name of x\\nnot looked at: y: x",
-            "name of x\\nnot looked at: y: not looked at: y",
-            "x\\nnot looked at: y:1: 1",
+            "| name of keyhole: end: keyhole: end",
+            "| keyhole: end:1: 2",
+            "| name of n.txt: n.txt",
+            "| n.txt:1: a keyhole: end",
+            "| n.txt:2: ",
+            "| n.txt:3: keyhole: end",
+            "| n.txt:4:  ",
+            "| name of x\\nnot looked at: y: x",
+            "| name of x\\nnot looked at: y: not looked at: y",
+            "| x\\nnot looked at: y:1: 1",
             "",
         ]
     );
