@@ -83,8 +83,11 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Copies the file with this name in `folder`, and returns what is in it. None if there is
-    /// none.
+    /// Copies the file with this name in `folder`, with its time, and returns what is in it. None if
+    /// there is none.
+    ///
+    /// Git looks again at each file that is not older than the index: it may have changed in the
+    /// second in which it was staged.
     ///
     /// # Errors
     /// [`Uncollected::TooMuch`] if the file has more than [`COPIED`] bytes, or more than the
@@ -95,10 +98,15 @@ impl Scratch {
         name: &str,
         budget: &mut Budget,
     ) -> Result<Option<Vec<u8>>, Uncollected> {
-        let bytes = file::contents(&folder.join(name), COPIED)?;
+        let path = folder.join(name);
+        // Before the contents: an index that is replaced meanwhile is then older than its files.
+        let found = fs::symlink_metadata(&path);
+        let bytes = file::contents(&path, COPIED)?;
         if let Some(all) = &bytes {
             budget.take(all.len())?;
             self.write(name, all)?;
+            let copy = self.open(name, OpenOptions::new().write(true))?;
+            copy.set_modified(found?.modified()?)?;
         }
         Ok(bytes)
     }

@@ -246,6 +246,17 @@ fn quoted(word: &str) -> Wanted {
     }
 }
 
+/// Git compares times by the second. It reads a file again that is as young as the index, so the
+/// copy of the index needs the index's own time.
+#[test]
+fn a_file_that_changes_in_the_second_in_which_it_was_staged_is_told() {
+    let world = World::new();
+    world.sh("echo 'MOORWEXEL' >b.txt; git add b.txt; echo 'WEXELMOOR' >b.txt; sleep 1");
+    let outgoing = world.collect(&everything()).unwrap();
+    assert_eq!((outgoing.staged, outgoing.changed), (1, 1));
+    assert_eq!(places(&outgoing, "WEXELMOOR").len(), 1);
+}
+
 #[test]
 fn words_are_relative_to_the_calls_folder() {
     let world = World::new();
