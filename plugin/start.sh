@@ -8,8 +8,7 @@
 #   start.sh DATA hand-over        the hook when the scanner starts
 #   start.sh DATA serve ARGUMENTS  the MCP server
 #   start.sh DATA agents           the mod: whom does the map name?
-#   start.sh DATA withhold         the mod: what quotes a file in a report? With --stop,
-#                                  the hook at an agent's end asks it
+#   start.sh DATA withhold         the mod: what quotes a file? With --stop, the hook at an agent's end
 #
 # `install` compares the plugin's manifest with the copy in the data folder, never a
 # version. If they differ, it verifies the program, and copies the manifest last: so an
@@ -19,7 +18,7 @@
 # Nothing in the data folder is run. The program judges the path to that folder, and this
 # script writes there only after that.
 #
-# Nothing is printed on standard output, which belongs to the program.
+# Standard output belongs to the program. This prints there only for a gate that is too late.
 set -u
 
 # If a hook exits with 1, a client before 2.1.295 lets the call pass. 2 denies it everywhere.
@@ -134,8 +133,12 @@ esac
 noexec, keep the plugin on another"
 if [ "${1-}" = gate ]; then
     trap - EXIT
-    printf '%s' "$question" | "$program" gate
-    exit
+    answer=$(printf '%s' "$question" | "$program" gate)
+    status=$?
+    # SIGALRM ends a gate that waits too long. Without an answer, the client lets the call pass.
+    [ $status != 142 ] || { status=0 && answer='{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Keyhole: what this would publish could not be compared with your private list. too-slow: It took too long. Publish less at a time."}}'; }
+    printf '%s' "$answer"
+    exit $status
 fi
 # bash would end here, without the trap.
 shopt -s execfail 2>/dev/null

@@ -10,7 +10,6 @@ use crate::{
     error::Uncompared,
     gather::{Gathered, Listed, Places, gather},
     said::{MOST, Reader, question},
-    watch::{answer_once, watch},
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::{LiveMap, MapError, Refusal, Target};
@@ -28,8 +27,8 @@ use std::{
 /// the call pass.
 const LONGEST: Duration = Duration::from_secs(12);
 
-/// If the hook is still not done after so long, a thread asks.
-const LATE: Duration = Duration::from_secs(15);
+/// If the hook is still not done after so many seconds, it is ended, and `start.sh` asks.
+const LATE: u32 = 15;
 
 /// A list takes at most five seconds to load. None is begun later than this.
 const LAST_LOAD: Duration = Duration::from_secs(7);
@@ -62,6 +61,7 @@ struct Input {
 /// # Errors
 /// If the answer cannot be written.
 pub fn gate(gate: Gate) -> Result<(), HookError> {
+    keyhole_wall::end_after(LATE);
     let start = Instant::now();
     match read_input::<Input>(Waiting(io::stdin())) {
         Ok(input) => answer(gate, &input, start),
@@ -92,7 +92,7 @@ fn answer(gate: Gate, input: &Input, start: Instant) -> Result<(), HookError> {
     let Some(reason) = question(&looked.findings, looked.missed, reader) else {
         return Ok(());
     };
-    answer_once(&asking(&reason))
+    write_answer(&asking(&reason))
 }
 
 /// The answer that asks, for this reason.
@@ -131,8 +131,6 @@ impl Looked {
             return Ok(());
         }
         let loading = Loading::start(Ok(live))?;
-        let late = question(&[], Some(Uncompared::Late), Reader::Anybody);
-        watch(start, LATE, asking(&late.unwrap_or_default()));
         for one in &gathered {
             self.compare(one, &loading, start);
         }

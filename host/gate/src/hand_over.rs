@@ -58,7 +58,7 @@ struct Input {
 /// # Errors
 /// If the answer cannot be written.
 pub fn hand_over(scratch: &Path) -> Result<(), HookError> {
-    watch(Instant::now(), LATE, answer(Err(Uncompared::Late)));
+    watch(LATE, answer(Err(Uncompared::Late)));
     // The panic has printed its place.
     let looked = catch_unwind(|| look(scratch)).unwrap_or(Err(Refusal::Internal.into()));
     answer_once(&answer(looked))

@@ -1,15 +1,9 @@
-//! The hooks' limit of time. The client lets a call pass if a hook takes too long, so a thread
-//! answers before that, whatever else is going on.
+//! The limit of time of a hook that puts up no wall: a thread answers, whatever else is going on.
 
 use keyhole_claude::hook::HookError;
 use keyhole_serve::guard::write_answer;
 use serde_json::Value;
-use std::{
-    mem, process,
-    sync::Mutex,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{mem, process, sync::Mutex, thread, time::Duration};
 
 /// Whoever answers keeps it, so that nobody else can.
 static ANSWER: Mutex<()> = Mutex::new(());
@@ -25,13 +19,12 @@ pub(crate) fn answer_once(answer: &Value) -> Result<(), HookError> {
     write_answer(answer)
 }
 
-/// Starts a thread that gives this answer and ends the process, `longest` after `start`. The wall
-/// needs a process with one thread, so behind it, the thread starts later than the wall.
-pub(crate) fn watch(start: Instant, longest: Duration, late: Value) {
-    let left = longest.saturating_sub(start.elapsed());
+/// Starts a thread that gives this answer and ends the process after so long. The wall needs a
+/// process with one thread, so [`gate`](crate::gate) has an alarm instead.
+pub(crate) fn watch(longest: Duration, late: Value) {
     // Without a thread, the other limits still hold.
     let _ = thread::Builder::new().spawn(move || {
-        thread::sleep(left);
+        thread::sleep(longest);
         let written = answer_once(&late);
         process::exit(i32::from(written.is_err()));
     });

@@ -36,7 +36,7 @@ mod status;
 
 #[cfg(target_os = "linux")]
 pub use linux::{read_beneath, restrict_process};
-pub use process::{close_inherited, hide_memory, set_signals};
+pub use process::{close_inherited, end_after, hide_memory, set_signals};
 pub use status::{Rights, WallStatus};
 
 /// Gives nothing up, because the system has no wall, and reports this.

@@ -1,7 +1,10 @@
 //! What a process gives up before it reads anything.
 #![expect(unsafe_code, reason = "it closes descriptors by their numbers")]
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::{
+    sys::signal::{SigSet, Signal},
+    unistd::alarm,
+};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::{fs, io};
 
@@ -48,10 +51,17 @@ pub fn hide_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets SIGTERM and SIGINT reach this process: a program inherits what its parent blocks. A write
-/// beyond the limit of a file's size (`ulimit -f`) fails, and ends nothing.
+/// Lets SIGTERM, SIGINT and SIGALRM reach this process: a program inherits what its parent blocks.
+/// A write beyond the limit of a file's size (`ulimit -f`) fails, and ends nothing.
 pub fn set_signals() -> io::Result<()> {
-    let ends = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
+    let ends = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGALRM]);
     ends.thread_unblock()?;
     Ok(SigSet::from(Signal::SIGXFSZ).thread_block()?)
+}
+
+/// Has SIGALRM end this process after so many seconds, unless it has ended, whatever it waits for
+/// then: also a file system that hangs. It needs no thread, so it holds before the wall and behind
+/// it.
+pub fn end_after(seconds: u32) {
+    alarm::set(seconds);
 }

@@ -2,8 +2,15 @@
 
 use crate::secrecy::{conceals, talkative};
 use keyhole_tests::{MARKER, Ran, World, skipped};
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::{fs, process::Command};
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt as _,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 /// A user with a list, and a repository `src/pub` with a remote. `field` says where the list's
 /// values may be published.
@@ -214,6 +221,22 @@ fn a_question_that_is_not_understood_stops_no_call() {
         assert_eq!(answer.as_object().unwrap().len(), 1);
         conceals(told);
     }
+}
+
+/// The launcher then asks. The alarm needs no thread, so it is set before the wall is up.
+#[test]
+fn a_gate_that_waits_without_end_is_ended_by_its_alarm() {
+    let world = user(NOWHERE);
+    let mut command = world.command(["gate"]);
+    let mut gate = command.stdin(Stdio::piped()).spawn().unwrap();
+    let stdin = gate.stdin.take();
+    // Without an alarm, this ends it.
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(60));
+        drop(stdin);
+    });
+    let ended = gate.wait().unwrap();
+    assert_eq!(ended.signal(), Some(Signal::ALARM.as_raw()), "{ended}");
 }
 
 #[test]

@@ -111,6 +111,13 @@ fn what_could_not_be_compared_is_told_with_its_code_and_what_to_do() {
 }
 
 #[test]
+fn the_launcher_has_the_words_of_a_gate_that_is_late() {
+    let launcher = include_str!("../../../../plugin/start.sh");
+    let asked = question(&[], Some(Uncompared::Late), Reader::Anybody).unwrap();
+    assert!(launcher.contains(&format!("\"{asked}\"}}}}'")), "{asked}");
+}
+
+#[test]
 fn a_place_is_shown_on_one_line_of_bounded_length() {
     let odd = "a\n\u{202e}\u{1b}[2J";
     let long = "x".repeat(5000);

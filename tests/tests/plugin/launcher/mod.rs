@@ -168,6 +168,21 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
     }
 }
 
+/// Without an answer, the client lets the call pass.
+#[test]
+fn for_a_gate_that_its_alarm_has_ended_the_launcher_asks() {
+    let machine = Machine::new();
+    machine.replace_server("v1", own(), "#!/bin/sh\nprintf '{'\nkill -s ALRM $$\n");
+    let mut command = machine.command("v1", &["gate"]);
+    let answer = Ran::of(&mut command, b"git push").exits(0).json();
+    let output = &answer["hookSpecificOutput"];
+    assert_eq!(output["hookEventName"], "PreToolUse");
+    assert_eq!(output["permissionDecision"], "ask");
+    let reason = output["permissionDecisionReason"].as_str().unwrap();
+    assert!(reason.contains(" too-slow: "), "{reason}");
+    assert_eq!(output.as_object().unwrap().len(), 3);
+}
+
 #[test]
 fn arguments_streams_and_exit_code_are_the_programs_own() {
     let machine = Machine::new();
