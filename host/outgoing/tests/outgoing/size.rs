@@ -53,6 +53,15 @@ fn more_than_two_thousand_commits_are_too_much() {
     assert!(is_refused(&after(2_001, COMMITS)));
 }
 
+/// A push to an address leaves no branch of a remote here, so docs/scan.md advises this.
+#[test]
+fn commits_that_were_pushed_to_an_address_count_as_published_after_one_fetch() {
+    let pushed = format!("{COMMITS}; git push -q ../o many");
+    assert!(is_refused(&after(2_001, &pushed)));
+    let outgoing = after(2_001, &format!("{pushed}; git fetch -q origin")).unwrap();
+    assert_eq!(outgoing.commits, 0);
+}
+
 /// Each of these could be the second file of a split index.
 #[test]
 fn of_a_split_index_only_the_named_file_is_read() {
