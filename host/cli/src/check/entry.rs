@@ -165,7 +165,7 @@ impl<'a> Judge<'a> {
             .location
             .expand(&entry.path)
             .and_then(|file| match served {
-                Ok(_) => step::closing(&file),
+                Ok(_) => step::advice_to_close(&file),
                 Err(_) if is_long => Some(shorten(chars)),
                 Err(code) => step::advice(code, entry, &file, self.location),
             });

@@ -119,7 +119,7 @@ pub(crate) fn report(
     } else {
         None
     };
-    let mut findings = step::surroundings(location, map);
+    let mut findings = step::findings_on_place(location, map);
     let (outcome, agent) = match &judge {
         Ok(judge) => {
             let entries = judged_entries(judge, client.as_ref(), &runtime, is_private);

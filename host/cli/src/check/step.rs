@@ -37,10 +37,12 @@ pub(super) struct Advice {
     pub(super) paths: Vec<PathBuf>,
 }
 
-/// What others could change on the way to a file, and how to close it. Nothing is decided by it.
+/// What others could change on the way to `file`, and how to stop them: a `chmod` that does, or else
+/// the words that `distrust` has for it.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let said = distrust.to_string();
-    let text = match (shutting(distrust, file), said.rsplit_once("; ")) {
+    // What is wrong stands before the `; `, and behind it what to do.
+    let text = match (chmod_against(distrust, file), said.rsplit_once("; ")) {
         (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
         _ => said,
     };
@@ -50,10 +52,12 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     }
 }
 
-/// The command that takes others' right to write away, such as `chmod go-w /home/theo/notes`. None
-/// if they have it otherwise than by a mode, or if what they can write is not the file or a folder
-/// above it. A link on the way may be anybody's, and leads elsewhere than the user reads.
-fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
+/// The command that takes away the right to write that others have by a mode, such as
+/// `chmod go-w /home/theo/notes`.
+///
+/// None if they have the right in another way, if `file` does not name what they can write (a link
+/// leads there), or if its path cannot be typed.
+fn chmod_against(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
     let is_by_mode = matches!(
         distrust.why,
@@ -65,7 +69,8 @@ fn shutting(distrust: &Distrust, file: &Path) -> Option<String> {
     Some(format!("chmod go-w {}", word_to_change(&distrust.path)?))
 }
 
-/// What others could change: this file, or a folder or link on its path. None if nobody can.
+/// What others could change: this file, or a folder or link on its path. None if nobody can, or if
+/// the system does not let us find out.
 fn distrust(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let walked = match walker.walk(file, Policy::Name) {
@@ -73,6 +78,7 @@ fn distrust(file: &Path) -> Option<Distrust> {
         Err(WalkError::Untrusted(on_the_way)) => return Some(on_the_way),
         Err(WalkError::System(_)) => return None,
     };
+    // The file is only opened: 0 bytes of it are to be read.
     match GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0) {
         Err(WalkError::Untrusted(of_file)) => Some(Distrust {
             path: file.to_owned(),
@@ -82,18 +88,26 @@ fn distrust(file: &Path) -> Option<Distrust> {
     }
 }
 
-const FOLDER: &str = "this is a directory: add the file's name";
-const BACKSLASH: &str = "the file's own name has a backslash: rename it, and write that in the map";
-const UNSEEN: &str = "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again";
-const DEEP: &str = "more than 128 folders lead to the file, and no server walks so far: move it";
-const HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
-const COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
-const RAISE: &str = "in its entry, for a client that takes so much, as Claude Code does not";
+const IS_FOLDER: &str = "this is a directory: add the file's name";
+const HAS_BACKSLASH: &str =
+    "the file's own name has a backslash: rename it, and write that in the map";
+const HAS_UNSEEN: &str = "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again";
+const IS_TOO_DEEP: &str =
+    "more than 128 folders lead to the file, and no server walks so far: move it";
+const IS_IN_HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
+const MAP_A_COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
+const FOR_A_CLIENT: &str = "in its entry, for a client that takes so much, as Claude Code does not";
 
-/// What to do about this one file. None if the code says it all.
-pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -> Option<Advice> {
+/// What to do about `file`, the file of this entry, which is refused with this code. None if the
+/// code's own text says it all.
+pub(super) fn advice(
+    code: Refusal,
+    entry: &Entry,
+    file: &Path,
+    location: &Location,
+) -> Option<Advice> {
     match code {
-        // What hung would hang once more.
+        // To look at the file could hang once more.
         Refusal::TimedOut => return None,
         Refusal::Untrusted => return distrust(file).map(|distrust| cure(&distrust, file)),
         _ => {}
@@ -101,34 +115,34 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
     let has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
+    let is_link = real != file;
     // The first row that fits counts.
     let text = match code {
-        Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => FOLDER.to_owned(),
-        Refusal::NotMarkdown if has_unseen && real == file => UNSEEN.to_owned(),
-        Refusal::NotFound if has_unseen => UNSEEN.to_owned(),
-        // The code says it all if no link is on the path, or if the path does not end in `.md`. The
-        // latter is not repeated: it may be a key in the wrong place.
-        Refusal::NotMarkdown if !entry.path.ends_with(".md") || real == file => return None,
-        Refusal::NotMarkdown => format!("this is a link to {place}: {COPY}"),
+        Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => IS_FOLDER.to_owned(),
+        Refusal::NotMarkdown if has_unseen && !is_link => HAS_UNSEEN.to_owned(),
+        Refusal::NotFound if has_unseen => HAS_UNSEEN.to_owned(),
+        // A path without `.md` is not repeated: it may be a key in the wrong place.
+        Refusal::NotMarkdown if !entry.path.ends_with(".md") || !is_link => return None,
+        Refusal::NotMarkdown => format!("this is a link to {place}: {MAP_A_COPY}"),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
-        Refusal::NotFound if file.is_file() => DEEP.to_owned(),
+        Refusal::NotFound if file.is_file() => IS_TOO_DEEP.to_owned(),
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
-        Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => BACKSLASH.to_owned(),
-        Refusal::OutsideRoot if holds_home(folder?, at) => {
-            format!("the file is {place}, {HOME}")
+        Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => HAS_BACKSLASH.to_owned(),
+        Refusal::OutsideRoot if holds_home(folder?, location) => {
+            format!("the file is {place}, {IS_IN_HOME}")
         }
         Refusal::OutsideRoot => {
             let folder = quoted(visible(folder?)?);
             format!("the file is {place}: add {folder} to roots, or move the file")
         }
-        Refusal::PermissionDenied => opening(file)?,
+        Refusal::PermissionDenied => chmod_to_read(file)?,
         Refusal::TooLarge => {
             let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes);
-            // Another limit than the usual one is set for a client. The client keeps a longer text
-            // where others can read it.
+            // A limit that is not the usual one is set for a client, which keeps a longer text where
+            // others can read it. So that limit stays.
             if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
-                format!("it has {size} bytes. Shorten it; or set max_bytes = {size} {RAISE}")
+                format!("it has {size} bytes. Shorten it; or set max_bytes = {size} {FOR_A_CLIENT}")
             } else {
                 format!("it has {size} bytes: shorten it to at most {limit}")
             }
@@ -141,15 +155,14 @@ pub(super) fn advice(code: Refusal, entry: &Entry, file: &Path, at: &Location) -
     })
 }
 
-/// The command that lets the user read the file. If a mode keeps them from a folder above it, that
-/// is `run: chmod u+rx /home/theo/notes`, and if only from the file,
-/// `run: chmod u+r /home/theo/notes/a.md`. None if the mode is not the reason, or if the path
-/// cannot be typed.
-fn opening(file: &Path) -> Option<String> {
+/// The command that lets the user read the file: `run: chmod u+rx /home/theo/notes` if the mode of
+/// that folder above it keeps the user out, and `run: chmod u+r /home/theo/notes/a.md` if only its
+/// own mode does. None if no mode does, or if the path cannot be typed.
+fn chmod_to_read(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
-    // Behind a folder that is shut, nothing can be looked at. So this is the file, or the lowest
-    // folder that can be looked at.
-    let (shut, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
+    // Nothing in a folder that keeps the user out can be looked at. So this is that folder, or else
+    // the file.
+    let (lowest, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
     // A folder is entered by the right to execute.
     let (rights, bits) = if found.is_dir() {
         ("u+rx", 0o500)
@@ -159,17 +172,17 @@ fn opening(file: &Path) -> Option<String> {
     if found.mode() & bits == bits {
         return None;
     }
-    Some(format!("run: chmod {rights} {}", word_to_change(shut)?))
+    Some(format!("run: chmod {rights} {}", word_to_change(lowest)?))
 }
 
-/// What closes a file that others may read: `run: chmod 600 /home/theo/a.md`, the same in words if
-/// that path cannot be typed, or for another user's file, to map a copy. None if nobody else may
-/// read it.
-pub(super) fn closing(file: &Path) -> Option<Advice> {
+/// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`, or the same in words
+/// if that path cannot be typed. If another user owns the file, the advice is to map a copy. None if
+/// nobody else may read the file.
+pub(super) fn advice_to_close(file: &Path) -> Option<Advice> {
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
     let text = match word_to_change(file) {
-        _ if !is_own => COPY.to_owned(),
+        _ if !is_own => MAP_A_COPY.to_owned(),
         Some(path) => format!("run: chmod 600 {path}"),
         None => "close it to them: mode 600".to_owned(),
     };
@@ -180,23 +193,23 @@ pub(super) fn closing(file: &Path) -> Option<Advice> {
 }
 
 /// The advice for a file that is not there: nothing is at `file`, which the map has as `path`, or a
-/// link there leads nowhere.
+/// link there leads nowhere. A path that begins with `$`, or is a relative one, gets a hint.
 fn nothing_there(path: &str, file: &Path) -> Advice {
-    let link = file.ancestors().find(|at| at.is_symlink() && !at.exists());
-    let to = link.and_then(|link| fs::read_link(link).ok());
-    let from = printable(link.unwrap_or(file));
-    let gone = match &to {
-        Some(to) => format!("{from} is a link to {}, where nothing is", printable(to)),
-        None => format!("nothing is at {from}"),
+    let dead_link = file.ancestors().find(|at| at.is_symlink() && !at.exists());
+    let target = dead_link.and_then(|link| fs::read_link(link).ok());
+    let missing = printable(dead_link.unwrap_or(file));
+    let gone = match &target {
+        Some(to) => format!("{missing} is a link to {}, where nothing is", printable(to)),
+        None => format!("nothing is at {missing}"),
     };
-    let start = match path {
+    let hint = match path {
         _ if path.starts_with(['/', '~']) => "",
         _ if path.starts_with('$') => ": nothing replaces a $ there, so write ~/ for your home",
         _ => ": a relative one starts at the map's directory",
     };
     Advice {
-        text: format!("{gone}; create it, or fix the path in the map{start}"),
-        paths: vec![file.to_owned(), to.unwrap_or_default()],
+        text: format!("{gone}; create it, or fix the path in the map{hint}"),
+        paths: vec![file.to_owned(), target.unwrap_or_default()],
     }
 }
 
@@ -212,23 +225,31 @@ pub(super) struct Unusable {
     pub(super) help: Option<String>,
 }
 
-const NOWHERE: &str = "there is no map where --map says; create it, or name another";
-const SANDBOXED: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
+const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name another";
+const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 
-/// What is wrong with the map. It does not repeat an argument that names no readable file, and
-/// names no path at all unless `is_private`. `make` are the arguments that make a map.
-pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: &str) -> Unusable {
+/// What is wrong with the map at this location, and what to do. It names no path unless
+/// `shows_paths`, and never an argument of `--map` that leads to no readable file (`is_named`): that
+/// may be a key. `to_make` are the arguments of the command that makes a map.
+pub(super) fn unusable(
+    error: &MapError,
+    location: &Location,
+    shows_paths: bool,
+    to_make: &str,
+) -> Unusable {
     use DistrustReason::UnknownOwner;
     let message = match error {
         MapError::Parse(_, mistake) => mistake.message.clone(),
-        MapError::Untrusted(it) if it.why == UnknownOwner && !is_private => SANDBOXED.to_owned(),
-        _ if !is_private => error.code().remedy().to_owned(),
-        MapError::Untrusted(it) => cure(it, &at.file).text,
-        MapError::Missing(file) if at.is_named && has_unseen(&file.to_string_lossy()) => {
-            format!("{NOWHERE}. The name has a character that nobody sees")
+        MapError::Untrusted(it) if it.why == UnknownOwner && !shows_paths => {
+            OWNERS_ARE_HIDDEN.to_owned()
         }
-        MapError::Missing(_) if at.is_named => NOWHERE.to_owned(),
-        MapError::Unreadable(_, why) if at.is_named => {
+        _ if !shows_paths => error.code().remedy().to_owned(),
+        MapError::Untrusted(it) => cure(it, &location.file).text,
+        MapError::Missing(file) if location.is_named && has_unseen(&file.to_string_lossy()) => {
+            format!("{NO_MAP_THERE}. The name has a character that nobody sees")
+        }
+        MapError::Missing(_) if location.is_named => NO_MAP_THERE.to_owned(),
+        MapError::Unreadable(_, why) if location.is_named => {
             let then = MapError::what_to_do(*why);
             format!("the map that --map names cannot be read: {why}; {then}")
         }
@@ -243,30 +264,35 @@ pub(super) fn unusable(error: &MapError, at: &Location, is_private: bool, make: 
         },
         help: match error {
             MapError::Parse(_, mistake) => mistake.help.clone(),
-            MapError::Missing(_) if !is_private => {
-                Some(format!("in a terminal of your own, run: {}", command(make)))
+            MapError::Missing(_) if !shows_paths => Some(format!(
+                "in a terminal of your own, run: {}",
+                command(to_make)
+            )),
+            _ if !shows_paths => None,
+            MapError::Missing(_) if location.is_named => if_dead_link(location),
+            MapError::Missing(_) => if_dead_link(location).or_else(|| Some(how_to_make(to_make))),
+            MapError::Unreadable(_, SystemError::Denied) if !location.is_named => {
+                chmod_to_read(&location.file)
             }
-            _ if !is_private => None,
-            MapError::Missing(_) if at.is_named => dangling(at),
-            MapError::Missing(_) => dangling(at).or_else(|| Some(making(make))),
-            MapError::Unreadable(_, SystemError::Denied) if !at.is_named => opening(&at.file),
             _ => None,
         },
     }
 }
 
-const MAKE: &str = "to make one, run this in a terminal; it shows what it writes, and asks:";
+const TO_MAKE_ONE: &str = "to make one, run this in a terminal; it shows what it writes, and asks:";
 
 /// The advice for a map that is a link to nothing. None if it is no link.
-fn dangling(location: &Location) -> Option<String> {
+fn if_dead_link(location: &Location) -> Option<String> {
     let to = fs::read_link(&location.file).ok()?;
     let gone = format!("it is a link to {}, where nothing is", printable(&to));
     Some(format!("{gone}: make that file, or remove the link"))
 }
 
-/// The advice for a map that is not there: the command with these arguments, which makes one; if a
-/// map is at the usual place, to move it; under sudo, to run without it.
-fn making(arguments: &str) -> String {
+/// The advice for a map that is not there. Under sudo, it is to run without sudo. If a map is at the
+/// usual place, although `XDG_CONFIG_HOME` names another, it is to move that map. Else it is the
+/// command with these arguments, which makes a map.
+fn how_to_make(arguments: &str) -> String {
+    // Without XDG_CONFIG_HOME, the map is looked for in HOME.
     let usual = Location::find(None, |name| env::var_os(name).filter(|_| name == "HOME"));
     // HOME may be root's then: no client of the user looks for a map there.
     if is_under_sudo(|name| env::var_os(name)) {
@@ -274,26 +300,29 @@ fn making(arguments: &str) -> String {
     } else if usual.is_ok_and(|usual| usual.file.is_file()) {
         "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
     } else {
-        format!("{MAKE} {}", command(arguments))
+        format!("{TO_MAKE_ONE} {}", command(arguments))
     }
 }
 
-/// The command of this program with these arguments: `keyhole check`; or if another program is
-/// found by that name, `/home/theo/bin/keyhole check`. For [`SETUP_PLUGIN`], a program in the
-/// plugin's folder gives the command of that folder.
+/// The command that runs this program with these arguments: `keyhole check`, or if the shell finds
+/// another program by that name, `/home/theo/bin/keyhole check`.
+///
+/// If this program lies in the plugin's folder, the command for [`SETUP_PLUGIN`] starts the plugin's
+/// own script, `bin/keyhole` in that folder.
 pub(super) fn command(arguments: &str) -> String {
     let program = env::current_exe().unwrap_or_default();
     if arguments == SETUP_PLUGIN
-        // The folder above the one that has the program.
-        && let Some(root) = program.ancestors().nth(2)
-        && let plugins = root.join("bin/keyhole")
-        && plugins.is_file()
+        // The plugin has the program in a folder of its own folder.
+        && let Some(plugins_folder) = program.ancestors().nth(2)
+        && let script = plugins_folder.join("bin/keyhole")
+        && script.is_file()
     {
-        return plugins_command(&plugins, arguments);
+        return plugins_command(&script, arguments);
     }
     // None if the program's path cannot be typed: then only the name is told.
     let by_path = paste::command(&program, arguments);
     match by_path {
+        // The name alone would start another program.
         Some(typed) if !is_found_by_name(&program) => typed,
         _ => format!("keyhole {arguments}"),
     }
@@ -305,8 +334,8 @@ pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
-/// Why the home is not to be used: it is neither this user's nor root's, as `sudo` may leave it,
-/// and the map is in it. None if it can be used.
+/// Why the home is not to be used: the map is in it, and its owner is neither this user nor root, as
+/// under `sudo`. None if the home can be used, or if there is none.
 pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
     let home = location.home.as_ref()?;
     if !location.file.starts_with(home) {
@@ -331,9 +360,9 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
     }
 }
 
-/// What the user should know of the map's place, and of its roots if it can be read: on Linux,
-/// they say what a server may read.
-pub(super) fn surroundings(location: &Location, map: Option<&Map>) -> Vec<Finding> {
+/// What the user should know of the map's place and, on Linux, of its roots: there, the kernel keeps
+/// a server in the roots and in the map's folder. `map` is None if it cannot be read.
+pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if location.in_words().starts_with('$') {
         findings.push(Finding::MapByVariable {});
