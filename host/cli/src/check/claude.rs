@@ -2,8 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
 use super::{
-    EntryReport, Judge, Plugin, Report, Secrets,
-    entry::is_the_plugins,
+    EntryReport, Judge, MapKeys, Plugin, Report,
+    entry::means_plugins_agent,
     finding::{Finding, Severity},
     step::{SETUP_PLUGIN, command},
 };
@@ -29,7 +29,8 @@ const ANY_FILE: &str = "Read(FILE) with the path of your file";
 /// Stands for rules that name a folder and are not shown.
 const ANY_FOLDER: &str = "Read(FOLDER/**) with the folder of your file";
 /// Stands for rules for a file whose path no rule can name.
-const UNNAMED: &str = "a rule for a file whose path no rule can name: move it to ~/private";
+const NO_RULE_CAN_NAME: &str =
+    "a rule for a file whose path no rule can name: move it to ~/private";
 
 /// What Claude Code has here: its settings, and the agents with a server of ours. An agent's file
 /// is in the user's folder or in the one in which this runs.
@@ -53,14 +54,14 @@ impl<'a> Client<'a> {
             program: Program::default(),
         };
         let mut agents = Vec::new();
-        let users = settings.places.as_ref().ok();
-        if let Some(places) = users {
+        let users_places = settings.places.as_ref().ok();
+        if let Some(places) = users_places {
             agents.extend(own_agents(&user, &places.claude, &places.shown));
         }
-        let project = here.map(|here| here.join(".claude"));
+        let projects_folder = here.map(|here| here.join(".claude"));
         // If this runs in the home, both folders are the same one.
-        if let Some(folder) = project
-            && users.is_none_or(|places| places.claude != folder)
+        if let Some(folder) = projects_folder
+            && users_places.is_none_or(|places| places.claude != folder)
         {
             agents.extend(own_agents(&user, &folder, ".claude"));
         }
@@ -73,25 +74,29 @@ impl<'a> Client<'a> {
 
     /// Whether only an agent of Claude Code takes this file, as far as can be told: an entry with
     /// agents may also be for those of another client.
-    pub(super) fn takes(&self, entry: Named<'_>) -> bool {
+    pub(super) fn takes_alone(&self, entry: Named<'_>) -> bool {
         match entry.table {
             Table::Key => entry.name == PLUGIN.key,
             Table::Binding => self.agents.iter().any(|agent| agent.bind == entry.name),
         }
     }
 
-    /// Why an agent with a server of its own gets no file, or others may get it. None if nothing is
-    /// wrong.
-    fn of_own_agent(&self, agent: &OwnAgent, map: &Map, secrets: &Secrets<'_>) -> Option<Finding> {
-        let shown = if secrets.are_in(&agent.file) {
-            "…"
+    /// Why this agent, which has a server of its own, gets no file, or others may get it. None if
+    /// nothing is wrong. None as well if the map lacks the agent's binding, and is not the map that
+    /// its server reads.
+    fn fault_of_own_agent(
+        &self,
+        agent: &OwnAgent,
+        map: &Map,
+        keys: &MapKeys<'_>,
+    ) -> Option<Finding> {
+        let file = if keys.are_in(&agent.file) {
+            "…".to_owned()
         } else {
-            &agent.file
+            agent.file.clone()
         };
-        let file = shown.to_owned();
-        let is_bound = map.binding(&agent.bind).is_some();
-        // An agent's server reads the usual map, and this may be another.
-        if !is_bound && self.is_other_map() {
+        let has_binding = map.binding(&agent.bind).is_some();
+        if !has_binding && self.is_other_map() {
             return None;
         }
         let (program, tickets) = match &agent.lines {
@@ -109,16 +114,16 @@ impl<'a> Client<'a> {
                 program: printable(program),
             });
         }
-        if is_bound {
-            let folder = Tickets::in_folder(tickets.to_owned());
-            let why = folder.and_then(|folder| folder.could_be_made()).err()?;
-            return Some(Finding::TicketsRefused {
-                agent: file,
-                why: why.to_string(),
-                folder: printable(tickets),
-            });
+        if !has_binding {
+            return Some(Finding::NoSuchBinding { agent: file });
         }
-        Some(Finding::NoSuchBinding { agent: file })
+        let folder = Tickets::in_folder(tickets.to_owned());
+        let why = folder.and_then(|folder| folder.could_be_made()).err()?;
+        Some(Finding::TicketsRefused {
+            agent: file,
+            why: why.to_string(),
+            folder: printable(tickets),
+        })
     }
 
     /// Whether this is another map than the one that a server reads without `--map`.
@@ -127,12 +132,12 @@ impl<'a> Client<'a> {
         usual.is_ok_and(|usual| usual.file != self.location.file)
     }
 
-    /// The files of the map that only agents of Claude Code are to read, or those of a client of
-    /// which nothing is known.
-    fn files(&self, map: &Map) -> Files {
+    /// The files that the map has for agents: each entry that names agents, perhaps of another
+    /// client, and each one that only Claude Code takes.
+    fn files_for_agents(&self, map: &Map) -> Files {
         let mut files = Files::default();
         for (named, entry) in all_entries(map) {
-            if entry.agents.is_some() || self.takes(named) {
+            if entry.agents.is_some() || self.takes_alone(named) {
                 files.paths.extend(self.location.expand(&entry.path));
                 files.has_tickets |= named.table == Table::Binding;
             }
@@ -141,65 +146,64 @@ impl<'a> Client<'a> {
     }
 
     /// The rules that are missing for these files, and the file of settings that they go into. None
-    /// if no rule is missing, or if the client does not load the user's settings.
+    /// if no rule is missing, or if the client does not load the user's settings. A file that is not
+    /// there or not `.md` needs no rule: it cannot be served.
     ///
     /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
-    /// `Read(~/private/a.md)`, is shown only if just the user reads this (`is_private`), and if it
-    /// holds no key. [`ANY_FILE`] or [`ANY_FOLDER`] stands for all rules that are not shown.
-    /// Of a path by which no file can be served, another line of the report says more.
+    /// `Read(~/private/a.md)`, is shown only if `shows_paths`, and if it holds no key. [`ANY_FILE`]
+    /// or [`ANY_FOLDER`] stands for all rules that are not shown.
     fn missing_rules(
         &self,
         files: &Files,
-        secrets: &Secrets<'_>,
-        is_private: bool,
+        keys: &MapKeys<'_>,
+        shows_paths: bool,
     ) -> Option<Finding> {
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
-        let mut there = files.paths.clone();
-        there.retain(|path| path.extension() == Some("md".as_ref()) && path.exists());
-        let all = places.missing(&denied, &there, files.has_tickets);
-        let of_no_file = places.missing(&denied, &[], files.has_tickets);
-        let (mut missing, hidden): (Vec<_>, Vec<_>) = all.rules.into_iter().partition(|rule| {
-            of_no_file.rules.contains(rule) || is_private && !secrets.are_in(rule)
+        let mut servable = files.paths.clone();
+        servable.retain(|path| path.extension() == Some("md".as_ref()) && path.exists());
+        let missing = places.missing(&denied, &servable, files.has_tickets);
+        let without_files = places.missing(&denied, &[], files.has_tickets);
+        let (mut shown, hidden): (Vec<_>, Vec<_>) = missing.rules.into_iter().partition(|rule| {
+            let names_no_file = without_files.rules.contains(rule);
+            names_no_file || shows_paths && !keys.are_in(rule)
         });
-        let mut hidden_folders = hidden.iter().filter(|rule| rule.ends_with("/**)"));
-        let has_folder = hidden_folders.next().is_some();
-        let has_file = hidden.iter().any(|rule| !rule.ends_with("/**)"));
-        if has_file {
-            missing.push(ANY_FILE.to_owned());
+        if hidden.iter().any(|rule| !rule.ends_with("/**)")) {
+            shown.push(ANY_FILE.to_owned());
         }
-        if has_folder {
-            missing.push(ANY_FOLDER.to_owned());
+        if hidden.iter().any(|rule| rule.ends_with("/**)")) {
+            shown.push(ANY_FOLDER.to_owned());
         }
-        if all.no_rule_can_deny {
-            missing.push(UNNAMED.to_owned());
+        if missing.no_rule_can_deny {
+            shown.push(NO_RULE_CAN_NAME.to_owned());
         }
-        if missing.is_empty() {
+        if shown.is_empty() {
             return None;
         }
         Some(Finding::RulesMissing {
             file: self.settings.rules_file()?,
-            rules: missing.join(", "),
+            rules: shown.join(", "),
         })
     }
 
-    /// Adds to the report what Claude Code makes of the map, and what keeps the main conversation
-    /// from its files.
+    /// Adds to the report whether Claude Code's agents get their files, and whether rules and the
+    /// sandbox keep the main conversation from these files. `judge` is None if the map cannot be
+    /// used, and `plugin` if the plugin does not ask.
     pub(super) fn judge(
         &self,
         report: &mut Report,
         judge: Option<&Judge<'_>>,
         plugin: Option<&Plugin>,
-        is_private: bool,
+        shows_paths: bool,
     ) {
         let settings = &self.settings;
         let map = judge.map(|judge| judge.map);
         if let Some(judge) = judge {
-            let agents = self.agents.iter();
-            let found =
-                agents.filter_map(|agent| self.of_own_agent(agent, judge.map, &judge.secrets));
-            report.findings.extend(found);
+            for agent in &self.agents {
+                let fault = self.fault_of_own_agent(agent, judge.map, &judge.keys);
+                report.findings.extend(fault);
+            }
         }
-        // The client tells its shells where the plugin's folder is.
+        // The folder is known if the plugin asks: the client tells it to a shell of the plugin.
         if let Some(tickets) = plugin.and_then(|plugin| plugin.tickets.as_ref())
             && let Err(why) = tickets.could_be_made()
         {
@@ -207,46 +211,47 @@ impl<'a> Client<'a> {
             report.findings.push(Finding::PluginsTicketsRefused { why });
         }
         let files = match map {
-            Some(map) => self.files(map),
+            Some(map) => self.files_for_agents(map),
             None => Files::default(),
         };
-        let is_here = match &settings.places {
+        // A client whose folder is not known may be installed.
+        let is_installed = match &settings.places {
             Ok(places) => places.claude.is_dir(),
             Err(_) => true,
         };
-        let needs_rules = plugin.is_some() || is_here && !files.paths.is_empty();
+        let needs_rules = plugin.is_some() || is_installed && !files.paths.is_empty();
         let ruled = judge.filter(|_| needs_rules);
-        let rules = ruled.and_then(|judge| self.missing_rules(&files, &judge.secrets, is_private));
-        // Without a rule that is missing, it does not matter whose rules count.
-        let rules_count = rules.is_some() || settings.rules_file().is_none();
+        let missing = ruled.and_then(|judge| self.missing_rules(&files, &judge.keys, shows_paths));
+        // If each rule is there, and the user's settings are loaded, a fault of rules does no harm.
+        let rules_fail = missing.is_some() || settings.rules_file().is_none();
         let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
         servers.retain(|name| !name.is_empty());
         for fault in settings.faults(&servers) {
             let ways = fault.ways();
-            let stops = ways.iter().any(|way| self.is_used(*way, map, plugin));
-            let is_told = ways.is_empty() || ways.contains(&Way::Rules) && rules_count;
-            let severity = if stops {
+            let stops_agent = ways.iter().any(|way| self.gives_file(*way, map, plugin));
+            let is_warning = ways.is_empty() || ways.contains(&Way::Rules) && rules_fail;
+            let severity = if stops_agent {
                 Severity::Error
             } else {
                 Severity::Warning
             };
-            if stops || needs_rules && is_told {
+            if stops_agent || needs_rules && is_warning {
                 report
                     .findings
                     .push(Finding::InSettings { fault, severity });
             }
         }
-        if is_here {
+        if is_installed {
             report.findings.extend(self.gate_off(map, plugin));
         }
         report.findings.extend(self.progress_told(map));
-        let are_closed = rules.is_none();
-        report.findings.extend(rules);
+        let has_all_rules = missing.is_none();
+        report.findings.extend(missing);
         if ruled.is_some() {
-            self.judge_shells(report, &files.paths, plugin, are_closed);
+            self.judge_shells(report, &files.paths, plugin, has_all_rules);
         }
         if plugin.is_some() {
-            report.findings.extend(self.plugin_not_on(is_private));
+            report.findings.extend(self.plugin_not_on(shows_paths));
         }
     }
 
@@ -276,21 +281,22 @@ impl<'a> Client<'a> {
         Some(Finding::ProgressTold { file })
     }
 
-    /// [`Finding::PluginNotOn`] if no settings switch the plugin on. The user's list each plugin
-    /// that is on. Without a list, ours may be on as well, so then only a user is told, in private.
-    fn plugin_not_on(&self, is_private: bool) -> Option<Finding> {
+    /// [`Finding::PluginNotOn`] if no settings switch the plugin on. If the user's settings have no
+    /// list of plugins, ours may be on all the same: then only a user is told, to whom the report
+    /// `shows_paths`.
+    fn plugin_not_on(&self, shows_paths: bool) -> Option<Finding> {
         let has_list = self.settings.value["enabledPlugins"].is_object();
-        if self.settings.switch_plugin_on() || !has_list && !is_private {
+        if self.settings.switch_plugin_on() || !has_list && !shows_paths {
             return None;
         }
         let file = self.settings.places.as_ref().ok()?.shown_settings();
         Some(Finding::PluginNotOn { file })
     }
 
-    /// What the client reads through links of the project: one of these files, the folder of one,
-    /// or what is not the project's.
-    fn links(&self, files: &[PathBuf]) -> Vec<Finding> {
-        let files: Vec<_> = files.iter().map(|file| without_links(file)).collect();
+    /// The project's links through which the client reads: an error if one leads to one of these
+    /// files, or to a folder above it, and a warning if one leads out of the project.
+    fn findings_on_links(&self, files: &[PathBuf]) -> Vec<Finding> {
+        let real_files: Vec<_> = files.iter().map(|file| without_links(file)).collect();
         let mut findings = Vec::new();
         for Link {
             shown,
@@ -299,9 +305,9 @@ impl<'a> Client<'a> {
         } in &self.settings.links
         {
             let link = shown.clone();
-            let mut below = files.iter();
+            let mut targets = real_files.iter();
             if let Some(real) = real
-                && below.any(|file| file.starts_with(real))
+                && targets.any(|file| file.starts_with(real))
             {
                 findings.push(Finding::LinkToFile { link });
             } else if *is_outward {
@@ -311,23 +317,24 @@ impl<'a> Client<'a> {
         findings
     }
 
-    /// Adds to the report what the client reads past its rules and its sandbox, whether its sandbox
-    /// keeps shells from these files, and what makes the sandbox slower. If rules keep the client's
-    /// tools from the files as well (`are_closed`), the report says that shells are kept from them.
+    /// Adds to the report through which links the client reads past its rules and its sandbox; why
+    /// the sandbox does not keep shells from these files, if it does not; and which lists make it
+    /// slower. That it does keep them is said only if all rules for the client's tools are there, too
+    /// (`has_all_rules`). Of settings that are not known, nothing is said but the links.
     fn judge_shells(
         &self,
         report: &mut Report,
         files: &[PathBuf],
         plugin: Option<&Plugin>,
-        are_closed: bool,
+        has_all_rules: bool,
     ) {
-        report.findings.extend(self.links(files));
+        report.findings.extend(self.findings_on_links(files));
         let Some(shells) = Shells::of(&self.settings, files, &self.programs(plugin)) else {
             return;
         };
         let file = self.settings.rules_file().unwrap_or_default();
-        match shells.held_or_why_not(&file) {
-            Ok(held) if are_closed => report.closing.push(held),
+        match shells.told(&file) {
+            Ok(held) if has_all_rules => report.closing.push(held),
             Ok(_) => {}
             Err(why) => report.findings.push(Finding::ShellsOpen { why }),
         }
@@ -354,7 +361,7 @@ impl<'a> Client<'a> {
 
     /// Whether an agent of the map, or one with a server of ours, gets its file in this way. No
     /// agent gets one by [`Way::Rules`].
-    fn is_used(&self, way: Way, map: Option<&Map>, plugin: Option<&Plugin>) -> bool {
+    fn gives_file(&self, way: Way, map: Option<&Map>, plugin: Option<&Plugin>) -> bool {
         match way {
             Way::Plugin => plugin.is_some() || map.is_some_and(|map| self.is_for_plugin(map)),
             Way::Agent => !self.agents.is_empty(),
@@ -370,7 +377,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Files of the map.
+/// The files of the map that are for agents.
 #[derive(Default)]
 struct Files {
     paths: Vec<PathBuf>,
@@ -402,25 +409,26 @@ pub(super) fn has_plugins_key(map: &Map) -> bool {
     entries.any(|(key, _)| key.expose() == PLUGIN.key)
 }
 
-/// Whether the plugin's agent gets its file, and what to do. `is_private` is whether just the user
-/// reads this, and not the main conversation.
-pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> Verdict {
+/// Whether the plugin's agent gets its file: the map has an entry with its key, that is for it, and
+/// whose file is served. The text says what to do. If the report `shows_paths`, a user reads it, and
+/// else the main conversation.
+pub(super) fn verdict_on_agent(map: &Map, entries: &[EntryReport], shows_paths: bool) -> Verdict {
     let agent = PLUGIN.agent;
     let mut keyed = entries.iter().zip(map.entries());
-    let Some((report, (_, entry))) = keyed.find(|(_, (one, _))| one.expose() == PLUGIN.key) else {
+    let Some((report, (_, entry))) = keyed.find(|(_, (key, _))| key.expose() == PLUGIN.key) else {
         let run = "the map has no entry with its key. In a terminal of your own, run:";
         return Verdict::refused(format!("{run} {}", command(SETUP_PLUGIN)));
     };
     let line = report.line;
-    let is_named = match &entry.agents {
-        Some(names) => names.iter().any(is_the_plugins),
+    let is_for_agent = match &entry.agents {
+        Some(names) => names.iter().any(means_plugins_agent),
         None => true,
     };
     let text = match report.result {
-        _ if !is_named => format!(
+        _ if !is_for_agent => format!(
             "line {line} has its key, but for other agents: write agents = [\"{agent}\"] there"
         ),
-        Err(code) if is_private => format!("{}, line {line}", code.as_str()),
+        Err(code) if shows_paths => format!("{}, line {line}", code.as_str()),
         Err(code) => format!(
             "{}, line {line}; run the command above in a terminal of your own",
             code.as_str()
@@ -431,18 +439,18 @@ pub(super) fn of_agent(map: &Map, entries: &[EntryReport], is_private: bool) -> 
         Ok(_) => format!("would be served, line {line}"),
     };
     Verdict {
-        is_served: is_named && report.result.is_ok(),
+        is_served: is_for_agent && report.result.is_ok(),
         text,
     }
 }
 
-/// For the start of a session: the JSON that makes the client show its user one line, if the map
-/// cannot be used or is empty, or if the file of the plugin's agent is gone. Otherwise nothing.
-pub(super) fn brief(live: &LiveMap) -> Option<String> {
+/// The JSON that makes the client show its user one line when a session starts: the map cannot be
+/// used, has no entry with a key, or the file of the plugin's agent is gone. None if all is well.
+pub(super) fn line_at_start(live: &LiveMap) -> Option<String> {
     let (code, next) = match live.current() {
         Err(error @ (MapError::Missing(_) | MapError::Parse(..))) => (error.code(), run_setup()),
         Err(error) => (error.code(), RUN_CHECK.to_owned()),
-        // Bindings are none of the plugin's. A map with keys may be for other agents alone.
+        // The plugin's agent uses no binding. A map with keys may be for other agents alone.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, run_setup()),
         Ok(map) => {
             let entry = map.find(&Key::try_from(PLUGIN.key).ok()?)?;

@@ -22,7 +22,7 @@ use std::{
     time::Instant,
 };
 
-/// What is said of a file with this many characters that is too long for Claude Code.
+/// What is said of a file with this many characters, which are too many for Claude Code.
 fn shorten(chars: usize) -> Advice {
     Advice {
         text: format!(
@@ -44,22 +44,22 @@ pub(crate) struct EntryReport {
     pub(super) name: Option<String>,
     /// Whether a client would be shown a key. Then the binding's server does not start.
     pub(super) shows_a_key: bool,
-    /// Whether it is for its agents only. Their names are not shown: one may be a key.
-    pub(super) is_bound: bool,
-    /// Whether one of them is another than the plugin's, or a binding's, so that it cannot be
-    /// checked here.
+    /// Whether it names agents, and is only for these. Their names are not shown: one may be a key.
+    pub(super) has_agents: bool,
+    /// Whether it names an agent whose name cannot be checked here: one of a binding, or any but the
+    /// plugin's.
     pub(super) has_other_agents: bool,
     /// Whether its key can or may be guessed.
     pub(super) is_weak: bool,
     /// The file's size in bytes, or why it is not served.
     pub(crate) result: Result<u64, Refusal>,
-    /// Whether the file is served, and holds nothing.
+    /// Whether the file is served, and is blank.
     pub(crate) is_blank: bool,
-    /// Its length as Claude Code counts: in UTF-16 code units.
+    /// The file's length as Claude Code counts: in UTF-16 code units. 0 if it is not loaded.
     pub(crate) chars: usize,
-    /// What is found in a served file whose reports are compared.
+    /// What `withhold` finds in a served file, if the entry has `withhold`.
     pub(super) summary: Option<Summary>,
-    /// What is wrong with this one, or what others may read, and what to do. It may hold paths.
+    /// What to do about a file that is not served, or that others may read. It may hold paths.
     pub(super) detail: Option<String>,
     /// What else there is to know of the entry or its file.
     pub(super) findings: Vec<Finding>,
@@ -78,7 +78,7 @@ impl EntryReport {
         self.result.ok()
     }
 
-    /// What to do about a file that is not served.
+    /// What to do about an entry that is not served. None if it is served.
     pub(crate) fn message(&self) -> Option<String> {
         if self.shows_a_key {
             return Some(SHOWS_A_KEY.to_owned());
@@ -104,14 +104,14 @@ impl Maps for ReadMap {
 }
 
 /// Whether a map that has this name means the plugin's agent.
-pub(super) fn is_the_plugins(name: &AgentName) -> bool {
-    AgentName::try_from(PLUGIN.agent).is_ok_and(|own| name.means(&own))
+pub(super) fn means_plugins_agent(name: &AgentName) -> bool {
+    AgentName::try_from(PLUGIN.agent).is_ok_and(|plugins| name.means(&plugins))
 }
 
 /// What is known of all entries of a map before one is loaded.
 pub(crate) struct Judge<'a> {
     pub(super) map: &'a Map,
-    pub(super) secrets: Secrets<'a>,
+    pub(super) keys: MapKeys<'a>,
     location: &'a Location,
     loader: Loader<ReadMap, Sandbox>,
 }
@@ -126,18 +126,21 @@ pub(crate) enum Taker {
 }
 
 impl<'a> Judge<'a> {
-    /// Of this map, which is there or is planned, at this place.
+    /// For the entries of this map, which is at this location, or is planned there.
     pub(crate) fn of(map: &'a Arc<Map>, location: &'a Location, sandbox: Sandbox) -> Self {
         let maps = Arc::new(ReadMap(Arc::clone(map)));
         Self {
             map,
-            secrets: Secrets::of(map),
+            keys: MapKeys::of(map),
             location,
             loader: Loader::new(maps, sandbox, Limits::default()),
         }
     }
 
     /// Loads one entry as a call would, and says what is wrong with it.
+    ///
+    /// A file that is loaded is still reported as refused if it is too long for its only taker,
+    /// Claude Code, or if there is no room for the comparison that `withhold` asks for.
     pub(crate) async fn report(
         &self,
         named: Named<'_>,
@@ -152,10 +155,10 @@ impl<'a> Judge<'a> {
             Ok(document) => document.text.encode_utf16().count(),
             Err(_) => 0,
         };
-        let is_long = chars > MAX_CLAUDE_CHARS;
+        let is_too_long = chars > MAX_CLAUDE_CHARS;
         let served = match &loaded {
             Err(code) => Err(*code),
-            Ok(_) if is_long && taker == Taker::ClaudeCode => Err(Refusal::TooLarge),
+            Ok(_) if is_too_long && taker == Taker::ClaudeCode => Err(Refusal::TooLarge),
             Ok(document) if entry.withhold => {
                 room_to_compare(document.text.len()).map(|()| &*document.text)
             }
@@ -166,13 +169,13 @@ impl<'a> Judge<'a> {
             .expand(&entry.path)
             .and_then(|file| match served {
                 Ok(_) => step::advice_to_close(&file),
-                Err(_) if is_long => Some(shorten(chars)),
+                Err(_) if is_too_long => Some(shorten(chars)),
                 Err(code) => step::advice(code, entry, &file, self.location),
             });
-        let mut findings = of_key(named, entry);
+        let mut findings = findings_on_key(named, entry);
         if let Ok(text) = served {
-            findings.extend(of_text(text, entry));
-            if is_long {
+            findings.extend(findings_on_text(text, entry));
+            if is_too_long {
                 findings.push(Finding::LongForClaudeCode {});
             }
             if advice.is_some() {
@@ -181,39 +184,40 @@ impl<'a> Judge<'a> {
         }
         findings.sort_by_key(Finding::rank);
         let agents = agents_of(entry);
-        let shows_path = entry.path.ends_with(".md") && !self.secrets.are_in(&entry.path);
-        let shows_name = is_binding && !shows_a_key && !self.secrets.are_in(name);
+        let shows_path = entry.path.ends_with(".md") && !self.keys.are_in(&entry.path);
+        let shows_name = is_binding && !shows_a_key && !self.keys.are_in(name);
         EntryReport {
             line: entry.line,
             path: shows_path.then(|| (*entry.path).to_owned()),
             is_binding,
             shows_a_key,
             name: shows_name.then(|| name.to_owned()),
-            is_bound: !agents.is_empty(),
+            has_agents: !agents.is_empty(),
             has_other_agents: agents
                 .iter()
-                .any(|name| is_binding || !is_the_plugins(name)),
+                .any(|name| is_binding || !means_plugins_agent(name)),
             is_weak: !is_binding && Key::is_guessable(name),
             result: served.map(|text| text.len() as u64),
             is_blank: served.is_ok_and(is_blank),
             chars,
-            summary: served.ok().and_then(|text| summary_of(text, entry)),
-            detail: advice.map(|advice| self.secrets.hidden_in(advice)),
+            summary: served.ok().and_then(|text| withhold_summary(text, entry)),
+            detail: advice.map(|advice| self.keys.checked_text(advice)),
             findings,
         }
     }
 
-    /// Whether clients would be shown a key in the binding of this name.
+    /// Whether clients would be shown a key, in the binding of this name.
     fn shows_a_key(&self, name: &str) -> bool {
         let binding = self.map.binding(name);
         binding.is_some_and(|binding| binding.shows_a_key(name, self.map))
     }
 
-    /// Loads the entry's file, as a call of the first agent that may have it.
+    /// Loads the entry's file, as a call of the first agent that the entry names, or of nobody.
+    /// Refused if the entry has a key, and names agents none of which can ask for a key.
     async fn load(&self, named: Named<'_>, entry: &Entry) -> Result<Content, Refusal> {
         let agents = agents_of(entry);
-        // The agents of a binding are those of one server.
-        if named.table == Table::Key && !agents.is_empty() && !agents.iter().any(may_ask) {
+        // The agents of a binding need not ask: they have a server.
+        if named.table == Table::Key && !agents.is_empty() && !agents.iter().any(may_ask_for_key) {
             return Err(Refusal::UnknownKey);
         }
         let caller = match agents.first() {
@@ -233,16 +237,17 @@ fn agents_of(entry: &Entry) -> &[AgentName] {
     entry.agents.as_deref().unwrap_or_default()
 }
 
-/// Whether an agent of this name can ask for a key. Of the plugin's agents, there is one.
-fn may_ask(name: &AgentName) -> bool {
+/// Whether an agent of this name can ask for a key. Of the names that begin as those of the plugin's
+/// agents do, only one is that of an agent.
+fn may_ask_for_key(name: &AgentName) -> bool {
     let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
-    !is_ours || is_the_plugins(name)
+    !is_ours || means_plugins_agent(name)
 }
 
-/// What is wrong with an entry's key and its agents.
-fn of_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
+/// What is wrong with an entry's key: it can be guessed, which is worse if the entry names no
+/// agents; or the entry names the plugin's agent, which asks for another key. A binding has no key.
+fn findings_on_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // A binding has no key.
     if named.table == Table::Binding {
         return findings;
     }
@@ -254,14 +259,15 @@ fn of_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
             Finding::WeakKey {}
         });
     }
-    if named.name != PLUGIN.key && agents.iter().any(is_the_plugins) {
+    if named.name != PLUGIN.key && agents.iter().any(means_plugins_agent) {
         findings.push(Finding::KeyNotAsked {});
     }
     findings
 }
 
-/// What is odd in the text of a file that would be served.
-fn of_text(text: &str, entry: &Entry) -> Vec<Finding> {
+/// What is odd in the text of a file that would be served: it is empty, stands for another text,
+/// has NUL characters, or has too few values for `withhold`.
+fn findings_on_text(text: &str, entry: &Entry) -> Vec<Finding> {
     let mut findings = Vec::new();
     if is_blank(text) {
         findings.push(Finding::EmptyFile {});
@@ -272,7 +278,7 @@ fn of_text(text: &str, entry: &Entry) -> Vec<Finding> {
     if text.contains('\0') {
         findings.push(Finding::NulCharacters {});
     }
-    if let Some(summary) = summary_of(text, entry) {
+    if let Some(summary) = withhold_summary(text, entry) {
         if summary.has_few_values {
             findings.push(Finding::FewValues {});
         } else if summary.has_empty_heading {
@@ -283,7 +289,7 @@ fn of_text(text: &str, entry: &Entry) -> Vec<Finding> {
 }
 
 /// What `withhold` finds in a text, if its entry has it.
-fn summary_of(text: &str, entry: &Entry) -> Option<Summary> {
+fn withhold_summary(text: &str, entry: &Entry) -> Option<Summary> {
     if entry.withhold {
         Some(Summary::of(text))
     } else {
@@ -293,7 +299,7 @@ fn summary_of(text: &str, entry: &Entry) -> Option<Summary> {
 
 /// How a text begins that stands for another one: pointers of Git LFS and git-annex, and what age,
 /// PGP and Ansible Vault encrypt.
-const STAND_INS: [&str; 6] = [
+const STAND_IN_HEADS: [&str; 6] = [
     "version https://git-lfs.github.com/spec/",
     "/annex/objects/",
     "-----BEGIN AGE ENCRYPTED FILE-----",
@@ -302,21 +308,22 @@ const STAND_INS: [&str; 6] = [
     "$ANSIBLE_VAULT;",
 ];
 
-/// Whether a text only stands for another one. What sops encrypts is JSON.
+/// Whether a text only stands for another one: it begins like a pointer or an encrypted file, or is
+/// JSON with what sops encrypts.
 fn is_stand_in(text: &str) -> bool {
-    let begun = text.trim_start();
-    STAND_INS.iter().any(|head| begun.starts_with(head))
-        || begun.starts_with('{') && text.contains("ENC[AES256_GCM,")
+    let trimmed = text.trim_start();
+    STAND_IN_HEADS.iter().any(|head| trimmed.starts_with(head))
+        || trimmed.starts_with('{') && text.contains("ENC[AES256_GCM,")
 }
 
-/// The keys of a map, short ones too. No text that is printed may hold one.
-pub(crate) struct Secrets<'a> {
+/// The keys of a map, also short ones. No text that is printed may hold one.
+pub(crate) struct MapKeys<'a> {
     keys: HashSet<&'a [u8]>,
     /// The lengths of the keys, in bytes.
     lengths: BTreeSet<usize>,
 }
 
-impl<'a> Secrets<'a> {
+impl<'a> MapKeys<'a> {
     /// The keys of this map.
     pub(crate) fn of(map: &'a Map) -> Self {
         let mut keys = HashSet::new();
@@ -329,8 +336,8 @@ impl<'a> Secrets<'a> {
         Self { keys, lengths }
     }
 
-    /// The text, if none of the paths that it names contains one of the keys.
-    pub(super) fn hidden_in(&self, advice: Advice) -> String {
+    /// The advice's text; or, if a path that it names contains one of the keys, a text that says so.
+    pub(super) fn checked_text(&self, advice: Advice) -> String {
         let mut paths = advice.paths.iter();
         if paths.any(|path| self.are_in(&path.to_string_lossy())) {
             "what is in the way has a key in its path, so it is not shown".to_owned()
@@ -341,18 +348,18 @@ impl<'a> Secrets<'a> {
 
     /// Whether `text`, which does not come from the map, reveals a key: it is one of the keys, or
     /// contains one that is too long to be a word.
-    pub(crate) fn are_told_by(&self, text: &str) -> bool {
-        let mut held = self.keys_in(text);
-        self.keys.contains(text.as_bytes()) || held.any(is_no_word)
+    pub(crate) fn are_revealed_by(&self, text: &str) -> bool {
+        let mut contained = self.keys_in(text);
+        self.keys.contains(text.as_bytes()) || contained.any(is_no_word)
     }
 
     /// The text, with `…` in the place of each key that is too long to be a word.
     pub(super) fn left_out_of(&self, text: &str) -> String {
-        let mut left = text.to_owned();
+        let mut rest = text.to_owned();
         for key in self.keys_in(text).filter(|key| is_no_word(key)) {
-            left = left.replace(&*String::from_utf8_lossy(key), "…");
+            rest = rest.replace(&*String::from_utf8_lossy(key), "…");
         }
-        left
+        rest
     }
 
     /// Whether the text contains one of the keys.
@@ -370,7 +377,7 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Whether a key is too long to be a word of a text.
+/// Whether a key is too long to be a word of a text, as each key that cannot be guessed is.
 fn is_no_word(key: &[u8]) -> bool {
     str::from_utf8(key).is_ok_and(|key| !Key::is_guessable(key))
 }

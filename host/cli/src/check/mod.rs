@@ -11,7 +11,7 @@ use crate::{
     wish::{Answer, Check},
 };
 use claude::{Client, Verdict};
-pub(crate) use entry::{EntryReport, Judge, Secrets, Taker};
+pub(crate) use entry::{EntryReport, Judge, MapKeys, Taker};
 pub(crate) use finding::Finding;
 use finding::Severity;
 use keyhole_claude::PLUGIN;
@@ -65,7 +65,7 @@ pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
         Err(why) => return Err(Failure(2, why)),
     };
     if answer == Answer::Brief {
-        print(&claude::brief(&map).unwrap_or_default())?;
+        print(&claude::line_at_start(&map).unwrap_or_default())?;
         return Ok(0);
     }
     let plugin = wanted.plugin.map(|command| Plugin {
@@ -73,8 +73,8 @@ pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
         tickets: wanted.tickets,
     });
     // If the plugin asks, the main conversation reads this, unless a user does at a terminal.
-    let is_private = plugin.is_none() || io::stdout().is_terminal();
-    let report = report(&map, plugin.as_ref(), is_private)?;
+    let shows_paths = plugin.is_none() || io::stdout().is_terminal();
+    let report = report(&map, plugin.as_ref(), shows_paths)?;
     match answer {
         Answer::Json => print(&report.to_json())?,
         Answer::Text => print(&in_colour(report.to_text(false)))?,
@@ -97,11 +97,11 @@ const _: () = assert!(MAX_BINDING_NAME == 41);
 
 /// Checks the map, and loads every file in it behind a server's wall, one after another. If the
 /// plugin asks, the main conversation reads this report: then it names no path of the map or an
-/// entry, unless `is_private`.
+/// entry, unless `shows_paths`.
 pub(crate) fn report(
     live: &LiveMap,
     plugin: Option<&Plugin>,
-    is_private: bool,
+    shows_paths: bool,
 ) -> Result<Report, StartError> {
     let Started {
         map: read,
@@ -122,10 +122,10 @@ pub(crate) fn report(
     let mut findings = step::findings_on_place(location, map);
     let (outcome, agent) = match &judge {
         Ok(judge) => {
-            let entries = judged_entries(judge, client.as_ref(), &runtime, is_private);
+            let entries = judged_entries(judge, client.as_ref(), &runtime, shows_paths);
             findings.extend(long_names(judge.map));
-            findings.extend(of_roots(judge, is_private));
-            let agent = claude::of_agent(judge.map, &entries, is_private);
+            findings.extend(of_roots(judge, shows_paths));
+            let agent = claude::verdict_on_agent(judge.map, &entries, shows_paths);
             (Ok(entries), agent)
         }
         Err(error) => {
@@ -133,13 +133,13 @@ pub(crate) fn report(
                 Some(_) => SETUP_PLUGIN,
                 None => "setup",
             };
-            let why = step::unusable(error, location, is_private, make);
+            let why = step::unusable(error, location, shows_paths, make);
             let agent = Verdict::refused(why.code);
             (Err(why), agent)
         }
     };
     let mut report = Report {
-        map: shown_map(&read, location, is_private),
+        map: shown_map(&read, location, shows_paths),
         outcome,
         findings,
         closing: Vec::new(),
@@ -147,31 +147,31 @@ pub(crate) fn report(
         wall,
     };
     if let Some(client) = client {
-        client.judge(&mut report, judge.as_ref().ok(), plugin, is_private);
+        client.judge(&mut report, judge.as_ref().ok(), plugin, shows_paths);
     }
-    report.end_for(plugin, is_private);
+    report.end_for(plugin, shows_paths);
     if let Ok(judge) = &judge {
-        report.leave_keys_out(&judge.secrets);
+        report.leave_keys_out(&judge.keys);
     }
     Ok(report)
 }
 
 /// What is known of each entry of the map, in its order. The names and paths are left out, unless
-/// `is_private`.
+/// `shows_paths`.
 fn judged_entries(
     judge: &Judge<'_>,
     client: Option<&Client<'_>>,
     runtime: &Runtime,
-    is_private: bool,
+    shows_paths: bool,
 ) -> Vec<EntryReport> {
     let mut entries = Vec::new();
     for (named, entry) in all_entries(judge.map) {
         let taker = match client {
-            Some(client) if client.takes(named) => Taker::ClaudeCode,
+            Some(client) if client.takes_alone(named) => Taker::ClaudeCode,
             _ => Taker::Anybody,
         };
         let mut judged = runtime.block_on(judge.report(named, entry, taker));
-        if !is_private {
+        if !shows_paths {
             (judged.name, judged.path, judged.detail) = (None, None, None);
             judged.summary = None;
         }
@@ -185,10 +185,10 @@ fn judged_entries(
 fn shown_map(
     read: &Result<Arc<Map>, MapError>,
     location: &Location,
-    is_private: bool,
+    shows_paths: bool,
 ) -> Option<PathBuf> {
     let is_gone = matches!(read, Err(MapError::Missing(_) | MapError::Unreadable(..)));
-    if is_private && !(is_gone && location.is_named) {
+    if shows_paths && !(is_gone && location.is_named) {
         Some(location.file.clone())
     } else {
         None
@@ -208,8 +208,8 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
 /// What is wrong with the map's roots: others could replace one, or the path of one that no walk
 /// reaches has a character that nobody sees. Of another root that is not there, nothing is said.
 ///
-/// `is_private` is whether just the user reads this. Else no path is told.
-fn of_roots(judge: &Judge<'_>, is_private: bool) -> Vec<Finding> {
+/// `shows_paths` is whether just the user reads this. Else no path is told.
+fn of_roots(judge: &Judge<'_>, shows_paths: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in judge.map.roots() {
         let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
@@ -219,8 +219,8 @@ fn of_roots(judge: &Judge<'_>, is_private: bool) -> Vec<Finding> {
             findings.push(Finding::UnseenInRoot {});
         }
         if let WalkError::Untrusted(distrust) = why {
-            let cure = if is_private {
-                judge.secrets.hidden_in(step::cure(&distrust, &root))
+            let cure = if shows_paths {
+                judge.keys.checked_text(step::cure(&distrust, &root))
             } else {
                 "others could replace one".to_owned()
             };
@@ -244,26 +244,26 @@ impl Report {
     }
 
     /// Leaves keys out that a path or a name elsewhere contains.
-    fn leave_keys_out(&mut self, secrets: &Secrets<'_>) {
+    fn leave_keys_out(&mut self, keys: &MapKeys<'_>) {
         for finding in &mut self.findings {
             let sentence = finding.to_string();
-            if secrets.are_told_by(&sentence) {
+            if keys.are_revealed_by(&sentence) {
                 *finding = Finding::Redacted {
                     id: finding.id(),
                     severity: finding.severity(),
-                    sentence: secrets.left_out_of(&sentence),
+                    sentence: keys.left_out_of(&sentence),
                 };
             }
         }
         for line in &mut self.closing {
-            *line = secrets.left_out_of(line);
+            *line = keys.left_out_of(line);
         }
         self.map
-            .take_if(|map| secrets.are_told_by(&map.to_string_lossy()));
+            .take_if(|map| keys.are_revealed_by(&map.to_string_lossy()));
     }
 
     /// Says at the end whether the plugin's agent gets its file: none if a finding stops it.
-    fn end_for(&mut self, plugin: Option<&Plugin>, is_private: bool) {
+    fn end_for(&mut self, plugin: Option<&Plugin>, shows_paths: bool) {
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);
         let is_all_right = self.exit_code() == 0;
         let Some(agent) = &mut self.agent else {
@@ -275,7 +275,7 @@ impl Report {
             agent.text += "; but something else is wrong: see above";
         }
         let last = format!("{}: {}", PLUGIN.agent, agent.text);
-        if let Some(plugin) = plugin.filter(|_| !is_private) {
+        if let Some(plugin) = plugin.filter(|_| !shows_paths) {
             let command = step::plugins_command(&plugin.command, "check");
             let why = if is_clients_shell(&|name| env::var_os(name)) {
                 "No path is shown to a session. In a terminal of your own"

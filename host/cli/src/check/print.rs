@@ -210,7 +210,7 @@ fn of_one(one: &EntryReport) -> Value {
         // As written in the map; `null` if it does not end in `.md`, or holds a key.
         "path": one.path,
         // Whether it is for its agents only.
-        "bound": one.is_bound,
+        "bound": one.has_agents,
         "ok": one.is_served(),
         "bytes": one.shown_size(),
         // Why it is not served. `null` if it is, and for a binding whose words show a key: then

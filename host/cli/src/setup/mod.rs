@@ -7,7 +7,7 @@ mod flow;
 mod judge;
 
 use crate::{
-    check::{Secrets, why_foreign_home},
+    check::{MapKeys, why_foreign_home},
     wish::{MapEntry, Names, Recipient, Setup},
 };
 use keyhole_core::{LiveMap, Location};
@@ -216,8 +216,12 @@ fn no_key_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     let Some(map) = user.map_now()? else {
         return Ok(());
     };
-    let secrets = Secrets::of(&map);
-    if texts.iter().flatten().any(|text| secrets.are_told_by(text)) {
+    let keys = MapKeys::of(&map);
+    if texts
+        .iter()
+        .flatten()
+        .any(|text| keys.are_revealed_by(text))
+    {
         return stop_with(
             "the output would show a text that holds a key of your map: choose another name, or another path in that entry",
         );
