@@ -56,11 +56,11 @@ fn is_typed(commands: &[&str]) -> bool {
     typed.is_some_and(|typed| commands.iter().any(|command| typed == *command))
 }
 
-/// First, each command closes what its client left open, and hides its memory. `start` has what
-/// `serve`, `inject`, `withhold`, `gate` and `scan` give up besides. Returns the exit code.
+/// Gives up rights, then does what the command line says, and returns the exit code. `start` has what
+/// `serve`, `inject`, `withhold`, `gate` and `scan` give up besides.
 fn run_command() -> Result<u8, Failure> {
-    if let Err(error) = give_up() {
-        // The guard denies its call with 2. A scan has then compared nothing.
+    if let Err(error) = give_up_rights() {
+        // With 2, the guard denies its call, and a scan says that it compared nothing.
         let code = if is_typed(&["guard", "scan"]) { 2 } else { 1 };
         return Err(Failure(code, StartError::from(error).to_string()));
     }
@@ -94,13 +94,13 @@ fn run(wish: Wish) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Closes what a client left open, leaves no core file, and lets signals end this process, which
-/// must have room to read a map.
-fn give_up() -> io::Result<()> {
+/// Closes what a client left open, hides this process's memory, and lets signals end it. Fails if one
+/// of these does not work, or if there is no room to read a map. `inject` and `withhold` need none.
+fn give_up_rights() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;
     keyhole_wall::set_signals()?;
-    // `inject` and `withhold` must start: an agent reads which resources they lack.
+    // These two must start: they tell an agent which resources they lack.
     if is_typed(&["inject", "withhold"]) {
         require_memory(0)
     } else {

@@ -37,7 +37,8 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     }
 }
 
-/// What is wrong. It never repeats an argument: a key in the wrong place must not end up in a log.
+/// What is wrong: the kind of error, the options that it is about, and what helps. It never repeats an
+/// argument: a key in the wrong place must not end up in a log.
 fn in_words(error: &Error) -> String {
     let usual = error.kind().as_str().unwrap_or("a command is missing");
     let option = context(error, InvalidArg);

@@ -154,7 +154,7 @@ impl Wish {
                 is_stop: stop,
             },
             Command::Gate(typed) => Self::Gate(gate(&typed)),
-            Command::HandOver => Self::HandOver(scratch()),
+            Command::HandOver => Self::HandOver(folder_for_git()),
             Command::Scan(typed) => Self::Scan(scan(typed)),
             Command::Tickets => Self::Tickets(tickets_in(None)?),
             Command::Agents(typed) => Self::Agents(map_meant(&typed)?),
@@ -165,6 +165,11 @@ impl Wish {
     }
 }
 
+/// The session of `keyhole serve`: with `--require-ticket`, it serves calls that the guard left a
+/// ticket for, and else whoever calls. Without a map that is known, it refuses each call.
+///
+/// Fails if no folder for tickets is known, a typed path of the map cannot be used, or the variable
+/// of `--key-env` has no key.
 fn session(typed: arguments::Serve) -> Result<Session, String> {
     let callers = if typed.require_ticket {
         Callers::Tickets {
@@ -181,7 +186,7 @@ fn session(typed: arguments::Serve) -> Result<Session, String> {
         }
     };
     let map = match map_meant(&typed.map) {
-        // Nothing says where the map is. Clients show nothing of a server that does not start, so
+        // Nothing says where the map is. Of a server that does not start, clients show nothing. So
         // it starts, and each call is refused.
         Err(_) if typed.map.file.is_none() => LiveMap::new(Location::nowhere()),
         meant => meant?,
@@ -209,8 +214,10 @@ fn key_in(variable: &str) -> Result<Key, String> {
     Err("the variable that --key-env names is not set to a key".to_owned())
 }
 
+/// The guard for the server of one agent, if `--bind` and `--agent` name both, and else for the
+/// plugin. A map or a folder for tickets that is not known is no error yet: the guard then denies.
 fn guard(typed: arguments::Guard) -> Guard {
-    // clap accepts neither of the two without the other.
+    // clap refuses `--bind` without `--agent`, and the reverse.
     let own = match (typed.bind, typed.agent) {
         (Some(binding), Some(agent)) => Some(OwnServer { binding, agent }),
         _ => None,
@@ -224,8 +231,10 @@ fn guard(typed: arguments::Guard) -> Guard {
     }
 }
 
+/// The gate, with who reads its question: a person, if the client runs in a terminal (its variable is
+/// `cli`) and no other variable says that nobody is there.
 fn gate(typed: &arguments::MapArg) -> Gate {
-    // What is set, and is anything else, is no terminal of a person's.
+    // Any other value means that no person is there.
     let is_attended = match env::var_os("CLAUDE_CODE_SESSION_ATTENDED") {
         Some(set) => set == "1" || set == "true",
         None => true,
@@ -234,19 +243,20 @@ fn gate(typed: &arguments::MapArg) -> Gate {
     Gate {
         map: map_meant(typed),
         home: absolute(|name| env::var_os(name), "HOME"),
-        scratch: scratch(),
+        scratch: folder_for_git(),
         reader: reader(is_on_terminal && is_attended),
     }
 }
 
+/// The scan, with who reads its findings: a person, if standard output is a terminal, and not one of
+/// CI.
 fn scan(typed: arguments::Scan) -> Scan {
     Scan {
         files: typed.files,
         list: typed.list,
         map: map_meant(&typed.map),
-        scratch: scratch(),
+        scratch: folder_for_git(),
         is_json: typed.json,
-        // A job of CI can have a terminal, too.
         reader: reader(io::stdout().is_terminal() && env::var_os("CI").is_none()),
         is_clients_shell: is_clients_shell(&|name| env::var_os(name)),
     }
@@ -260,12 +270,14 @@ fn reader(is_person: bool) -> Reader {
     }
 }
 
-/// The folder for git's own files: the plugin's, where there is one. A project can choose the
-/// folder for temporary files.
-fn scratch() -> PathBuf {
+/// The folder for files that git needs: the plugin's, where there is one, since a project can choose
+/// the folder for temporary files.
+fn folder_for_git() -> PathBuf {
     absolute(|name| env::var_os(name), "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
 }
 
+/// The check, and how it answers. If several forms are typed, the first one of brief, JSON, quiet and
+/// verbose counts.
 fn check(typed: arguments::Check) -> Check {
     let answer = if typed.brief {
         Answer::Brief
@@ -287,8 +299,7 @@ fn check(typed: arguments::Check) -> Check {
     }
 }
 
-/// What setup is to do. Without a subcommand, it installs something or lists the clients; names
-/// without a client are refused.
+/// What setup is to do: what its subcommand says, or without one, see [`without_subcommand`].
 fn setup(typed: arguments::Setup) -> Result<Setup, String> {
     use arguments::SetupCommand;
     match typed.what {
@@ -309,8 +320,9 @@ fn setup(typed: arguments::Setup) -> Result<Setup, String> {
     }
 }
 
-/// What setup does without a subcommand: it lists the clients, prints what to paste, or asks and
-/// writes.
+/// What setup does without a subcommand. Without a client, it asks for one at a terminal, and else
+/// lists the clients. For a client without a file, it prints what to paste. For a file, or for the
+/// plugin, it asks and writes. Refused are names without a client, and names for the plugin.
 fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
     let is_hook = typed.inject.is_some();
     let inject = typed.inject.map(|agent| agent.to_string());
@@ -319,9 +331,9 @@ fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
         agent: typed.names.agent,
         is_hook,
     };
-    let is_named = names.name.is_some() || names.agent.is_some();
+    let has_names = names.name.is_some() || names.agent.is_some();
     let Some(client) = typed.client else {
-        if is_named {
+        if has_names {
             return Err(NO_CLIENT.to_owned());
         }
         let is_at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
@@ -336,8 +348,8 @@ fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
             is_dry: false,
         }));
     };
-    if client.is_plugin() && is_named {
-        return Err(PLUGIN_IS_NAMED.to_owned());
+    if client.is_plugin() && has_names {
+        return Err(NAMES_FOR_PLUGIN.to_owned());
     }
     if typed.file.is_none() && !client.is_plugin() {
         let client = *client;
@@ -352,7 +364,7 @@ fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
 }
 
 const NO_CLIENT: &str = "name a client, or `key` and a file; `keyhole setup` lists the clients";
-const PLUGIN_IS_NAMED: &str =
+const NAMES_FOR_PLUGIN: &str =
     "the plugin's agent has its own name: leave --bind, --inject and --agent out";
 
 /// The map that is meant: the one that was named, or the user's. Nothing is read yet.
@@ -363,14 +375,14 @@ fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
     }
 }
 
-/// The tickets that a server and its guard share: those in the folder that was named, or in the
+/// The tickets that a server and its guard share: those in this folder, or if none was named, in the
 /// plugin's.
 fn tickets_in(folder: Option<&Path>) -> Result<Tickets, String> {
     let data = match folder {
         Some(named) => named.to_owned(),
         None => env::var_os("CLAUDE_PLUGIN_DATA").map_or_else(PathBuf::new, PathBuf::from),
     };
-    Tickets::in_folder(data).map_err(|_| NO_DATA.to_owned())
+    Tickets::in_folder(data).map_err(|_| NO_TICKETS_FOLDER.to_owned())
 }
 
-const NO_DATA: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";
+const NO_TICKETS_FOLDER: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";

@@ -54,12 +54,12 @@ pub fn withheld(document: &str, report: &str, known: &[&str]) -> Vec<Range<usize
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// How many lines, items and cells above all headings have a value.
-    pub above: usize,
-    /// The same for each heading, in their order. A heading above others counts what stands
+    pub values_without_heading: usize,
+    /// The same below each heading, in their order. A heading above others counts what stands
     /// directly below it.
-    pub below: Vec<usize>,
+    pub values_by_heading: Vec<usize>,
     /// How many lines stand below a heading `Notes`, and are not compared.
-    pub notes: usize,
+    pub lines_of_notes: usize,
     /// Whether a heading has no value below it, and no heading of a deeper level.
     pub has_empty_heading: bool,
     /// Whether nothing, or next to nothing, is a value: less than one for ten words.
@@ -67,28 +67,28 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of this document.
+    /// The numbers of this document. Its first section has no heading, and each other one has one.
     pub fn of(document: &str) -> Self {
         let read = document::read(document);
-        let mut named = read.sections.iter().skip(1);
+        let mut below_headings = read.sections.iter().skip(1);
         let has_empty_heading =
-            named.any(|section| section.values == 0 && !section.is_above_others);
+            below_headings.any(|section| section.values == 0 && !section.is_above_others);
         let mut counts = read.sections.iter().map(|section| section.values);
         Self {
-            above: counts.next().unwrap_or_default(),
-            below: counts.collect(),
-            notes: read.notes,
+            values_without_heading: counts.next().unwrap_or_default(),
+            values_by_heading: counts.collect(),
+            lines_of_notes: read.notes,
             has_empty_heading,
             has_few_values: read.values.len() * 10 < read.words,
         }
     }
 }
 
-/// The report with [`MARK`] in place of these quotations, which are sorted by where they start.
-/// Two with nothing but blanks between them become one.
+/// The report with [`MARK`] in place of each of these quotations, which are sorted by where they
+/// start. Two that overlap, or have nothing but blanks between them, get one mark.
 fn replace(report: &str, quotations: Vec<Range<usize>>) -> String {
     let mut kept = String::with_capacity(report.len());
-    // Where the quotations so far end, if there are any.
+    // Where the quotations so far end. None before the first one.
     let mut done = None;
     for Range { start, end } in quotations {
         // Nothing is between two that overlap.

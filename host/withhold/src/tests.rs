@@ -163,16 +163,16 @@ fn a_document_of_headings_labels_and_ordinary_words_has_few_values() {
 fn values_are_counted_below_each_heading_and_notes_apart() {
     let text = "- Larkspur\n# Names\n- Theo Blix\n- Ida Wexel\n\n# Codes\n- of the\n# Sub\n| P-017 | tblix42 |\n# Notes\nTwo\n\nlines\n";
     let summary = Summary {
-        above: 1,
-        below: vec![2, 0, 2],
-        notes: 2,
+        values_without_heading: 1,
+        values_by_heading: vec![2, 0, 2],
+        lines_of_notes: 2,
         has_empty_heading: true,
         has_few_values: false,
     };
     assert_eq!(Summary::of(text), summary);
     let nested = Summary::of("# All\n\n## Names\n- Theo Blix\n");
     assert_eq!(
-        (nested.below, nested.has_empty_heading),
+        (nested.values_by_heading, nested.has_empty_heading),
         (vec![0, 1], false)
     );
 }

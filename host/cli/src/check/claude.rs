@@ -334,7 +334,7 @@ impl<'a> Client<'a> {
         };
         let file = self.settings.rules_file().unwrap_or_default();
         match shells.told(&file) {
-            Ok(held) if has_all_rules => report.closing.push(held),
+            Ok(held) if has_all_rules => report.closing_lines.push(held),
             Ok(_) => {}
             Err(why) => report.findings.push(Finding::ShellsOpen { why }),
         }

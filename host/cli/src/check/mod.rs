@@ -39,27 +39,31 @@ use step::{SETUP_PLUGIN, Unusable};
 pub(crate) struct Report {
     /// The map's path. None if this report shows no path, or if an argument names it and no
     /// readable file is there: then the text may be anything, even a key.
-    map: Option<PathBuf>,
-    /// For each entry, and below them for each binding.
+    map_path: Option<PathBuf>,
+    /// A report for each entry, and below them for each binding; or why the map cannot be used.
     outcome: Result<Vec<EntryReport>, Unusable>,
     /// What else there is to know, which is of no one entry.
     findings: Vec<Finding>,
-    /// What is said at the end, which is no warning.
-    closing: Vec<String>,
+    /// The lines at the end, which are no warnings.
+    closing_lines: Vec<String>,
     /// Whether the plugin's agent gets its file, if the plugin asks, or the map has its key.
     agent: Option<Verdict>,
     wall: WallStatus,
 }
 
+/// Runs `keyhole check`: prints the answer in the form that is wanted, and returns the exit code.
+///
+/// Fails with 2 if it is not known where the map is, or if the map is in another user's home. For
+/// [`Answer::Brief`], any home will do.
 pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
     let answer = wanted.answer;
-    let found = wanted
+    let map_or_why = wanted
         .map
         .and_then(|map| match why_foreign_home(&map.location) {
             Some(why) if answer != Answer::Brief => Err(why),
             _ => Ok(map),
         });
-    let map = match found {
+    let map = match map_or_why {
         Ok(map) => map,
         Err(_) if answer == Answer::Quiet => return Ok(2),
         Err(why) => return Err(Failure(2, why)),
@@ -95,25 +99,29 @@ pub(crate) struct Plugin {
 
 const _: () = assert!(MAX_BINDING_NAME == 41);
 
-/// Checks the map, and loads every file in it behind a server's wall, one after another. If the
-/// plugin asks, the main conversation reads this report: then it names no path of the map or an
-/// entry, unless `shows_paths`.
+/// Checks the map, and loads every file in it behind a server's wall, one after another. Then asks
+/// what Claude Code makes of it, if the plugin asks or the map can be used.
+///
+/// If not `shows_paths`, the main conversation reads this report: then it names no path of the map
+/// or an entry.
 pub(crate) fn report(
     live: &LiveMap,
     plugin: Option<&Plugin>,
     shows_paths: bool,
 ) -> Result<Report, StartError> {
     let Started {
-        map: read,
+        map: map_read,
         wall,
         sandbox,
         runtime,
         ..
     } = start_loading(live)?;
     let location = &live.location;
-    let judge = read.as_ref().map(|map| Judge::of(map, location, sandbox));
+    let judge = map_read
+        .as_ref()
+        .map(|map| Judge::of(map, location, sandbox));
     let map = judge.as_ref().ok().map(|judge| judge.map);
-    let is_asked = plugin.is_some() || map.is_some_and(claude::has_plugins_key);
+    let is_about_plugin = plugin.is_some() || map.is_some_and(claude::has_plugins_key);
     let client = if plugin.is_some() || map.is_some() {
         Client::here(location)
     } else {
@@ -124,40 +132,40 @@ pub(crate) fn report(
         Ok(judge) => {
             let entries = judged_entries(judge, client.as_ref(), &runtime, shows_paths);
             findings.extend(long_names(judge.map));
-            findings.extend(of_roots(judge, shows_paths));
+            findings.extend(findings_on_roots(judge, shows_paths));
             let agent = claude::verdict_on_agent(judge.map, &entries, shows_paths);
             (Ok(entries), agent)
         }
         Err(error) => {
-            let make = match plugin {
+            let to_make = match plugin {
                 Some(_) => SETUP_PLUGIN,
                 None => "setup",
             };
-            let why = step::unusable(error, location, shows_paths, make);
+            let why = step::unusable(error, location, shows_paths, to_make);
             let agent = Verdict::refused(why.code);
             (Err(why), agent)
         }
     };
     let mut report = Report {
-        map: shown_map(&read, location, shows_paths),
+        map_path: shown_path(&map_read, location, shows_paths),
         outcome,
         findings,
-        closing: Vec::new(),
-        agent: if is_asked { Some(agent) } else { None },
+        closing_lines: Vec::new(),
+        agent: if is_about_plugin { Some(agent) } else { None },
         wall,
     };
     if let Some(client) = client {
         client.judge(&mut report, judge.as_ref().ok(), plugin, shows_paths);
     }
-    report.end_for(plugin, shows_paths);
+    report.close(plugin, shows_paths);
     if let Ok(judge) = &judge {
         report.leave_keys_out(&judge.keys);
     }
     Ok(report)
 }
 
-/// What is known of each entry of the map, in its order. The names and paths are left out, unless
-/// `shows_paths`.
+/// The report for each entry of the map, in the map's order. Names, paths, advice and counts of
+/// values are left out, unless `shows_paths`.
 fn judged_entries(
     judge: &Judge<'_>,
     client: Option<&Client<'_>>,
@@ -180,22 +188,25 @@ fn judged_entries(
     entries
 }
 
-/// The map's path if it may be shown. None if a session reads this, or if the path may be a key
-/// that was typed in the place of one.
-fn shown_map(
-    read: &Result<Arc<Map>, MapError>,
+/// The map's path, if it may be shown. None unless `shows_paths`, and if the path of `--map` leads
+/// to no readable file: then it may be a key that was typed in the place of a path.
+fn shown_path(
+    map_read: &Result<Arc<Map>, MapError>,
     location: &Location,
     shows_paths: bool,
 ) -> Option<PathBuf> {
-    let is_gone = matches!(read, Err(MapError::Missing(_) | MapError::Unreadable(..)));
-    if shows_paths && !(is_gone && location.is_named) {
+    let is_unread = matches!(
+        map_read,
+        Err(MapError::Missing(_) | MapError::Unreadable(..))
+    );
+    if shows_paths && !(is_unread && location.is_named) {
         Some(location.file.clone())
     } else {
         None
     }
 }
 
-/// The bindings with a name of which some clients make a tool's name that is too long.
+/// A finding for each binding whose name is so long that some clients cannot call its tool.
 fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
     map.bindings()
         .iter()
@@ -205,11 +216,11 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
         })
 }
 
-/// What is wrong with the map's roots: others could replace one, or the path of one that no walk
-/// reaches has a character that nobody sees. Of another root that is not there, nothing is said.
+/// What is wrong with the roots of the map that cannot be opened: others could replace one, or its
+/// path has a character that nobody sees. Nothing is said of a root that is only not there.
 ///
-/// `shows_paths` is whether just the user reads this. Else no path is told.
-fn of_roots(judge: &Judge<'_>, shows_paths: bool) -> Vec<Finding> {
+/// The path of a root is told only if `shows_paths`, and if it has no key in it.
+fn findings_on_roots(judge: &Judge<'_>, shows_paths: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in judge.map.roots() {
         let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
@@ -243,7 +254,8 @@ impl Report {
         u8::from(is_wrong)
     }
 
-    /// Leaves keys out that a path or a name elsewhere contains.
+    /// Leaves the map's keys out of the findings and the last lines, where a path or a name contains
+    /// one. The map's own path is dropped as a whole if it contains one.
     fn leave_keys_out(&mut self, keys: &MapKeys<'_>) {
         for finding in &mut self.findings {
             let sentence = finding.to_string();
@@ -255,15 +267,17 @@ impl Report {
                 };
             }
         }
-        for line in &mut self.closing {
+        for line in &mut self.closing_lines {
             *line = keys.left_out_of(line);
         }
-        self.map
-            .take_if(|map| keys.are_revealed_by(&map.to_string_lossy()));
+        self.map_path
+            .take_if(|path| keys.are_revealed_by(&path.to_string_lossy()));
     }
 
-    /// Says at the end whether the plugin's agent gets its file: none if a finding stops it.
-    fn end_for(&mut self, plugin: Option<&Plugin>, shows_paths: bool) {
+    /// Says in the last line whether the plugin's agent gets its file: it gets none if a finding
+    /// stops it. Nothing is said if the report is not about this agent. If the plugin asks for a
+    /// report without paths, the line before names the command that shows them.
+    fn close(&mut self, plugin: Option<&Plugin>, shows_paths: bool) {
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);
         let is_all_right = self.exit_code() == 0;
         let Some(agent) = &mut self.agent else {
@@ -274,7 +288,7 @@ impl Report {
         } else if agent.is_served && !is_all_right {
             agent.text += "; but something else is wrong: see above";
         }
-        let last = format!("{}: {}", PLUGIN.agent, agent.text);
+        let last_line = format!("{}: {}", PLUGIN.agent, agent.text);
         if let Some(plugin) = plugin.filter(|_| !shows_paths) {
             let command = step::plugins_command(&plugin.command, "check");
             let why = if is_clients_shell(&|name| env::var_os(name)) {
@@ -282,9 +296,9 @@ impl Report {
             } else {
                 "This is no terminal, so no path is shown. In a terminal"
             };
-            self.closing.push(format!("{why}: {command}"));
+            self.closing_lines.push(format!("{why}: {command}"));
         }
-        self.closing.push(last);
+        self.closing_lines.push(last_line);
     }
 
     /// Those of the findings that have this severity. Findings about an entry are not among them.

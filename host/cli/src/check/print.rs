@@ -13,13 +13,15 @@ use std::{
     io::{self, IsTerminal as _},
 };
 
+/// Stands for a path or a name that is not shown.
 const HIDDEN: &str = "…";
-/// The result of a binding that is not served because clients show its words.
-const REVEALS: &str = "shows-a-key";
+/// The result of a binding that is not served because clients would show a key in its words.
+const SHOWS_KEY: &str = "shows-a-key";
 
 const NO_KEYS: &str = "The map is valid and has no keys: every key is refused.";
-const NO_PATH: &str = "a path that holds a key, or does not end in .md, is not shown";
-const CANNOT: &str = "a server cannot write, make sockets, start programs or reach other processes";
+const WHY_HIDDEN: &str = "a path that holds a key, or does not end in .md, is not shown";
+const WHOLE_WALL: &str =
+    "a server cannot write, make sockets, start programs or reach other processes";
 
 /// What begins a line of a report, and the same in colour.
 const COLOURS: [(&str, &str); 3] = [
@@ -44,20 +46,20 @@ pub(crate) fn in_colour(text: String) -> String {
 }
 
 impl Report {
-    /// The report as a table, or which line of the map is wrong, without control characters. It
-    /// says which walls stand if they do not all, or `is_verbose`.
+    /// The report as a table, or what is wrong with the map and in which line, without control
+    /// characters. It says which walls stand if not all of them do, or if it is to be verbose.
     pub(crate) fn to_text(&self, is_verbose: bool) -> String {
-        let map = self.map.as_deref().map(printable);
+        let path = self.map_path.as_deref().map(printable);
         let mut said = Vec::new();
         match &self.outcome {
             Ok(entries) => {
-                said.extend(map.map(|map| format!("map: {map}")));
+                said.extend(path.map(|path| format!("map: {path}")));
                 self.say_entries(entries, &mut said);
             }
             // The position is only a line: a column could tell how long a key is.
             Err(why) => {
                 said.push(format!("error: {}: {}", why.code, why.message));
-                let map = map.unwrap_or_else(|| "the map".to_owned());
+                let map = path.unwrap_or_else(|| "the map".to_owned());
                 said.extend(why.line.map(|line| format!("  --> {map}:{line}")));
                 said.extend(why.help.iter().map(|help| format!("  help: {help}")));
             }
@@ -67,13 +69,13 @@ impl Report {
             let findings = self.findings_of(severity);
             said.extend(findings.map(|finding| format!("{word}: {finding}")));
         }
-        said.extend(self.closing.clone());
-        said.extend(self.of_wall(is_verbose));
+        said.extend(self.closing_lines.clone());
+        said.extend(self.line_on_wall(is_verbose));
         said.join("\n") + "\n"
     }
 
-    /// Says a table of the entries, why files are not served, what was found, and how many would be
-    /// served.
+    /// Says a table of the entries; for each code, why files are not served; what was found in those
+    /// that are; and how many are. If the map has no entry, it says only that.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {
@@ -89,22 +91,24 @@ impl Report {
         let mut all: Vec<_> = entries.iter().collect();
         all.sort_by_key(|entry| entry.line);
         say_table(&all, said);
+        // Of the entries with this code, or of served ones: what to do, each with its line.
         let details = |code: Option<Refusal>| {
             let of_code = all.iter().filter(move |one| one.result.err() == code);
             of_code.filter_map(|one| Some(format!("  line {}: {}", one.line, one.detail.as_ref()?)))
         };
-        let failed: BTreeSet<Refusal> = all.iter().filter_map(|one| one.result.err()).collect();
-        for code in failed {
+        let codes: BTreeSet<Refusal> = all.iter().filter_map(|one| one.result.err()).collect();
+        for code in codes {
             said.push(format!("{}: {}", code.as_str(), code.remedy()));
             said.extend(details(Some(code)));
         }
         let at = lines(&all, |one| one.shows_a_key);
-        said.extend(at.map(|at| format!("{REVEALS}: {SHOWS_A_KEY}: {at}")));
-        let is_hidden = self.map.is_some() && all.iter().any(|one| one.path.is_none());
-        said.extend(is_hidden.then(|| format!("{HIDDEN}: {NO_PATH}")));
-        said.extend(of_entries(&all));
+        said.extend(at.map(|at| format!("{SHOWS_KEY}: {SHOWS_A_KEY}: {at}")));
+        // Without the map's path, no path is shown at all.
+        let is_hidden = self.map_path.is_some() && all.iter().any(|one| one.path.is_none());
+        said.extend(is_hidden.then(|| format!("{HIDDEN}: {WHY_HIDDEN}")));
+        said.extend(lines_on_findings(&all));
         said.extend(details(None));
-        said.extend(all.iter().filter_map(|one| values_of(one)));
+        said.extend(all.iter().filter_map(|one| line_on_values(one)));
         let served = all.iter().filter(|one| one.is_served()).count();
         let long = Finding::LongForClaudeCode {};
         let but = match lines(&all, |one| one.findings.contains(&long)) {
@@ -112,15 +116,16 @@ impl Report {
             None => String::new(),
         };
         said.push(format!("{served} of {} would be served{but}.", all.len()));
-        let is_bound =
-            |one: &EntryReport| one.has_other_agents && one.result != Err(Refusal::UnknownKey);
-        let bound = lines(&all, is_bound);
+        let unchecked = lines(&all, |one| {
+            one.has_other_agents && one.result != Err(Refusal::UnknownKey)
+        });
         let whose = "whose names cannot be checked here";
-        said.extend(bound.map(|at| format!("To its agents only, {whose}: {at}.")));
+        said.extend(unchecked.map(|at| format!("To its agents only, {whose}: {at}.")));
     }
 
-    /// What holds a server on this system. None if all does, unless the report is to be verbose.
-    fn of_wall(&self, is_verbose: bool) -> Option<String> {
+    /// The line that says what confines a server on this system. None if the whole wall stands,
+    /// unless the report is to be verbose.
+    fn line_on_wall(&self, is_verbose: bool) -> Option<String> {
         let wall = self.wall;
         let reads = if wall.roots {
             "in the roots only"
@@ -128,7 +133,7 @@ impl Report {
             "whatever you may"
         };
         if wall.is_whole() {
-            return is_verbose.then(|| format!("wall: {CANNOT}, and reads {reads} ({wall})"));
+            return is_verbose.then(|| format!("wall: {WHOLE_WALL}, and reads {reads} ({wall})"));
         }
         if cfg!(target_os = "linux") && wall != WallStatus::default() {
             return Some(format!("wall: not whole on this system ({wall})"));
@@ -136,35 +141,36 @@ impl Report {
         Some("wall: none on this system; only the sandbox holds a call".to_owned())
     }
 
-    /// The report as JSON, with escapes for what a terminal would not show as itself. Its shape is
-    /// stable: fields may be added, but no field is renamed, removed or given another meaning.
-    /// Every field is always there, and `null` if it does not apply, or its text may be a key.
-    /// Each `line` is one of the map, from 1; each `message` and `help` is for people, and may be
-    /// reworded.
+    /// The report as JSON, with escapes for characters that a terminal would not show.
+    ///
+    /// The shape is stable: fields may be added, but no field is renamed, removed or given another
+    /// meaning. Every field is always there. It is `null` if it does not apply, or if its text may be
+    /// a key. Each `line` is one of the map, from 1. Each `message` and `help` is for people, and may
+    /// be reworded.
     pub(crate) fn to_json(&self) -> String {
         // In the order of the map; `null` if the map itself is invalid.
         let all = self.outcome.as_ref().ok();
-        let of = |is_binding| {
-            let all = all?.iter().filter(|one| one.is_binding == is_binding);
-            Some(all.map(of_one).collect::<Value>())
+        let of_table = |is_binding| {
+            let these = all?.iter().filter(|one| one.is_binding == is_binding);
+            Some(these.map(json_of_entry).collect::<Value>())
         };
-        // Each fault is told once: an entry's is its code, so it is not among the warnings.
+        // Why an entry is not served is its `code`, and not told again among the warnings.
         let mut warnings = Vec::new();
         for one in all.into_iter().flatten() {
             let findings = one.findings.iter();
-            warnings.extend(findings.map(|finding| of_finding(finding, Some(one.line))));
+            warnings.extend(findings.map(|finding| json_of_finding(finding, Some(one.line))));
         }
         for severity in [Severity::Error, Severity::Warning] {
             let findings = self.findings_of(severity);
-            warnings.extend(findings.map(|finding| of_finding(finding, None)));
+            warnings.extend(findings.map(|finding| json_of_finding(finding, None)));
         }
         let report = json!({
             // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
-            "map": self.map.as_ref().and_then(|map| map.to_str()),
+            "map": self.map_path.as_ref().and_then(|path| path.to_str()),
             // As exit code 0 says.
             "ok": self.exit_code() == 0,
-            "entries": of(false),
-            "bindings": of(true),
+            "entries": of_table(false),
+            "bindings": of_table(true),
             // The agent of Claude Code's plugin, if that asks, or the map has its key.
             "agents": self.agent.iter().map(|agent| json!({
                 "name": PLUGIN.agent, "ok": agent.is_served, "message": agent.text,
@@ -192,8 +198,9 @@ impl Report {
     }
 }
 
-/// A finding, with the line of the map of which it is.
-fn of_finding(finding: &Finding, line: Option<u32>) -> Value {
+/// A finding, as `--json` tells it, with the line of the map that has its entry. None if it is about
+/// no one entry.
+fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
     json!({
         // An id keeps its meaning: docs/check.md has all ids.
         "id": finding.id(),
@@ -204,7 +211,7 @@ fn of_finding(finding: &Finding, line: Option<u32>) -> Value {
 }
 
 /// One entry or binding of the map, as `--json` tells it.
-fn of_one(one: &EntryReport) -> Value {
+fn json_of_entry(one: &EntryReport) -> Value {
     let mut value = json!({
         "line": one.line,
         // As written in the map; `null` if it does not end in `.md`, or holds a key.
@@ -220,7 +227,9 @@ fn of_one(one: &EntryReport) -> Value {
         // Of a file that is compared with reports: how many lines with values stand above all
         // headings and below each, and how many lines of notes are not compared.
         "values": one.summary.as_ref().map(|summary| json!({
-            "above": summary.above, "below": summary.below, "notes": summary.notes,
+            "above": summary.values_without_heading,
+            "below": summary.values_by_heading,
+            "notes": summary.lines_of_notes,
         })),
     });
     if one.is_binding {
@@ -231,10 +240,11 @@ fn of_one(one: &EntryReport) -> Value {
     value
 }
 
-/// The entries and bindings. The path comes last: its width on a terminal is unknown.
+/// Says a table with a row for each entry and binding. The path comes last: its width on a terminal
+/// is unknown.
 fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     let result = |one: &&EntryReport| match one.result {
-        _ if one.shows_a_key => REVEALS,
+        _ if one.shows_a_key => SHOWS_KEY,
         Err(code) => code.as_str(),
         Ok(_) => "ok",
     };
@@ -254,11 +264,12 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     said.push(String::new());
 }
 
-/// What was found in entries, each once, with all its lines. That a file is too long for Claude
-/// Code is said at the end of the report.
-fn of_entries(all: &[&EntryReport]) -> Vec<String> {
+/// A line for each kind of finding about these entries, which names all lines of the map that have
+/// it. That a file is too long for Claude Code is left out: the end of the report says it.
+fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     let mut found: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
-    // A finding of an entry has no fields. So those of one rank are equal, and stand together now.
+    // A finding about an entry has no fields. So those of one rank are equal: once sorted, all but
+    // one of them go.
     found.sort_by_key(|finding| finding.rank());
     found.dedup();
     found.retain(|finding| **finding != Finding::LongForClaudeCode {});
@@ -271,20 +282,26 @@ fn of_entries(all: &[&EntryReport]) -> Vec<String> {
     said
 }
 
-/// How many values of an entry's file are compared with reports, below each of its headings.
-fn values_of(one: &EntryReport) -> Option<String> {
+/// How many values of the entry's file are compared with reports: below each of its headings, or in
+/// all if it has none. Then how many lines of notes are not compared. None if `withhold` is off, or
+/// the file is not served.
+fn line_on_values(one: &EntryReport) -> Option<String> {
     let summary = one.summary.as_ref()?;
     let mut said = format!("line {}, values for withhold", one.line);
-    if summary.below.is_empty() {
-        said += &format!(": {}", summary.above);
+    if summary.values_by_heading.is_empty() {
+        said += &format!(": {}", summary.values_without_heading);
     } else {
-        let counts: Vec<String> = summary.below.iter().map(usize::to_string).collect();
+        let counts: Vec<String> = summary
+            .values_by_heading
+            .iter()
+            .map(usize::to_string)
+            .collect();
         said += &format!(" below each heading: {}", counts.join(", "));
     }
-    if summary.notes > 0 {
+    if summary.lines_of_notes > 0 {
         said += &format!(
             "; lines of notes, which are not compared: {}",
-            summary.notes
+            summary.lines_of_notes
         );
     }
     Some(said)

@@ -1,6 +1,6 @@
 //! The user at the terminal of `keyhole setup`, and each question.
 
-use super::list;
+use super::lines_on_clients;
 use crate::wish::Install;
 use keyhole_claude::rules::{CAUTION, Places};
 use keyhole_core::BindingName;
@@ -29,11 +29,11 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-/// What Ctrl-C says. While it is being written, this is held, so Ctrl-C waits.
-static SAID: Mutex<&str> = Mutex::new("\nNothing is changed.");
+/// What is said on Ctrl-C. It is locked while files are written, so Ctrl-C waits until they are.
+static ON_CTRL_C: Mutex<&str> = Mutex::new("\nNothing is changed.");
 
 /// What the question about publishing is about. docs/scan.md says where its figure is from.
-const GATE: &str = "Keyhole can ask you before Claude Code publishes something of this file. It then compares each commit, push and pull request with it. Sometimes a word matches by chance: in 1 of 7,000 lines of code. `claude -p` can ask nobody, and refuses such a call. To let a repository publish all the same, name its folder in publish_only_in later.";
+const ABOUT_GATE: &str = "Keyhole can ask you before Claude Code publishes something of this file. It then compares each commit, push and pull request with it. Sometimes a word matches by chance: in 1 of 7,000 lines of code. `claude -p` can ask nobody, and refuses such a call. To let a repository publish all the same, name its folder in publish_only_in later.";
 
 /// The user at the terminal, while no other setup runs.
 pub(super) struct Dialog<'a> {
@@ -46,7 +46,9 @@ pub(super) struct Dialog<'a> {
 }
 
 impl<'a> Dialog<'a> {
-    /// Begins it, unless another setup runs. From here on, Ctrl-C is answered.
+    /// Begins the dialog in the user's terminal, with the lock that only one setup has. Fails if
+    /// another setup runs, or if a file could not be tried later. From here on, Ctrl-C is answered. A
+    /// dry run needs nothing of this.
     pub(super) fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
         if is_dry {
             return Ok(Self {
@@ -60,8 +62,8 @@ impl<'a> Dialog<'a> {
         let Lock::Held(lock) = lock(&user.home) else {
             return stop_with("another `keyhole setup` runs; end that one first");
         };
-        // What is written is tried, too.
-        let ready = sandbox().and_then(|_| listen());
+        // At the end, the file is loaded in a sandbox.
+        let ready = sandbox().and_then(|_| answer_ctrl_c());
         ready.map_err(|why| SetupError::Said(why.to_string()))?;
         Ok(Self {
             user,
@@ -71,8 +73,8 @@ impl<'a> Dialog<'a> {
         })
     }
 
-    /// What the user wants: as it was typed, and for the rest as the user answers. For a client
-    /// other than the plugin, a file without a name is refused.
+    /// What the user wants: what was typed, and for the rest the user's answers. If a file was typed
+    /// without a name, it is refused, unless the client is the plugin.
     pub(super) fn request(&mut self, wanted: &Install) -> Result<Request<'a>> {
         let client = match &wanted.client {
             Some(client) => client.clone(),
@@ -80,7 +82,7 @@ impl<'a> Dialog<'a> {
         };
         // What keeps setup from writing at all comes before any other question.
         require_places(self.user, &client)?;
-        let file = self.file(wanted)?;
+        let file = self.typed_or_asked_file(wanted)?;
         let names = &wanted.names;
         let mut request = Request {
             user: self.user,
@@ -108,9 +110,9 @@ impl<'a> Dialog<'a> {
         self.screen.ask("Number or name: ", client_of)
     }
 
-    /// The file that was typed; it is an error if that cannot be used. Without one, a dry run takes
-    /// the file that setup makes, and else the user is asked until an answer can be used.
-    fn file(&mut self, wanted: &Install) -> Result<File> {
+    /// The file that was typed; an error if that cannot be used. If none was typed, the user is asked
+    /// until an answer can be used. A dry run asks nothing, and takes [`NEW`].
+    fn typed_or_asked_file(&mut self, wanted: &Install) -> Result<File> {
         let home = &self.user.home;
         if let Some(file) = &wanted.file {
             return Ok(File::find(file, home)?);
@@ -145,19 +147,21 @@ impl<'a> Dialog<'a> {
             .ask(&question, |answer| take_name(request, answer))
     }
 
-    /// What the user wants of the plan. A dry run has all, and shows what it costs.
-    pub(super) fn chosen(&mut self, whole: &Plan) -> Result<Chosen> {
-        let walls = self.walls(whole)?;
+    /// Which parts of the `whole` plan the user wants: its walls, and whether to ask before something
+    /// of the file is published. A dry run takes all, and shows what it costs.
+    pub(super) fn ask_choice(&mut self, whole: &Plan) -> Result<Chosen> {
+        let walls = self.ask_walls(whole)?;
         let mut is_gated = true;
         if whole.has_gate {
-            self.screen.show(&format!("\n{GATE}\n"))?;
+            self.screen.show(&format!("\n{ABOUT_GATE}\n"))?;
             is_gated = self.agrees("Ask before something of this file is published?")?;
         }
         Ok(Chosen { walls, is_gated })
     }
 
-    /// Which of the plan's walls the user wants.
-    fn walls(&mut self, whole: &Plan) -> Result<Walls> {
+    /// Which walls of the `whole` plan the user wants. The sandbox is offered only with the rules: if
+    /// the user declines the rules, none. Each wall that the plan need not add counts as wanted.
+    fn ask_walls(&mut self, whole: &Plan) -> Result<Walls> {
         if !whole.rules.is_empty() {
             self.screen.show(&format!("\n{CAUTION}\n"))?;
             if !self.agrees("Add these rules?")? {
@@ -185,19 +189,19 @@ impl<'a> Dialog<'a> {
         self.screen.agrees(question)
     }
 
-    /// Writes the plan after a yes.
-    pub(super) fn write(&mut self, plan: &Plan, question: &str) -> Result<()> {
+    /// Writes the plan after a yes. It is stopped after a no, or if the plan changes nothing.
+    pub(super) fn write_after_yes(&mut self, plan: &Plan, question: &str) -> Result<()> {
         if plan.is_empty() || !self.screen.agrees(question)? {
             return stop_with("nothing is changed");
         }
-        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-        *said = "\nIt is written.";
+        let mut on_ctrl_c = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
+        *on_ctrl_c = "\nIt is written.";
         plan.write(&self.user.home)
     }
 }
 
-/// From here on, says what was done when the user presses Ctrl-C.
-fn listen() -> Result<(), StartError> {
+/// Starts a thread that says what was done when the user presses Ctrl-C, and ends the process.
+fn answer_ctrl_c() -> Result<(), StartError> {
     let runtime = runtime(|| {})?;
     let ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
     thread::Builder::new().spawn(move || end_on(&runtime, ctrl_c))?;
@@ -207,7 +211,7 @@ fn listen() -> Result<(), StartError> {
 /// Waits for Ctrl-C, says what was done, and ends the process.
 fn end_on(runtime: &Runtime, mut ctrl_c: Signal) {
     if runtime.block_on(ctrl_c.recv()).is_some() {
-        let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
         note(&said);
         process::exit(130);
     }
@@ -224,10 +228,10 @@ fn require_places(user: &User<'_>, client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// The list of clients, each with its number.
+/// The list of clients: below the headings, each with its number, from 1.
 fn numbered_list() -> String {
     let mut text = String::new();
-    for (number, line) in list().enumerate() {
+    for (number, line) in lines_on_clients().enumerate() {
         let is_headings = number == 0;
         let shown = if is_headings {
             String::new()
@@ -250,7 +254,8 @@ fn client_of(answer: &str) -> Result<Client, String> {
     Err("The list has no such client: type its number or its name.".to_owned())
 }
 
-/// Takes an answer for the name, or says why not.
+/// Puts the answer into the request as its name; an empty answer stands for the usual name. The error
+/// says why this is no name, or that another file has it.
 fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     let name = if answer.is_empty() {
         request.client.usual_name()

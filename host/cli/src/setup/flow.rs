@@ -1,6 +1,6 @@
 //! What `keyhole setup` does, in order: it asks, shows, writes what was agreed to, and checks it.
 
-use super::{dialog::Dialog, fresh, judge::is_served, no_key_in};
+use super::{dialog::Dialog, fresh_key, judge::require_served, refuse_keys_in};
 use crate::{
     check::{self, Plugin},
     wish::Install,
@@ -13,20 +13,24 @@ use keyhole_setup::{
 use keyhole_walk::printable::printable;
 use std::{fmt::Display, sync::Arc};
 
-/// Gives somebody a file. Returns what to print.
+/// Gives somebody a file: asks, writes what the user agrees to, and returns what to print, which says
+/// what `keyhole check` finds then. A dry run asks and writes nothing.
+///
+/// Fails if the map cannot be used, a key of it would be shown, or the file would not be served or
+/// is not served at the end.
 pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     let mut dialog = Dialog::begin(user, wanted.is_dry)?;
     // Nothing is asked for a map that cannot be used.
     user.map_now()?;
     let request = dialog.request(wanted)?;
-    names_hold_no_key(&request)?;
+    refuse_keys_in_names(&request)?;
     let tickets = usable_tickets(&request)?;
     let draft = Draft::of(&request)?;
     let whole = draft.plan(Chosen::ALL)?;
-    would_be_served(&request, &whole)?;
-    shows_no_key(user, &whole)?;
+    refuse_unserved(&request, &whole)?;
+    refuse_keys_in_plan(user, &whole)?;
     let is_changing = !whole.is_empty();
-    let plan = agree(&mut dialog, &draft, whole)?;
+    let plan = agree_and_write(&mut dialog, &draft, whole)?;
     if dialog.is_dry {
         let mut shown = dialog.screen.shown;
         // The rules of Claude Code are among the changes. Other clients' are in these texts.
@@ -35,11 +39,12 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
         }
         return Ok(shown);
     }
-    let made = make_folder(tickets);
-    let text = dialog.screen.shown + &checked(&request)? + &to_paste(&plan);
+    // The report looks for this folder. That it could not be made is told behind the report.
+    let folder_made = make_folder(tickets);
+    let text = dialog.screen.shown + &check_report(&request)? + &to_paste(&plan);
     let ending = ending(&plan);
-    let map = user.map.current().map_err(unchecked)?;
-    if let Err(why) = made.and_then(|()| is_served(&map, &plan, &request)) {
+    let map = user.map.current().map_err(not_checked)?;
+    if let Err(why) = folder_made.and_then(|()| require_served(&map, &plan, &request)) {
         return stop_with(format!("{text}{ending}\nThe file is not served yet: {why}"));
     }
     let done = if plan.no_rule_can_deny {
@@ -52,13 +57,14 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     Ok(format!("{text}\n{done}\n{ending}"))
 }
 
-/// Takes away what setup wrote for a name. Returns what to print.
+/// Takes away what setup wrote for a name, after a yes, and returns what to print. A dry run only
+/// shows it. Fails if there is nothing to take away, or if a key of the map would be shown.
 pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
     let mut dialog = Dialog::begin(user, is_dry)?;
     // Both plans are made before anything is shown, so that only what the user saw is written.
     let with_rules = Plan::remove(user, name, Rules::Go)?;
     let without_rules = Plan::remove(user, name, Rules::Stay)?;
-    shows_no_key(user, &with_rules)?;
+    refuse_keys_in_plan(user, &with_rules)?;
     let rules = &with_rules.rules;
     let changes = changes(user, &without_rules);
     // The rules are shown apart from the other changes, with a question of their own.
@@ -79,44 +85,46 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     if !rules.is_empty() && dialog.agrees("Take these lines away, too?")? {
         plan = with_rules;
     }
-    dialog.write(&plan, "\nTake it away?")?;
+    dialog.write_after_yes(&plan, "\nTake it away?")?;
     Ok(format!("\nDone.\n{}", ending(&plan)))
 }
 
-/// Shows the whole plan, asks what is to be asked, and writes what the user agreed to. Returns the
-/// plan that was written. A dry run only shows the plan, and returns it.
-fn agree(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> Result<Plan> {
+/// Shows the `whole` plan, asks which parts of it the user wants, and writes these after a yes.
+/// Returns the plan that was written. A dry run, or a plan that changes nothing, is only shown, and
+/// returned as it is.
+fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> Result<Plan> {
     if whole.is_empty() {
         dialog.screen.show(&changes(dialog.user, &whole))?;
         return Ok(whole);
     }
     dialog.screen.show(&proposal(dialog.user, &whole))?;
-    let chosen = dialog.chosen(&whole)?;
+    let chosen = dialog.ask_choice(&whole)?;
     if dialog.is_dry {
         return Ok(whole);
     }
     let mut agreed = whole;
+    // Without some parts, it is another plan, which the user sees before the last question.
     if chosen != Chosen::ALL {
         agreed = draft.plan(chosen)?;
         let shown = proposal(dialog.user, &agreed);
         dialog.screen.show(&format!("\n{shown}"))?;
     }
-    dialog.write(&agreed, "\nWrite these changes?")?;
+    dialog.write_after_yes(&agreed, "\nWrite these changes?")?;
     Ok(agreed)
 }
 
 /// Refuses a request whose name, agent or path holds a key of the map.
-fn names_hold_no_key(request: &Request<'_>) -> Result<()> {
+fn refuse_keys_in_names(request: &Request<'_>) -> Result<()> {
     let texts = [
         Some(&*request.name),
         request.agent.as_deref(),
         Some(&*request.file.written),
     ];
-    no_key_in(request.user, &texts)
+    refuse_keys_in(request.user, &texts)
 }
 
-/// The tickets of the user's own agents; none for another client and for a hook. It is refused if
-/// they could not be left in their folder.
+/// The tickets of the user's own agents in Claude Code. None for another client, the plugin or a
+/// hook. Refused if their folder can be neither used nor made.
 fn usable_tickets(request: &Request<'_>) -> Result<Option<Tickets>> {
     if request.client.name != "claude-code" || request.is_hook {
         return Ok(None);
@@ -139,7 +147,7 @@ struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// The draft for a request, with a fresh key.
     fn of(request: &'a Request<'a>) -> Result<Self> {
-        let key = fresh()?;
+        let key = fresh_key()?;
         Ok(Self { request, key })
     }
 
@@ -152,20 +160,21 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Refuses a file that would not reach whom it is for. A new file is judged when it is there.
-fn would_be_served(request: &Request<'_>, plan: &Plan) -> Result<()> {
+/// Refuses a plan with which the file would not be served. A file that setup is to make is not
+/// there yet, so it is judged after that.
+fn refuse_unserved(request: &Request<'_>, plan: &Plan) -> Result<()> {
     if request.file.is_new {
         return Ok(());
     }
     let map = request.user.map.parse(plan.map.as_bytes())?;
-    is_served(&Arc::new(map), plan, request).or_else(refused)
+    require_served(&Arc::new(map), plan, request).or_else(refused)
 }
 
 /// Refuses a plan whose text shows a key of the map: a link could bring one into a path. The
 /// plugin's own key may be shown, since it is public.
-fn shows_no_key(user: &User<'_>, plan: &Plan) -> Result<()> {
+fn refuse_keys_in_plan(user: &User<'_>, plan: &Plan) -> Result<()> {
     let shown = plan.shown(&user.home).replace(PLUGIN.key, "");
-    no_key_in(user, &[Some(&shown)])
+    refuse_keys_in(user, &[Some(&shown)])
 }
 
 /// What would change, and what to know of it.
@@ -191,8 +200,9 @@ fn make_folder(tickets: Option<Tickets>) -> Result<(), String> {
     }
 }
 
-/// What `keyhole check` says of the map as it is now.
-fn checked(request: &Request<'_>) -> Result<String> {
+/// What `keyhole check` says of the map as it is now. If the file is for the plugin's agent, it
+/// answers as for the plugin.
+fn check_report(request: &Request<'_>) -> Result<String> {
     let mut plugin = None;
     if request.client.is_plugin() {
         plugin = Some(Plugin {
@@ -201,11 +211,11 @@ fn checked(request: &Request<'_>) -> Result<String> {
         });
     }
     let report = check::report(&request.user.map, plugin.as_ref(), true);
-    Ok(report.map_err(unchecked)?.to_text(false))
+    Ok(report.map_err(not_checked)?.to_text(false))
 }
 
 /// The error if the map cannot be checked after it was written.
-fn unchecked(why: impl Display) -> SetupError {
+fn not_checked(why: impl Display) -> SetupError {
     let text = format!("the result cannot be checked: {why}; run `keyhole check`");
     SetupError::Said(text)
 }

@@ -14,16 +14,17 @@ use keyhole_serve::{
 use keyhole_setup::{Named, Plan, Request, all_entries};
 use std::sync::Arc;
 
-/// Whether the file reaches whom it is for with this map; or why not, and what to do.
-pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
+/// Loads the file of the plan's entry with this map. The error says why the file would not reach whom
+/// the request is for, and what to do: no entry, a refusal, or more than the client or its hook takes.
+pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
     let planned = Named {
         table: plan.table.0,
         name: &plan.table.1,
     };
     let found = all_entries(map).find(|(named, _)| *named == planned);
     let (named, entry) = found.ok_or("the map has no entry for it")?;
-    let tried = tried(map, named, entry, request);
-    let report = tried.map_err(|why| format!("the file cannot be tried: {why}"))?;
+    let report = load(map, named, entry, request)
+        .map_err(|why| format!("the file cannot be tried: {why}"))?;
     let bytes = match report.result {
         Ok(bytes) => bytes,
         Err(Refusal::TooLarge) => {
@@ -39,6 +40,7 @@ pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Resul
         }
     };
     let is_for_claude = request.client.is_claude_code();
+    // How long the file is for a hook: Claude Code counts characters, and other clients bytes.
     let size = if is_for_claude {
         report.chars as u64
     } else {
@@ -57,7 +59,7 @@ pub(super) fn is_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Resul
 }
 
 /// What a call for this entry would get.
-fn tried(
+fn load(
     map: &Arc<Map>,
     named: Named<'_>,
     entry: &Entry,

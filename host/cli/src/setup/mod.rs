@@ -23,20 +23,20 @@ use keyhole_setup::{
 };
 use std::{env, ffi::OsString, fs, iter};
 
-/// Runs `keyhole setup`. Returns what it prints. No error repeats the user's input: it may be a
+/// Runs `keyhole setup`, and returns what it prints. No error repeats the user's input: it may be a
 /// key.
 pub(crate) fn run(wanted: Setup) -> Result<String> {
-    // Only a client's texts name the program.
-    let has_program = match &wanted {
+    // Only texts for a client name the program. Else it need not be found.
+    let needs_program = match &wanted {
         Setup::ListClients | Setup::Print(_) | Setup::Install(_) => true,
         Setup::ListNames | Setup::Remove { .. } | Setup::PrintEntry(_) => false,
     };
     let mut user = user()?;
-    if has_program {
+    if needs_program {
         user.program = Program::this().map_err(SetupError::Said)?;
     }
     match wanted {
-        Setup::ListClients => Ok(list().collect::<String>() + LINES),
+        Setup::ListClients => Ok(lines_on_clients().collect::<String>() + COMMANDS),
         Setup::Print(recipient) => printed(&user, &recipient),
         Setup::Install(install) => flow::install(&user, &install),
         Setup::ListNames => Ok(removable(&removable_names(&user)?)),
@@ -71,7 +71,7 @@ fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)
 }
 
-const LINES: &str = "
+const COMMANDS: &str = "
 keyhole setup                                 in a terminal: asks, shows, writes
 keyhole setup CLIENT --bind NAME --file FILE  the same, for what you name
 keyhole setup CLIENT --bind NAME              prints what the client needs
@@ -80,7 +80,7 @@ keyhole setup key FILE                        prints an entry for the map, with 
 ";
 
 /// The lines of the list of clients: the headings, and for each client who gets the file.
-fn list() -> impl Iterator<Item = String> {
+fn lines_on_clients() -> impl Iterator<Item = String> {
     let headings = client_line("CLIENT", "WHO GETS THE FILE");
     let lines = clients::all().map(|client| client_line(client.name, client.audience.in_words()));
     iter::once(headings).chain(lines)
@@ -100,15 +100,16 @@ fn removable(names: &[String]) -> String {
     format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
-/// What a client needs, for a user who pastes it: a line that says who gets the file, and each
-/// text.
+/// What a client needs, for a user who pastes it: a line that says who gets the file, then the ways to
+/// have it written, and each text to paste. Without a name, an example stands in its place. Fails if
+/// a text holds a key of the map.
 fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     let Recipient { client, names } = recipient;
     let name = names.name.as_deref().unwrap_or(client.usual_name());
     let agent = names.agent.as_deref();
     let mut texts = Vec::new();
     texts.extend(user.program.caution.clone());
-    texts.push(ways(client, names));
+    texts.push(ways_to_write(client, names));
     let recipe = Recipe {
         user,
         client,
@@ -137,15 +138,15 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
         }
     }
     let text = format!("{who}\n\n{}\n", texts.join("\n\n"));
-    no_key_in(user, &[Some(&text), Some(name), agent])?;
+    refuse_keys_in(user, &[Some(&text), Some(name), agent])?;
     Ok(text)
 }
 
-/// The two ways to have written what is printed now, each with its command. With `--bind notes` for
-/// `cursor`, they have `keyhole setup cursor --bind notes --file FILE` and
-/// `keyhole setup key FILE --bind notes`. A hook is for an agent: the options are
+/// The two commands by which setup writes what is printed now, or prints the map's entry alone. With
+/// `--bind notes` for `cursor`, these are `keyhole setup cursor --bind notes --file FILE` and
+/// `keyhole setup key FILE --bind notes`. A hook is for an agent: its options are
 /// `--inject reviewer` and `--agent reviewer`.
-fn ways(client: &Client, names: &Names) -> String {
+fn ways_to_write(client: &Client, names: &Names) -> String {
     let name = names.name.as_deref().unwrap_or(client.usual_name());
     let (what, option, option_of_key) = if names.is_hook {
         ("the map's entry", "inject", "agent")
@@ -154,7 +155,7 @@ fn ways(client: &Client, names: &Names) -> String {
     };
     let mut agent = String::new();
     if let Some(named) = &names.agent {
-        // A shell may read the name in its own way: then the user writes it.
+        // None if a shell may read the name in its own way: then the user writes it.
         let word = bare_word(named).unwrap_or("NAME");
         agent = format!(" --agent {word}");
     }
@@ -168,12 +169,13 @@ fn ways(client: &Client, names: &Names) -> String {
     )
 }
 
-/// An entry for the map, with a fresh key, or a binding. The first one of a map brings its roots.
+/// An entry for the map, with a fresh key, or a binding. For an empty map, its roots come first. Fails
+/// if the entry holds a key of the map, or if the map would be invalid with it.
 fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
     let bind = wanted.bind.as_deref();
     let agent = wanted.agent.as_deref();
-    let key = fresh()?;
+    let key = fresh_key()?;
     let asked = Asked {
         bind,
         agent,
@@ -182,11 +184,11 @@ fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
     let Printed { roots, table } = entry(&user.home, &file, asked, &key);
     let map = text_of_map(user);
     let mut added = table;
-    // A shell's `>>` has made the map before we look.
+    // `>>` makes an empty map before this program starts.
     if map.trim().is_empty() {
         added = roots.unwrap_or_default() + &added;
     }
-    no_key_in(user, &[Some(&added), Some(&file.written), bind, agent])?;
+    refuse_keys_in(user, &[Some(&added), Some(&file.written), bind, agent])?;
     match user.map.parse((map + &added).as_bytes()) {
         Err(why) => stop_with(format!("with this entry, the map would be invalid: {why}")),
         Ok(_) => Ok(added),
@@ -203,7 +205,7 @@ fn text_of_map(user: &User<'_>) -> String {
 }
 
 /// A key of 128 random bits.
-fn fresh() -> Result<String> {
+fn fresh_key() -> Result<String> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
         Err(why) => stop_with(format!("the system gives no random bytes: {why}")),
@@ -212,7 +214,7 @@ fn fresh() -> Result<String> {
 }
 
 /// Fails if one of these texts is a key of the map, or contains one that is too long to be a word.
-fn no_key_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
+fn refuse_keys_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     let Some(map) = user.map_now()? else {
         return Ok(());
     };
