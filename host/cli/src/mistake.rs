@@ -14,8 +14,11 @@ use std::{
     io::{self, Write as _},
 };
 
-/// Prints help or the version if the user asked for it, and returns exit code 0. Else says what is
-/// wrong, with exit code 2: Claude Code denies the call of a hook that ends so.
+/// Prints help or the version if the user asked for it, and returns exit code 0. If no command was
+/// typed, it prints the help as an error, and returns 2.
+///
+/// Else it fails with what is wrong, and exit code 2: Claude Code denies the call of a hook that ends
+/// so.
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {

@@ -166,7 +166,8 @@ impl Wish {
 }
 
 /// The session of `keyhole serve`: with `--require-ticket`, it serves calls that the guard left a
-/// ticket for, and else whoever calls. Without a map that is known, it refuses each call.
+/// ticket for, and else each call, as from the agent that `--agent` names. If no map is known, it
+/// refuses each call.
 ///
 /// Fails if no folder for tickets is known, a typed path of the map cannot be used, or the variable
 /// of `--key-env` has no key.

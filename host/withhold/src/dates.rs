@@ -39,13 +39,14 @@ pub(crate) struct Date {
 }
 
 /// The date that these words begin with: of `12 March 2011 at noon`, the first three words are one.
-/// `12 March` has no year, so it is none.
+/// None if they are no day of a year, as `12 March` and `32 March 2011`.
 pub(crate) fn date_at(words: &[Word]) -> Option<Date> {
     let [first, second, third, ..] = words else {
         return None;
     };
     let year = number(third);
     let days = match (number(first), number(second)) {
+        // The year, the month and the day; or the day and the month, or the reverse, and the year.
         (Some(a), Some(b)) => vec![
             day(Some(a), b, third),
             day(year, b, first),

@@ -1,6 +1,6 @@
 //! Reads a Markdown document: its headings are names of rules, and all else may hold values.
 
-use crate::label::is_id;
+use crate::label::is_rule_label;
 use crate::markdown::{Heading, Line, cells};
 use crate::parts::{parts, sentences};
 use crate::piece::{Role, add_piece};
@@ -33,55 +33,58 @@ const NOTES: &str = "notes";
 struct Reader<'t> {
     values: Values,
     /// The marks that began the block of code in which the line stands.
-    code: Option<&'t str>,
+    open_code: Option<&'t str>,
     /// Whether it may stand in a table whose first column has names of rules.
-    names_rules: bool,
+    has_rules_first: bool,
     /// The level of the heading `Notes` above the line. A heading of the same level, or of a
     /// higher one, ends these notes.
-    notes: Option<usize>,
+    notes_level: Option<usize>,
 }
 
 impl<'t> Reader<'t> {
-    /// Adds what stands in this line. The lines `below` it say what it is.
+    /// Adds what stands in this line: in a block of code, an item; else a heading, a note, the head of
+    /// a table, or a row. The lines `below` it say which of these it is.
     fn read(&mut self, line: &Line<'t>, below: impl Iterator<Item = &'t str> + Clone) {
         let next = below.clone().next().unwrap_or_default();
         // Without a bar, the table ends.
         if !line.content.contains('|') {
-            self.names_rules = false;
+            self.has_rules_first = false;
         }
-        if let Some(open) = self.code {
+        if let Some(open) = self.open_code {
             if line.is_end_of(open) {
-                self.code = None;
+                self.open_code = None;
             } else {
                 self.read_piece(line.content, Role::Item);
             }
         } else if let Some(marks) = line.fence() {
-            self.code = Some(marks);
+            self.open_code = Some(marks);
         } else if let Some(heading) = line.heading(next) {
             self.read_heading(&heading);
-        } else if self.notes.is_some() {
+        } else if self.notes_level.is_some() {
             self.values.add_note(line.content);
-        } else if line.is_above_rows(next) {
-            self.names_rules = cells(line.content).next().is_some_and(is_id);
+        } else if line.is_table_head(next) {
+            self.has_rules_first = cells(line.content).next().is_some_and(is_rule_label);
         } else {
-            let names_what_follows = line.is_term(next) || line.is_above_items(below);
+            let names_what_follows = line.is_explained_by(next) || line.is_above_items(below);
             self.read_row(line, names_what_follows);
         }
     }
 
-    /// A heading is the name of a rule, and so is its first part: `Name (high)`, and `Name`.
+    /// Begins a section below this heading. The heading is the name of a rule, and so is its first
+    /// part: `Name (high)`, and `Name`. A heading `Notes` begins no section, and a heading in notes is
+    /// a note.
     fn read_heading(&mut self, heading: &Heading<'_>) {
         let text = heading.text.trim();
-        let is_in_notes = self.notes.is_some_and(|level| level < heading.level);
+        let is_in_notes = self.notes_level.is_some_and(|level| level < heading.level);
         if text.eq_ignore_ascii_case(NOTES) && !is_in_notes {
-            self.notes = Some(heading.level);
+            self.notes_level = Some(heading.level);
             return;
         }
         if is_in_notes {
             self.values.add_note(text);
             return;
         }
-        self.notes = None;
+        self.notes_level = None;
         self.values.begin_section(text, heading.level);
         self.values.words += words_in(text).len();
         self.values.add_rule(&words_in(text));
@@ -90,7 +93,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Adds the cells of a row. A text without a bar is one cell.
+    /// Adds each cell of a row: in a column of rules, as a rule's name; else as a label, if it
+    /// `names_what_follows`; else as an item or a text. A line without a bar is one cell.
     fn read_row(&mut self, line: &Line<'t>, names_what_follows: bool) {
         let row = line.item;
         let is_item = line.is_item() || row.contains('|');
@@ -98,9 +102,9 @@ impl<'t> Reader<'t> {
         for (index, cell) in cells(row).enumerate() {
             // If the first cell is blank, the next one is in another column.
             let is_in_first_column = index == 0 && behind_bar.starts_with(cell);
-            let is_rule = self.names_rules && is_in_first_column;
+            let is_rule = self.has_rules_first && is_in_first_column;
             if is_rule {
-                self.values.add_id(&words_in(cell));
+                self.values.add_rule_unless_number(&words_in(cell));
             }
             let role = if is_rule || names_what_follows {
                 Role::Label
@@ -115,7 +119,7 @@ impl<'t> Reader<'t> {
 
     /// Adds what stands in this line, item or cell. Below `Notes`, nothing of it is a value.
     fn read_piece(&mut self, text: &str, role: Role) {
-        if self.notes.is_some() {
+        if self.notes_level.is_some() {
             self.values.add_note(text);
         } else {
             self.values.words += words_in(text).len();

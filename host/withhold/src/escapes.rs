@@ -15,7 +15,7 @@ const UNSEEN: char = '\u{ad}';
 pub(crate) fn decoded(text: &str) -> impl Iterator<Item = (char, Range<usize>)> {
     let mut rest = text;
     iter::from_fn(move || {
-        let (c, behind) = first(rest)?;
+        let (c, behind) = first_decoded(rest)?;
         let at = text.len() - rest.len()..text.len() - behind.len();
         rest = behind;
         Some((c, at))
@@ -24,7 +24,7 @@ pub(crate) fn decoded(text: &str) -> impl Iterator<Item = (char, Range<usize>)> 
 
 /// The first character, decoded if an escape stands for it, and what is behind it. An empty text
 /// has none.
-fn first(text: &str) -> Option<(char, &str)> {
+fn first_decoded(text: &str) -> Option<(char, &str)> {
     let mut chars = text.chars();
     let c = chars.next()?;
     let decoded = match c {
@@ -52,8 +52,8 @@ fn backslash(text: &str) -> Option<(char, &str)> {
     Some((c, behind_both))
 }
 
-/// The number of one escape, and what is behind it: 0xe9 for `\u00e9`, that of a blank for `\n`.
-/// `\u00e` is too short, and `\d` is no escape.
+/// The number of the escape that the text begins with, and what is behind it: 0xe9 for `\u00e9`, and
+/// that of a blank for `\n`. None for `\u00e`, which is too short, and for `\d`, which is no escape.
 fn code_unit(text: &str) -> Option<(u32, &str)> {
     // Of more than eight backslashes, the last eight count. To look at all of them for each of them
     // would take too long.
@@ -63,7 +63,7 @@ fn code_unit(text: &str) -> Option<(u32, &str)> {
     }
     let kind = text.as_bytes().get(slashes)?;
     let rest = text.get(slashes + 1..)?;
-    let size = match kind {
+    let digits_wanted = match kind {
         b'n' | b'r' | b't' | b'b' | b'f' | b'v' => return Some((' '.into(), rest)),
         b'u' if rest.starts_with('{') => {
             let brace = rest.bytes().take(12).position(|byte| byte == b'}')?;
@@ -74,7 +74,7 @@ fn code_unit(text: &str) -> Option<(u32, &str)> {
         b'U' => 8,
         _ => return None,
     };
-    let (digits, behind) = rest.split_at_checked(size)?;
+    let (digits, behind) = rest.split_at_checked(digits_wanted)?;
     Some((hex(digits)?, behind))
 }
 
@@ -86,6 +86,7 @@ fn hex(digits: &str) -> Option<u32> {
 /// The character whose bytes a URL writes so, and what is behind it: `é` for `%C3%A9`. `%C3` alone
 /// is none.
 fn percent(text: &str) -> Option<(char, &str)> {
+    // A character has up to four bytes.
     let bytes: Vec<u8> = (0..4)
         .map_while(|index| percent_byte(text.get(3 * index..)?))
         .collect();
@@ -120,9 +121,9 @@ fn numbered(number: &str) -> Option<char> {
     char::from_u32(code?)
 }
 
-/// The character with this name: `ß` for `szlig`. Of a letter with an accent, it is the letter, as
-/// accents do not count: `e` for `eacute`. Any other name is a blank, as `nbsp`. `a=1&b` is no
-/// name.
+/// The character with this name in HTML: `ß` for `szlig`. Of a letter with an accent, it is the
+/// letter, as accents do not count: `e` for `eacute`. Any other name counts as a blank, as `nbsp`
+/// is. None for `a=1&b`, which is no name.
 fn named(name: &str) -> Option<char> {
     let c = match &*name.to_ascii_lowercase() {
         "szlig" => 'ß',

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// The letter or digit that `c` is, or the only one that it is made of: `é` for `é`, `C` for `℃`.
-/// `-` is none, and `㎏` is two.
-pub(crate) fn letter(c: char) -> Option<char> {
+/// None for `-`, for an apostrophe, and for `㎏`, which is two letters.
+pub(crate) fn as_letter(c: char) -> Option<char> {
     if is_apostrophe(c) {
         return None;
     }
@@ -30,30 +30,31 @@ fn is_apostrophe(c: char) -> bool {
 
 /// Adds the letters that `c` counts as to those of its word: without case, accents and width. For
 /// `É` this is `e`, for `ß` it is `ss`.
-pub(crate) fn fold(c: char, letters: &mut String) {
+pub(crate) fn push_folded(c: char, letters: &mut String) {
     if c.is_ascii() {
-        add(c.to_ascii_lowercase(), letters);
+        push_unless_umlaut(c.to_ascii_lowercase(), letters);
     } else if let Some(digit) = digit(c) {
-        add(digit, letters);
+        push_unless_umlaut(digit, letters);
     } else {
         decompose_compatible(c, |part| fold_part(part, letters));
     }
 }
 
 /// Adds the letter, unless it is an `e` behind `a`, `o` or `u`: that may stand for two dots.
-fn add(letter: char, letters: &mut String) {
+fn push_unless_umlaut(letter: char, letters: &mut String) {
     if letter != 'e' || !letters.ends_with(['a', 'o', 'u']) {
         letters.push(letter);
     }
 }
 
-/// Does [`fold`]'s work for a character that is not made of others. An accent adds nothing.
+/// Adds the letters that `part` counts as, which is not made of other characters: without case, and
+/// without the stroke of `ł`. An accent adds nothing.
 fn fold_part(part: char, letters: &mut String) {
     if is_combining_mark(part) {
         return;
     }
-    // By way of the capital: ß and SS are then the same, and so are both small sigmas. Before
-    // that, by way of the small letter: a capital ß is its own capital. Some accents have one.
+    // Small, capital, and small again. In capitals, ß and SS are the same, and so are both small
+    // sigmas. A capital ß has no other capital, so it must be small before.
     let small = part
         .to_lowercase()
         .flat_map(char::to_uppercase)
@@ -61,7 +62,7 @@ fn fold_part(part: char, letters: &mut String) {
     for c in small {
         match c {
             'þ' => letters.push_str("th"),
-            _ if c.is_alphanumeric() => add(without_stroke(c), letters),
+            _ if c.is_alphanumeric() => push_unless_umlaut(without_stroke(c), letters),
             _ => {}
         }
     }
@@ -98,26 +99,27 @@ fn without_stroke(c: char) -> char {
     }
 }
 
-/// Whether `c` ends a part of a line, as `,` and `•` do. No blank, apostrophe or hyphen does, and
-/// little of ASCII: not `.`.
-pub(crate) fn is_mark(c: char) -> bool {
+/// Whether `c` separates two parts of a line, as `,` and `•` do. Of ASCII, few characters do, and not
+/// `.`. Of the others, each one does that counts as no letter, blank, apostrophe or hyphen.
+pub(crate) fn is_separator(c: char) -> bool {
     if c.is_ascii() {
         return ",;()[]|\"`".contains(c);
     }
-    // In Unicode, `①` is a number, and `ㆍ` a letter.
+    // These do, although in Unicode `①` is a number, and `ㆍ` a letter.
     if matches!(c, '①'..='⒛' | 'ㆍ') {
         return true;
     }
     let is_joint = "‘’‛′＇՚׳‐‑‒־֊－＿་".contains(c);
     let is_blank = c.is_whitespace() || is_invisible(c);
-    !is_joint && !is_blank && !c.is_alphanumeric() && letter(c).is_none()
+    // `℃` counts as the letter `C`.
+    !is_joint && !is_blank && !c.is_alphanumeric() && as_letter(c).is_none()
 }
 
 /// Whether a reader does not see `c` between two letters: an accent, or what Rust would not print
 /// (but for private use, which may be an icon). A blank ends a word, so it is none of these.
 pub(crate) fn is_invisible(c: char) -> bool {
-    let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
-    if c.is_ascii_graphic() || c.is_whitespace() || is_private {
+    let is_private_use = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
+    if c.is_ascii_graphic() || c.is_whitespace() || is_private_use {
         return false;
     }
     FILLERS.contains(c) || is_combining_mark(c) || c.escape_debug().len() > 1
@@ -128,7 +130,7 @@ pub(crate) fn is_invisible(c: char) -> bool {
 const FILLERS: &str = "\u{640}\u{115f}\u{1160}\u{2800}\u{3164}\u{ff9e}\u{ff9f}\u{ffa0}\u{fffc}";
 
 /// Scripts that put no blanks between words.
-const WITHOUT_BLANKS: [RangeInclusive<char>; 8] = [
+const UNSPACED_SCRIPTS: [RangeInclusive<char>; 8] = [
     // Thai and Lao.
     '\u{e00}'..='\u{eff}',
     // Burmese.
@@ -145,8 +147,8 @@ const WITHOUT_BLANKS: [RangeInclusive<char>; 8] = [
 ];
 
 /// Whether each letter is a word, as in Thai or Chinese: `木`, but no letter of Korean.
-pub(crate) fn is_without_blanks(c: char) -> bool {
-    !c.is_ascii() && WITHOUT_BLANKS.iter().any(|script| script.contains(&c))
+pub(crate) fn is_unspaced(c: char) -> bool {
+    !c.is_ascii() && UNSPACED_SCRIPTS.iter().any(|script| script.contains(&c))
 }
 
 /// Whether `c` is a Chinese character. One that is there for older texts only counts as none.

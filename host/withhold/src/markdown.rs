@@ -1,7 +1,7 @@
 //! The lines of a Markdown document: which marks begin one, and what they make of it.
 
 /// What may stand before the content of a line.
-const BEFORE: [char; 3] = ['>', ' ', '\t'];
+const QUOTES_AND_BLANKS: [char; 3] = ['>', ' ', '\t'];
 
 /// A heading: of `## Phone`, the text is ` Phone`, and the level is 2.
 pub(crate) struct Heading<'t> {
@@ -26,7 +26,7 @@ pub(crate) struct Line<'t> {
 impl<'t> Line<'t> {
     /// The line of this text, without what stands before its content.
     pub(crate) fn of(text: &'t str) -> Self {
-        let content = text.trim_start_matches(BEFORE);
+        let content = text.trim_start_matches(QUOTES_AND_BLANKS);
         let (before, _) = text.split_at(text.len() - content.len());
         Self {
             text,
@@ -47,8 +47,8 @@ impl<'t> Line<'t> {
         self.quotes == other.quotes && self.indent > other.indent
     }
 
-    /// Whether this is an item above deeper ones: the `- Family` in `- Family\n  - Theo`. It may
-    /// have blank lines and text of its own between. The lines `below` it say so.
+    /// Whether this is an item, and the lines `below` it have a deeper item: the `- Family` in
+    /// `- Family\n  - Theo`. Blank lines and deeper text may stand between.
     pub(crate) fn is_above_items(&self, below: impl Iterator<Item = &'t str>) -> bool {
         if !self.is_item() {
             return false;
@@ -91,7 +91,7 @@ impl<'t> Line<'t> {
 
     /// Whether this line names the columns of a table: `| Bank | IBAN |` above `|---|---|`.
     /// A row above another row does not.
-    pub(crate) fn is_above_rows(&self, next: &str) -> bool {
+    pub(crate) fn is_table_head(&self, next: &str) -> bool {
         let is_rule = next.contains('|') && next.contains('-');
         let rest = next.trim_matches(|c| "> |-:\t".contains(c));
         self.content.contains('|') && is_rule && rest.is_empty()
@@ -99,12 +99,12 @@ impl<'t> Line<'t> {
 
     /// Whether it is explained by the line `next`, as `Larkspur` is by `: our next product`. A
     /// line that begins with `: ` itself is not.
-    pub(crate) fn is_term(&self, next: &str) -> bool {
+    pub(crate) fn is_explained_by(&self, next: &str) -> bool {
         next.starts_with(": ") && !self.text.starts_with(": ")
     }
 
-    /// The marks that this line begins or ends a block of code with: "```" of "```sh". Two marks
-    /// are too few.
+    /// The marks with which this line begins or ends a block of code: "```" of "```sh". None if there
+    /// are fewer than three, or if they also end code in this line, as in "```sh```".
     pub(crate) fn fence(&self) -> Option<&'t str> {
         let line = self.item;
         let mark = line.chars().next()?;

@@ -1,8 +1,8 @@
 //! The parts of a line, and what sets them apart.
 
-use crate::letters::is_mark;
+use crate::letters::is_separator;
 
-/// Signs between two parts, beside [`is_mark`]. Behind ` #` and ` ^`, Obsidian has a tag or an id.
+/// Signs between two parts, beside [`is_separator`]. Behind ` #` and ` ^`, Obsidian has a tag or an id.
 const SIGNS: [&str; 12] = [
     "->", "==>", "=>", "  ", " #", " ^", "\t", " //", " --", "<!--", " <", "<br>",
 ];
@@ -58,8 +58,8 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     parts
 }
 
-/// The sentences of a line: a full stop ends one behind a word of four letters or more, before a
-/// blank and a capital. In `Gul Sok. No: 14` and `Dr. Strong`, none ends so.
+/// The sentences of a line. A full stop ends one behind a word of four letters or more, and before a
+/// blank and a capital. `Gul Sok. No: 14` and `Dr. Strong` are one sentence each.
 pub(crate) fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -108,7 +108,7 @@ fn behind_separator(text: &str) -> Option<&str> {
     SIGNS
         .iter()
         .find_map(|sign| text.strip_prefix(sign))
-        .or_else(|| text.strip_prefix(is_mark))
+        .or_else(|| text.strip_prefix(is_separator))
         .or_else(|| behind_and(text))
         .or_else(|| behind_number(text))
         .or_else(|| behind_slash(text))

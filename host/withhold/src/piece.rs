@@ -1,20 +1,20 @@
 //! What stands in one line, item or cell of a document, and which of its words are values.
 
-use crate::label::{ENDS_LABEL, Labelled, count_words, is_id, labelled, rule_id};
+use crate::label::{LABEL_ENDS, Labelled, count_words, is_rule_label, labelled, rule_name};
 use crate::list::{Rank, is_field};
 use crate::markdown::without_marker;
 use crate::parts::{first_part, parts};
-use crate::values::{SHORT_PART, Values};
+use crate::values::{SHORT_PART_WORDS, Values};
 use crate::words::{Word, words_in};
 
 /// A label of more words is the start of a sentence, such as `Never mention the two codes:`.
-const LABEL: usize = 4;
+const MAX_FIELD_WORDS: usize = 4;
 
 /// The most words of a term that an item explains.
-const MAX_TERM: usize = 5;
+const MAX_TERM_WORDS: usize = 5;
 
 /// So many words behind a term, or more, explain it: `Bluebell: the second will`.
-const EXPLANATION: usize = 3;
+const MIN_EXPLANATION_WORDS: usize = 3;
 
 /// What a line, item or cell is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,21 +27,21 @@ pub(crate) enum Role {
     Text,
 }
 
-/// Adds the values of this line, item or cell: of `Phone: 1 555 0100`, the number, but not the
-/// label.
+/// Adds the values of this line, item or cell: of `Phone: 1 555 0100`, the number, but not the label.
+/// Of a label, only names are values, and these only if it is a sentence or a name as a whole.
 pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     let piece = Piece::of(text);
     // Behind a label such as `id:`, a rule's name follows.
     if let Some(rule) = piece.rule {
-        values.add_id(piece.words_of(rule));
+        values.add_rule_unless_number(piece.words_of(rule));
     }
     let label_words = match role {
         Role::Label => &piece.words,
         Role::Item | Role::Text => piece.words_of(piece.label),
     };
-    let is_sentence = count_words(piece.label) > LABEL;
-    let is_name = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
-    if is_sentence || is_name {
+    let is_sentence = count_words(piece.label) > MAX_FIELD_WORDS;
+    let label_is_name = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
+    if is_sentence || label_is_name {
         values.add_names(label_words);
     }
     values.add_quotations(&piece.words, label_words.len());
@@ -72,11 +72,12 @@ fn add_term(values: &mut Values, piece: &Piece<'_>) {
         (piece.label, piece.value)
     };
     let words = piece.words_of(term);
-    let is_short = words.len() <= MAX_TERM && count_words(explanation) >= EXPLANATION;
-    let is_marked = words.first().is_some_and(|word| word.is_capital) || term.contains(is_quote);
-    let is_term = is_marked || words.iter().any(Word::may_be_name);
+    let is_explained =
+        words.len() <= MAX_TERM_WORDS && count_words(explanation) >= MIN_EXPLANATION_WORDS;
+    let has_capital = words.first().is_some_and(|word| word.is_capital);
     let is_quoted = term.contains(is_quote);
-    if is_short && is_term && !is_name_of_field(words, is_quoted) {
+    let may_be_term = has_capital || is_quoted || words.iter().any(Word::may_be_name);
+    if is_explained && may_be_term && !is_name_of_field(words, is_quoted) {
         values.add_value(words);
         values.add_names(words);
     }
@@ -121,17 +122,17 @@ impl<'t> Piece<'t> {
             rule: None,
             value,
         };
-        if is_id(label) {
-            let rule = piece.without_names(rule_id(value));
+        if is_rule_label(label) {
+            let rule = piece.before_person(rule_name(value));
             (piece.label, piece.value) = text.split_at(label.len() + rule.len());
             piece.rule = Some(rule);
         }
         piece
     }
 
-    /// The name of a rule up to a name of somebody behind it: ` R-12` of ` R-12 Zaphod Wexel`. All
-    /// of `full name` is a rule's.
-    fn without_names<'p>(&self, rule: &'p str) -> &'p str {
+    /// The name of a rule up to a person's name behind it: ` R-12` of ` R-12 Zaphod Wexel`. All of
+    /// `full name` is a rule's.
+    fn before_person<'p>(&self, rule: &'p str) -> &'p str {
         let mut behind_first = self.words_of(rule).iter().skip(1);
         match behind_first.find(|word| word.has_blank && word.is_like_a_name()) {
             Some(name) => rule.split_at(name.at.start - self.start_of(rule)).0,
@@ -167,8 +168,9 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     }
 }
 
-/// Adds the values among the parts of a piece's value: each part of a list, what is quoted, and
-/// names in all of them. Of `we will sell a "blue door"`, only the quoted words are a value.
+/// Adds the values among the parts of the piece's value: each part, if they are those of a list; each
+/// quoted part; and the names in all of them. Of `we will sell a "blue door"`, only the quoted words
+/// are a value.
 fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let parts: Vec<Part<'_>> = parts(piece.value)
         .into_iter()
@@ -177,25 +179,26 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let long_parts = parts.iter().filter(|part| part.is_long()).count();
     let has_long_part = long_parts > 0;
     let is_list = is_list(&parts, long_parts, piece.value);
-    // Whether the quoted part before is a label that says that a rule's name follows.
-    let mut names_rule = false;
+    // Whether the quoted part before is a label such as `"id":`.
+    let mut rule_follows = false;
     for part in &parts {
         if part.quotes == Quotes::Label {
-            names_rule = is_id(part.text);
+            rule_follows = is_rule_label(part.text);
             continue;
         }
         let words = piece.words_of(part.value);
         let is_quoted = part.quotes == Quotes::Value;
-        if is_id(part.label) || is_quoted && names_rule {
-            values.add_id(words);
+        if is_rule_label(part.label) || is_quoted && rule_follows {
+            values.add_rule_unless_number(words);
         }
-        let is_told = is_list && !(has_long_part && is_plain(words));
-        if is_told || is_quoted {
+        // In a list that may be a sentence, an ordinary word is no value.
+        let is_listed = is_list && !(has_long_part && is_ordinary_word(words));
+        if is_listed || is_quoted {
             values.add_value(words);
         }
         if is_quoted {
             values.add_value(piece.words_of(part.text));
-            names_rule = false;
+            rule_follows = false;
         }
         values.add_names(words);
     }
@@ -212,6 +215,7 @@ struct Part<'t> {
 /// What stands around a part.
 #[derive(PartialEq, Eq)]
 enum Quotes {
+    /// No quotes.
     No,
     /// Quotes.
     Value,
@@ -235,13 +239,13 @@ impl<'t> Part<'t> {
 
     /// Whether this part is too long to be a value by itself: it has more than three words.
     fn is_long(&self) -> bool {
-        count_words(self.value) > SHORT_PART
+        count_words(self.value) > SHORT_PART_WORDS
     }
 }
 
 impl Quotes {
-    /// What stands around this part of the piece: of `"a":"b" c`, `a` is a label, `b` is a quoted
-    /// value, and `c` is not quoted.
+    /// What stands around this part of the piece. In `"a":"b" c`, `a` is a quoted label, `b` is a
+    /// quoted value, and `c` is not quoted.
     fn around(piece: &Piece<'_>, part: &str) -> Self {
         let start = piece.start_of(part);
         let before = piece.text.get(..start).unwrap_or_default();
@@ -255,7 +259,7 @@ impl Quotes {
             return Self::No;
         }
         let behind = after.trim_start_matches(is_quote).trim_start();
-        if behind.starts_with(ENDS_LABEL) {
+        if behind.starts_with(LABEL_ENDS) {
             Self::Label
         } else {
             Self::Value
@@ -268,15 +272,15 @@ fn is_quote(c: char) -> bool {
     "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c)
 }
 
-/// Whether the parts of this text, of which so many are long, are those of a list: none is long, or
-/// nothing is quoted and at most a third are. `call us, as we agreed last week` is no list.
-fn is_list(parts: &[Part<'_>], long: usize, text: &str) -> bool {
-    long == 0 || long * 3 <= parts.len() && !text.contains(is_quote)
+/// Whether the parts of this text are those of a list: no part is long, or at most a third are and
+/// nothing is quoted. `call us, as we agreed last week` is no list.
+fn is_list(parts: &[Part<'_>], long_parts: usize, text: &str) -> bool {
+    long_parts == 0 || long_parts * 3 <= parts.len() && !text.contains(is_quote)
 }
 
 /// Whether these words are one ordinary word without a capital, as `drafts` in
 /// `look for these in drafts, precedents and file names`.
-fn is_plain(words: &[Word]) -> bool {
+fn is_ordinary_word(words: &[Word]) -> bool {
     match words {
         [word] => !word.is_capital && word.rank.is_some(),
         _ => false,

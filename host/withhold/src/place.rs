@@ -8,21 +8,22 @@ use std::ops::Range;
 const LOOK_BACK: usize = 128;
 
 /// The most characters of an ending of a file's name, as in `a.jsonl`.
-const ENDING: usize = 5;
+const MAX_ENDING: usize = 5;
 
-/// Whether this run in the report is the number of a place in a file, as in `a.md:12:4`, or a part
-/// of a path, as in `src/12/a.md`. In `room 12`, it is not.
+/// Whether this run in the report is the number of a place in a file, as in `a.md:12:4`, or a short
+/// number in a path, as in `src/12/a.md`. In `room 12`, it is not.
 pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     if !run.is_number() {
         return false;
     }
-    let (until, after) = report.split_at(run.at.end);
-    let (before, number) = until.split_at(run.at.start);
-    let near = end_of(before);
-    if is_behind_file(near) && (run.is_short_number() || number.contains(':')) {
+    let (up_to_end, after) = report.split_at(run.at.end);
+    let (before, number) = up_to_end.split_at(run.at.start);
+    let just_before = end_of(before);
+    // With a colon, `12:4` is a line and a column: it may have more digits.
+    if is_behind_file(just_before) && (run.is_short_number() || number.contains(':')) {
         return true;
     }
-    run.is_short_number() && (is_in_path(near) || is_before_ending(after))
+    run.is_short_number() && (is_in_path(just_before) || is_before_ending(after))
 }
 
 /// The last [`LOOK_BACK`] characters of the text, or all.
@@ -73,16 +74,16 @@ fn end_of_path(text: &str) -> &str {
 
 /// Whether a file's name may end so, behind the dot: `md`, `mp3`. `Blix` and `7z` do not.
 fn is_ending(text: &str) -> bool {
-    text.len() <= ENDING
+    text.len() <= MAX_ENDING
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
 }
 
-/// Where `path` stands in the report, alone or with the rest of a path behind it: `/home/theo`
-/// stands so in `/home/theo/a.md`, and not in `/home/theodor`.
-pub(crate) fn paths(report: &str, path: &str) -> Vec<Range<usize>> {
+/// Where `path` stands in the report, alone or as the start of a longer path: `/home/theo` stands in
+/// `/home/theo/a.md`, and not in `/home/theodor`.
+pub(crate) fn places_of_path(report: &str, path: &str) -> Vec<Range<usize>> {
     let folder = path.trim_end_matches(['/', '\\']);
     let mut places = Vec::new();
     if folder.is_empty() {

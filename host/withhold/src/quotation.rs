@@ -2,7 +2,7 @@
 
 use crate::dates::{date_at, section_of_date};
 use crate::escapes::ESCAPES;
-use crate::place::{is_place, paths};
+use crate::place::{is_place, places_of_path};
 use crate::run::{Run, section_of_name};
 use crate::values::{MAX_WORDS, Values};
 use crate::words::{Word, decoded_words_in, words_in};
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// The most words of a report that are compared as one value: more than a value has, as a number
 /// may be in more pieces.
-const MOST: usize = 2 * MAX_WORDS;
+const MAX_RUN_WORDS: usize = 2 * MAX_WORDS;
 
 /// A value in a text.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) fn quotations(
         allowed: Vec::new(),
     };
     for path in known {
-        comparison.allowed.extend(paths(report, path));
+        comparison.allowed.extend(places_of_path(report, path));
     }
     comparison.compare(&words_in(report));
     if report.contains(ESCAPES) {
@@ -67,32 +67,32 @@ struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    /// Notes what of these words is quoted: each word with a listed name in it, and each run that
-    /// is a value. Names of rules are noted as allowed. The runs are, from each word on, one word,
-    /// two, and so on, up to [`MOST`].
+    /// Notes what these words quote: each word that is a name of the document, perhaps with an ending;
+    /// each date; and each run that is a value. Names of rules are noted as allowed. From each word
+    /// on, the runs are one word, two, and so on, up to [`MAX_RUN_WORDS`].
     fn compare(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
             if let Some(section) = section_of_name(&word.letters, &self.values.names) {
                 let at = word.at.clone();
                 self.quoted.push(Quotation { at, section });
             }
-            self.judge_date(words.get(index..).unwrap_or_default());
+            self.note_date(words.get(index..).unwrap_or_default());
             let behind = words.get(index + 1..).unwrap_or_default();
             // A number is compared without a country's code, too: `0551234` also as `551234`.
-            for first in word.starts() {
+            for first in word.compared_forms() {
                 let mut run = Run::default();
                 run.push(first, word);
-                self.judge(&run);
-                for next in behind.iter().take(MOST - 1) {
+                self.note_run(&run);
+                for next in behind.iter().take(MAX_RUN_WORDS - 1) {
                     run.push(&next.letters, next);
-                    self.judge(&run);
+                    self.note_run(&run);
                 }
             }
         }
     }
 
     /// Notes where the date stands that these words begin with, if it is one of the values.
-    fn judge_date(&mut self, words: &[Word]) {
+    fn note_date(&mut self, words: &[Word]) {
         if self.values.days.is_empty() {
             return;
         }
@@ -105,8 +105,8 @@ impl Comparison<'_> {
     }
 
     /// Notes where this run stands: in `quoted` if it is a value, and in `allowed` if it is the
-    /// name of a rule. A word of code and a place in a file (`a.md:12`) quote nothing.
-    fn judge(&mut self, run: &Run) {
+    /// name of a rule. A word of code and a place in a file (`a.md:12`) are no quotation.
+    fn note_run(&mut self, run: &Run) {
         if let Some(known) = run.known_in(&self.values.values)
             && !self.is_word_of_code(run)
             && !is_place(self.report, run)
@@ -121,14 +121,15 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether this run is a short name that the document writes otherwise, or that begins a longer
-    /// identifier: `max` and `MaxSize` in code, if the document has `Max`.
+    /// Whether this run is only a word of code: a short name that the document writes otherwise, or
+    /// that begins a longer identifier, as `max` and `MaxSize` if the document has `Max`. A report has
+    /// no words of code.
     fn is_word_of_code(&self, run: &Run) -> bool {
         if self.kind == TextKind::Report || !run.is_short_name() {
             return false;
         }
         let behind = self.report.get(run.at.end..).unwrap_or_default();
-        let is_written_so = self.values.writings.contains(&run.written);
+        let is_written_so = self.values.short_names.contains(&run.first_written);
         !is_written_so || behind.starts_with(char::is_alphanumeric)
     }
 

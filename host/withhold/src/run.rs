@@ -9,18 +9,18 @@ use std::ops::Range;
 pub(crate) const LONG_NUMBER: usize = 6;
 
 /// A name of so many letters may have an ending, of at most so many, or a letter before it.
-const LONG_NAME: usize = 5;
-const ENDING: usize = 3;
+const LONG_NAME_LETTERS: usize = 5;
+const MAX_NAME_ENDING: usize = 3;
 
 /// In a code of so many letters and digits, gaps do not count.
-const LONG_CODE: usize = 10;
+const LONG_CODE_SIZE: usize = 10;
 
 /// In code, a name of at most so many bytes counts only as the document writes it: `max` is a word
 /// of code, and `Max` a person.
-const SHORT_NAME: usize = 4;
+const SHORT_NAME_SIZE: usize = 4;
 
 /// The gaps within the first so many bytes of a run's letters are compared.
-const GAPS: usize = u128::BITS as usize;
+const MAX_GAP_PLACE: usize = u128::BITS as usize;
 
 /// The hash of the text, as FNV-1a makes it. `start` is 0, or the hash of what is before the text.
 pub(crate) fn hash(start: u64, text: &str) -> u64 {
@@ -51,7 +51,8 @@ pub(crate) fn section_of_name(word: &str, names: &Names) -> Option<usize> {
     section_of_start(word, names).or_else(|| section_of_start(letters.as_str(), names))
 }
 
-/// The section of the long name that this word is, alone or with an ending: `wexel` or `wexels`.
+/// The section of the long name that this word is, alone or with an ending of up to three letters:
+/// `wexel` or `wexels`. None for a short name.
 fn section_of_start(word: &str, names: &Names) -> Option<usize> {
     let size = word.chars().count();
     let mut so_far = 0;
@@ -59,9 +60,9 @@ fn section_of_start(word: &str, names: &Names) -> Option<usize> {
         so_far = hash(so_far, c.encode_utf8(&mut [0; 4]));
         let length = index + 1;
         // Any shorter start leaves a longer rest than an ending.
-        if length + ENDING >= size
+        if length + MAX_NAME_ENDING >= size
             && let Some(name) = names.get(&so_far)
-            && name.size >= LONG_NAME
+            && name.size >= LONG_NAME_LETTERS
         {
             return Some(name.section);
         }
@@ -72,12 +73,14 @@ fn section_of_start(word: &str, names: &Names) -> Option<usize> {
 /// What is known of the runs with the same letters, by the hash of these.
 pub(crate) type Runs = HashMap<u64, Known>;
 
+/// What is known of runs with the same letters.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// Where the runs have their gaps.
     gaps: Gaps,
-    /// Whether a run has more than one or two ordinary words.
-    is_special: bool,
+    /// Whether one of the runs has a telling word, or three words or more: then capitals do not
+    /// matter.
+    has_any_case: bool,
     /// The section of the document in which the first one stands.
     pub(crate) section: usize,
 }
@@ -98,33 +101,33 @@ pub(crate) struct Run {
     words: usize,
     digits: usize,
     /// The hash of its first word as it is written.
-    pub(crate) written: u64,
+    pub(crate) first_written: u64,
     /// Whether a word of it is no number.
     has_letters: bool,
     /// Whether a word is of a script with capitals, or a number.
     has_case: bool,
     /// Whether its last letter is a digit.
     ends_with_digit: bool,
-    /// Whether a word is not ordinary.
-    has_special: bool,
+    /// Whether a word tells more than an ordinary one.
+    has_telling: bool,
     /// Whether a word does not begin with a capital letter.
-    has_small: bool,
+    lacks_capital: bool,
     /// Whether a blank stands between two of its words.
     has_blank: bool,
     /// The places between two words, also where nothing is between them, as in `harborPine`.
     gaps: Gaps,
     /// Those of the `gaps` that something is in, and that are not between two digits: of
     /// `theo-blix`, one, and of `12-34`, none.
-    apart: Gaps,
+    gaps_that_count: Gaps,
 }
 
 impl Run {
     /// Adds the word that follows. `letters` are those of the word that are compared: of a first
-    /// number, perhaps without a country's code (see [`Word::starts`]).
+    /// number, perhaps without a country's code (see [`Word::compared_forms`]).
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
         if self.words == 0 {
             self.at = word.at.clone();
-            self.written = word.written;
+            self.first_written = word.written;
         } else {
             self.push_gap(letters, word);
         }
@@ -135,27 +138,27 @@ impl Run {
         self.digits += word.digits;
         self.has_letters |= !word.is_number;
         self.ends_with_digit = letters.ends_with(char::is_numeric);
-        // A rare word, and one that the list does not have, is special. So is one of a script
-        // without capitals.
+        // A rare word tells more, and so does one that the list lacks, or of a script without
+        // capitals.
         let is_ordinary = matches!(word.rank, Some(Rank::Empty | Rank::Ordinary));
-        self.has_special |= !is_ordinary || word.is_caseless;
+        self.has_telling |= !is_ordinary || word.is_caseless;
         self.has_case |= !word.is_caseless;
-        self.has_small |= !word.is_capital;
+        self.lacks_capital |= !word.is_capital;
     }
 
-    /// Notes the gap before the word that follows, which has these letters: in `gaps`, and in
-    /// `apart` if something is in the gap that is not between two digits. A gap that is not within
-    /// the first [`GAPS`] bytes is not noted.
+    /// Notes the gap before the word that follows, which has these letters: in `gaps`, and also in
+    /// `gaps_that_count` if something is in the gap, and it is not between two digits. A gap behind
+    /// the first [`MAX_GAP_PLACE`] bytes is not noted.
     fn push_gap(&mut self, letters: &str, word: &Word) {
         self.has_blank |= word.has_blank;
-        if self.size >= GAPS {
+        if self.size >= MAX_GAP_PLACE {
             return;
         }
         let here = 1 << self.size;
         self.gaps |= here;
         let is_in_number = self.ends_with_digit && letters.starts_with(char::is_numeric);
         if word.has_gap && !is_in_number {
-            self.apart |= here;
+            self.gaps_that_count |= here;
         }
     }
 
@@ -171,12 +174,12 @@ impl Run {
 
     /// Whether it has a digit and is long, as an IBAN: people write it in groups, or in one piece.
     fn is_long_code(&self) -> bool {
-        self.digits > 0 && self.size >= LONG_CODE
+        self.digits > 0 && self.size >= LONG_CODE_SIZE
     }
 
-    /// Whether it has at most [`SHORT_NAME`] letters: `Max` and `IdA`, and not `47`.
+    /// Whether it has at most [`SHORT_NAME_SIZE`] letters: `Max` and `IdA`, and not `47`.
     pub(crate) fn is_short_name(&self) -> bool {
-        self.has_letters && self.size <= SHORT_NAME
+        self.has_letters && self.size <= SHORT_NAME_SIZE
     }
 
     /// Adds this run, which stands in this section, unless its letters are known.
@@ -186,29 +189,30 @@ impl Run {
             ..Known::default()
         });
         known.gaps |= self.gaps;
-        known.is_special |= self.has_special || self.words > 2;
+        known.has_any_case |= self.has_telling || self.words > 2;
     }
 
-    /// What is known of it if it is one of `runs`: it has the same letters, and no further gaps. If
-    /// it is no short number, gaps with nothing in them do not count, and neither do those between
-    /// two digits. In a long code, and in a script without capitals, no gap counts.
+    /// What is known of this run, if it is one of `runs`. None unless one of these has the same
+    /// letters, and a gap wherever this run has one that counts: in a short number, each gap counts;
+    /// in a long code or a script without capitals, none does; else those with something in them that
+    /// are not between two digits.
     ///
-    /// One or two ordinary words must have a capital each, or be glued to each other: `Blue Door`
-    /// and `blue-door` are `Blue Door`, and `blue door` is not.
+    /// None as well for one or two ordinary words without a capital each, unless they are glued to
+    /// each other: `Blue Door` and `blue-door` are `Blue Door`, and `blue door` is not.
     pub(crate) fn known_in<'r>(&self, runs: &'r Runs) -> Option<&'r Known> {
         let known = runs.get(&self.hash)?;
         let is_glued = self.words > 1 && !self.has_blank;
-        if self.has_small && !is_glued && !known.is_special {
+        if self.lacks_capital && !is_glued && !known.has_any_case {
             return None;
         }
-        let compared = if self.is_short_number() {
+        let compared_gaps = if self.is_short_number() {
             self.gaps
         } else if self.is_long_code() || !self.has_case {
             0
         } else {
-            self.apart
+            self.gaps_that_count
         };
-        if compared & !known.gaps == 0 {
+        if compared_gaps & !known.gaps == 0 {
             Some(known)
         } else {
             None

@@ -2,7 +2,7 @@
 
 use crate::dates::{Days, date_at};
 use crate::run::{LONG_NUMBER, Name, Names, Run, Runs, hash};
-use crate::words::{NOTHING, PHONE, Word, digits_in, words_in};
+use crate::words::{PHONE_DIGITS, POINTS_OF_NOTHING, Word, digits_in, words_in};
 use std::collections::HashSet;
 use std::{mem, slice};
 
@@ -10,16 +10,16 @@ use std::{mem, slice};
 pub(crate) const MAX_WORDS: usize = 12;
 
 /// A part of a line, if it is at most so many words, may be a value.
-pub(crate) const SHORT_PART: usize = 3;
+pub(crate) const SHORT_PART_WORDS: usize = 3;
 
-/// A run of words is a value if it has so many points.
-const POINTS: usize = 6;
+/// Words of a longer line are a value if they have so many points together.
+const QUOTATION_POINTS: usize = 6;
 
 /// A number, or a code such as `P-017`, is a value from so many characters on.
-const SHORT: usize = 4;
+const SHORT_CODE_CHARS: usize = 4;
 
 /// A word with digits is a code by itself from so many characters on: `tblix42`, not `sha256`.
-const LONG_CODE: usize = 7;
+const LONG_CODE_CHARS: usize = 7;
 
 #[derive(Default)]
 pub(crate) struct Values {
@@ -32,7 +32,7 @@ pub(crate) struct Values {
     /// Names of rules that are given as such: headings, ids.
     pub(crate) rules: Runs,
     /// The hash of the first word of each short name as the document writes it.
-    pub(crate) writings: HashSet<u64>,
+    pub(crate) short_names: HashSet<u64>,
     /// The sections of the document, of which the last one is being read. The first one is what
     /// stands above all headings, and has none.
     pub(crate) sections: Vec<Section>,
@@ -40,7 +40,7 @@ pub(crate) struct Values {
     pub(crate) words: usize,
     pub(crate) notes: usize,
     /// Whether the line, item or cell that is being read has a value.
-    has_new: bool,
+    has_value: bool,
 }
 
 /// What stands below one heading, up to the next one.
@@ -66,7 +66,7 @@ impl Values {
     }
 
     /// Adds the name of a rule, unless it has a long number: that may be a person's.
-    pub(crate) fn add_id(&mut self, words: &[Word]) {
+    pub(crate) fn add_rule_unless_number(&mut self, words: &[Word]) {
         if digits_in(words) < LONG_NUMBER {
             self.add_rule(words);
         }
@@ -80,7 +80,7 @@ impl Values {
         }
     }
 
-    /// Adds all these words as one value, if they are not too many.
+    /// Adds all these words as one value, unless they are none or more than [`MAX_WORDS`].
     fn add_run(&mut self, words: &[Word]) {
         let Some(run) = run_of(words) else {
             return;
@@ -88,9 +88,9 @@ impl Values {
         let section = self.section();
         run.add_to(&mut self.values, section);
         if run.is_short_name() {
-            self.writings.insert(run.written);
+            self.short_names.insert(run.first_written);
         }
-        self.has_new = true;
+        self.has_value = true;
     }
 
     /// Begins the section below this heading. Its `level` is 1 for `# Customers`.
@@ -107,7 +107,7 @@ impl Values {
 
     /// Ends a line, item or cell: it counts in its section if it had a value.
     pub(crate) fn end_piece(&mut self) {
-        let had_value = mem::take(&mut self.has_new);
+        let had_value = mem::take(&mut self.has_value);
         if had_value && let Some(section) = self.sections.last_mut() {
             section.values += 1;
         }
@@ -130,7 +130,7 @@ impl Values {
     /// and so is `O'Wexel`.
     pub(crate) fn add_names(&mut self, words: &[Word]) {
         let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
-        let is_short = blanks < SHORT_PART;
+        let is_short = blanks < SHORT_PART_WORDS;
         for (index, word) in words.iter().enumerate() {
             let is_name = word.may_be_name() && (word.is_capital || is_short);
             if !is_name {
@@ -142,24 +142,24 @@ impl Values {
                 section: self.section(),
             };
             self.names.entry(hash(0, &word.letters)).or_insert(name);
-            // An apostrophe or the like joins it to the word before, and no blank.
+            // Behind an apostrophe or the like, both words are a value as well.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
-                let with_first = words.get(index - 1..=index).unwrap_or_default();
-                self.add_run(with_first);
+                let both = words.get(index - 1..=index).unwrap_or_default();
+                self.add_run(both);
             }
         }
     }
 
-    /// Adds the shortest quotation at each of these words. Of the first words, which are a
-    /// `label` of so many, only names are values.
-    pub(crate) fn add_quotations(&mut self, words: &[Word], label: usize) {
+    /// Adds, from each of these words on, the fewest words that are a quotation. The first
+    /// `label_words` are a label: a quotation that begins there is added only if it is of names.
+    pub(crate) fn add_quotations(&mut self, words: &[Word], label_words: usize) {
         for start in 0..words.len() {
             let rest = words.get(start..).unwrap_or_default();
             let Some(quotation) = shortest_quotation(rest) else {
                 continue;
             };
-            if start >= label || quotation.iter().all(Word::is_like_a_name) {
+            if start >= label_words || quotation.iter().all(Word::is_like_a_name) {
                 self.add_value(quotation);
             }
         }
@@ -172,7 +172,7 @@ impl Values {
             let date = words.get(start..).and_then(date_at);
             for day in date.into_iter().flat_map(|date| date.days) {
                 self.days.entry(day).or_insert(section);
-                self.has_new = true;
+                self.has_value = true;
             }
         }
     }
@@ -208,18 +208,19 @@ impl Values {
         }
     }
 
-    /// Adds a phone number without the country's code, or the zero that stands for it: `551234055`
-    /// of `0049 551 234055`. A number of fewer than eight digits has no code.
+    /// Adds a phone number, as it is without the first one, two or three digits, which may be the
+    /// country's code, and without zeros before it: `551234055` of `0049 551 234055`. A number of
+    /// fewer than eight digits has no code, and at least six digits must be left.
     fn add_phone(&mut self, words: &[Word]) {
         let digits = digits_in(words);
         let number: String = words.iter().map(|word| &*word.letters).collect();
         let with_code = number.trim_start_matches('0');
-        for code in 0..4 {
-            if digits < PHONE + code {
+        for code_digits in 0..4 {
+            if digits < PHONE_DIGITS + code_digits {
                 break;
             }
-            let behind = with_code.get(code..).unwrap_or_default();
-            let rest = behind.trim_start_matches('0');
+            let behind_code = with_code.get(code_digits..).unwrap_or_default();
+            let rest = behind_code.trim_start_matches('0');
             if rest.len() >= LONG_NUMBER {
                 self.add_run(&words_in(rest));
             }
@@ -239,43 +240,43 @@ fn run_of(words: &[Word]) -> Option<Run> {
     Some(run)
 }
 
-/// Whether these words together are worth to be a value: a number or a code of four characters, a
-/// capital in each of several words, or a word that says something. `the 12` is not.
+/// Whether these words together are worth to be a value: they have four digits, are joined to a code
+/// of four characters, have a capital each, or tell something. `the 12` and `rs` are not.
 fn says_enough(words: &[Word]) -> bool {
     let digits = digits_in(words);
     let size: usize = words.iter().map(|word| word.size).sum();
     let is_joined = words.len() > 1 && words.iter().skip(1).all(|word| !word.has_blank);
     let is_code = digits > 0 && is_joined;
-    let is_name = words.len() > 1 && words.iter().all(|word| word.is_capital);
-    if digits >= SHORT || is_code && size >= SHORT {
+    let has_capitals = words.len() > 1 && words.iter().all(|word| word.is_capital);
+    if digits >= SHORT_CODE_CHARS || is_code && size >= SHORT_CODE_CHARS {
         return true;
     }
     // Two letters end the name of a file: `.rs`, `.py`. In Chinese, they may be a person.
     if digits == 0 && size <= 2 && words.iter().all(|word| !word.is_caseless) {
         return false;
     }
-    if is_name {
+    if has_capitals {
         return true;
     }
-    words.iter().map(says).sum::<usize>() > 1
+    words.iter().map(how_much_it_says).sum::<usize>() > 1
 }
 
 /// How much a word of a short value says: nothing if it is a number, `the` or `q7`, 1 if it is a
 /// character such as `木` or `김`, 2 or 4 if it is another word. Two are enough.
-fn says(word: &Word) -> usize {
+fn how_much_it_says(word: &Word) -> usize {
     if word.is_number || word.digits > 0 && word.size < 3 {
         0
-    } else if word.is_alone || word.is_caseless && word.size == 1 {
+    } else if word.is_unspaced || word.is_caseless && word.size == 1 {
         1
     } else {
-        2 * (word.points - NOTHING)
+        2 * (word.points - POINTS_OF_NOTHING)
     }
 }
 
 /// Whether this is a word of letters and digits, at least seven: `tblix42`. `sha256` and `4711` are
 /// not.
 fn is_long_code(word: &Word) -> bool {
-    !word.is_number && word.size >= LONG_CODE
+    !word.is_number && word.size >= LONG_CODE_CHARS
 }
 
 /// Whether this is a number of four or five digits, as a PIN or a house, and no year: `4711`, not
@@ -283,18 +284,18 @@ fn is_long_code(word: &Word) -> bool {
 fn is_short_code(word: &Word) -> bool {
     let century = word.letters.get(..2);
     let is_year = word.digits == 4 && matches!(century, Some("19" | "20"));
-    word.is_number && (SHORT..LONG_NUMBER).contains(&word.digits) && !is_year
+    word.is_number && (SHORT_CODE_CHARS..LONG_NUMBER).contains(&word.digits) && !is_year
 }
 
 /// The fewest words at the start of these that are a quotation: `Blue Door` of
-/// `Blue Door closes`. `in Blue Door` begins with none: `in` says nothing.
+/// `Blue Door closes`. None at the start of `in Blue Door`: `in` says nothing.
 fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
     let first = words.first()?;
     // A word that says nothing begins no quotation, unless it is joined to the next word, as the
-    // `n` in `nDigits`. In a script without blanks (`is_alone`), all words are joined: none may.
-    let is_apart = words.get(1).is_none_or(|next| next.has_gap);
-    let says_nothing = first.points == NOTHING && !first.is_number;
-    if says_nothing && (first.is_alone || is_apart) {
+    // `n` in `nDigits`. In a script without blanks (`is_unspaced`), all words are joined: none may.
+    let is_separate = words.get(1).is_none_or(|next| next.has_gap);
+    let says_nothing = first.points == POINTS_OF_NOTHING && !first.is_number;
+    if says_nothing && (first.is_unspaced || is_separate) {
         return None;
     }
     (1..=MAX_WORDS)
@@ -302,30 +303,30 @@ fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
         .find(|run| is_quotation(run))
 }
 
-/// Whether these words of a longer line are as many as a quotation has: a long number, three words
-/// that say something, two with a capital, or one with a capital and a number. `the house` is none.
+/// Whether these words of a longer line are enough for a quotation: a long number, three words that
+/// say something, two with a capital, or one with a capital and a number. `the house` is not, and
+/// `PIN 5519` is not either: there, the number is a value by itself.
 fn is_quotation(words: &[Word]) -> bool {
     if words.iter().all(|word| word.is_number) {
         let digits = digits_in(words);
         // A year and a month are no number.
         return digits > LONG_NUMBER || digits == LONG_NUMBER && words.len() == 1;
     }
-    // The number is a value by itself: of `PIN 5519`, the word may stay.
     if let [word, number] = words
         && word.rank.is_some()
         && is_short_code(number)
     {
         return false;
     }
-    let of_all: usize = words.iter().map(|word| word.points).sum();
+    let points: usize = words.iter().map(|word| word.points).sum();
     // The points of the words that say something. Two may come from words that say nothing.
-    let mut of_telling = 0;
+    let mut telling_points = 0;
     let mut has_word = false;
     for word in words {
-        if word.points > NOTHING {
-            of_telling += word.points;
+        if word.points > POINTS_OF_NOTHING {
+            telling_points += word.points;
             has_word |= !word.is_number;
         }
     }
-    of_all >= POINTS && of_telling >= POINTS - 2 && has_word
+    points >= QUOTATION_POINTS && telling_points >= QUOTATION_POINTS - 2 && has_word
 }

@@ -1,20 +1,20 @@
 //! Words: runs of letters and digits, in one case and one Unicode form.
 
 use crate::escapes::decoded;
-use crate::letters::{fold, is_ideograph, is_invisible, is_without_blanks, letter};
+use crate::letters::{as_letter, is_ideograph, is_invisible, is_unspaced, push_folded};
 use crate::list::{Rank, rank};
 use crate::run::hash;
 use std::mem;
 use std::ops::Range;
 
 /// The points of a word that says nothing by itself.
-pub(crate) const NOTHING: usize = 1;
+pub(crate) const POINTS_OF_NOTHING: usize = 1;
 
 /// Without a country's code, a phone number has so many digits.
-pub(crate) const PHONE: usize = 8;
+pub(crate) const PHONE_DIGITS: usize = 8;
 
 /// The most digits of a country's code, with the zero before it.
-const COUNTRY_CODE: usize = 4;
+const COUNTRY_CODE_DIGITS: usize = 4;
 
 /// A run of letters and digits in a text.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub(crate) struct Word {
     /// Whether its first letter is of a script without capitals, as Hebrew or Korean.
     pub(crate) is_caseless: bool,
     /// Whether it is one letter of a script that puts no blanks between words.
-    pub(crate) is_alone: bool,
+    pub(crate) is_unspaced: bool,
     /// Whether anything stands between it and the word before, and whether a blank does.
     pub(crate) has_gap: bool,
     pub(crate) has_blank: bool,
@@ -52,7 +52,7 @@ impl Word {
     pub(crate) fn may_be_name(&self) -> bool {
         let least = if self.is_caseless { 3 } else { 4 };
         let is_long = self.size >= least;
-        self.rank.is_none() && self.digits == 0 && !self.is_alone && is_long
+        self.rank.is_none() && self.digits == 0 && !self.is_unspaced && is_long
     }
 
     /// Whether it can be a name, and has the capital of one: `Larkspur`.
@@ -62,10 +62,10 @@ impl Word {
 
     /// Its letters and, of a number that may have a country's code, also those behind its first
     /// digit, its first two, and so on: `0551234`, `551234`, `51234`, `1234`, `234`.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn compared_forms(&self) -> impl Iterator<Item = &str> {
         let mut most = 0;
-        if self.is_number && (self.size > PHONE || self.letters.starts_with('0')) {
-            most = COUNTRY_CODE.min(self.letters.len().saturating_sub(1));
+        if self.is_number && (self.size > PHONE_DIGITS || self.letters.starts_with('0')) {
+            most = COUNTRY_CODE_DIGITS.min(self.letters.len().saturating_sub(1));
         }
         (0..=most).map(|size| self.letters.get(size..).unwrap_or_default())
     }
@@ -86,13 +86,13 @@ impl Word {
     /// `木`, 3 for `House` and for `47`.
     fn points_of(&self, text: &str) -> usize {
         if text.starts_with(is_ideograph) {
-            NOTHING + 1
+            POINTS_OF_NOTHING + 1
         } else if self.rank == Some(Rank::Empty) {
-            NOTHING
+            POINTS_OF_NOTHING
         } else if self.digits > 0 || self.is_capital {
-            NOTHING + 2
+            POINTS_OF_NOTHING + 2
         } else {
-            NOTHING + 1
+            POINTS_OF_NOTHING + 1
         }
     }
 }
@@ -105,17 +105,17 @@ pub(crate) fn digits_in(words: &[Word]) -> usize {
 /// The words of `text`: `harbor`, `pine` and `7` of `HarborPine (7)`. Marks are no words.
 pub(crate) fn words_in(text: &str) -> Vec<Word> {
     let chars = text.char_indices();
-    cut(text, chars.map(|(at, c)| (c, at..at + c.len_utf8())))
+    cut_into_words(text, chars.map(|(at, c)| (c, at..at + c.len_utf8())))
 }
 
 /// The words of `text` if its escapes are read: `harbor` and `pine` of `harbor%20pine`.
 pub(crate) fn decoded_words_in(text: &str) -> Vec<Word> {
-    cut(text, decoded(text))
+    cut_into_words(text, decoded(text))
 }
 
 /// The words of `text`, of which `chars` are the characters, and where each stands. Each word has
 /// its rank in the list of ordinary words, and its points: how much it says.
-fn cut(text: &str, chars: impl Iterator<Item = (char, Range<usize>)>) -> Vec<Word> {
+fn cut_into_words(text: &str, chars: impl Iterator<Item = (char, Range<usize>)>) -> Vec<Word> {
     let mut cutter = Cutter::default();
     for (c, at) in chars {
         cutter.push(c, at);
@@ -138,11 +138,12 @@ struct Cutter {
     has_gap: bool,
     has_blank: bool,
     /// The letter before, if the next one may belong to its word.
-    last: Option<char>,
+    letter_before: Option<char>,
 }
 
 impl Cutter {
-    /// Takes the next character, which stands at this place.
+    /// Takes the next character, which stands at this place: an invisible one counts as nothing, a
+    /// letter goes to a word, and any other one is a gap.
     fn push(&mut self, c: char, at: Range<usize>) {
         if is_invisible(c) {
             // Directly behind a word, it goes with the word.
@@ -154,13 +155,14 @@ impl Cutter {
             return;
         }
         // The number of a note is no part of the word before it.
-        let is_note = self.last.is_some_and(char::is_alphabetic) && "⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c);
-        match letter(c) {
+        let is_note =
+            self.letter_before.is_some_and(char::is_alphabetic) && "⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c);
+        match as_letter(c) {
             Some(letter) if !is_note => self.push_letter(letter, at),
             _ => {
                 self.has_gap = true;
                 self.has_blank |= c.is_whitespace();
-                self.last = None;
+                self.letter_before = None;
             }
         }
     }
@@ -168,21 +170,21 @@ impl Cutter {
     /// Adds a letter to the last word, or begins a word with it. In a script that puts no blanks
     /// between words, as Chinese, each letter is a word.
     fn push_letter(&mut self, c: char, at: Range<usize>) {
-        let is_alone = is_without_blanks(c);
-        if is_alone || self.begins_word(c) {
+        let is_unspaced = is_unspaced(c);
+        if is_unspaced || self.begins_word(c) {
             self.words.push(Word {
                 at: at.clone(),
                 // Until a letter comes that is no digit.
                 is_number: true,
                 is_capital: c.is_uppercase(),
                 is_caseless: c.is_alphabetic() && !c.is_uppercase() && !c.is_lowercase(),
-                is_alone,
+                is_unspaced,
                 has_gap: mem::take(&mut self.has_gap),
                 has_blank: mem::take(&mut self.has_blank),
                 ..Word::default()
             });
         }
-        self.last = if is_alone { None } else { Some(c) };
+        self.letter_before = if is_unspaced { None } else { Some(c) };
         if let Some(word) = self.words.last_mut() {
             word.at.end = at.end;
             word.size += 1;
@@ -192,15 +194,15 @@ impl Cutter {
                 word.is_number = false;
             }
             word.written = hash(word.written, c.encode_utf8(&mut [0; 4]));
-            fold(c, &mut word.letters);
+            push_folded(c, &mut word.letters);
         }
     }
 
     /// Whether a word begins with this letter: the first one behind a gap does, and so does the
     /// `P` in `harborPine`.
     fn begins_word(&self, c: char) -> bool {
-        match self.last {
-            Some(last) => last.is_lowercase() && c.is_uppercase(),
+        match self.letter_before {
+            Some(before) => before.is_lowercase() && c.is_uppercase(),
             None => true,
         }
     }

@@ -220,8 +220,9 @@ impl<'a> Client<'a> {
             Err(_) => true,
         };
         let needs_rules = plugin.is_some() || is_installed && !files.paths.is_empty();
-        let ruled = judge.filter(|_| needs_rules);
-        let missing = ruled.and_then(|judge| self.missing_rules(&files, &judge.keys, shows_paths));
+        let judge_of_rules = judge.filter(|_| needs_rules);
+        let missing =
+            judge_of_rules.and_then(|judge| self.missing_rules(&files, &judge.keys, shows_paths));
         // If each rule is there, and the user's settings are loaded, a fault of rules does no harm.
         let rules_fail = missing.is_some() || settings.rules_file().is_none();
         let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
@@ -247,7 +248,7 @@ impl<'a> Client<'a> {
         report.findings.extend(self.progress_told(map));
         let has_all_rules = missing.is_none();
         report.findings.extend(missing);
-        if ruled.is_some() {
+        if judge_of_rules.is_some() {
             self.judge_shells(report, &files.paths, plugin, has_all_rules);
         }
         if plugin.is_some() {

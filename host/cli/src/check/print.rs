@@ -38,6 +38,7 @@ pub(crate) fn in_colour(text: String) -> String {
     if !io::stdout().is_terminal() || terminal == "dumb" || !declined.is_empty() {
         return text;
     }
+    // Each word is looked for behind the end of a line, so the first line needs one before it.
     let mut coloured = format!("\n{text}");
     for (word, shown) in COLOURS {
         coloured = coloured.replace(word, shown);

@@ -364,6 +364,7 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
 /// a server in the roots and in the map's folder. `map` is None if it cannot be read.
 pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    // Then XDG_CONFIG_HOME says where it is.
     if location.in_words().starts_with('$') {
         findings.push(Finding::MapByVariable {});
     }

@@ -84,6 +84,7 @@ impl<'a> Dialog<'a> {
         require_places(self.user, &client)?;
         let file = self.typed_or_asked_file(wanted)?;
         let names = &wanted.names;
+        // If no name was typed, the client's stands for it. The plugin keeps that.
         let mut request = Request {
             user: self.user,
             name: names.name.as_deref().unwrap_or(client.name).to_owned(),

@@ -214,6 +214,7 @@ fn fresh_key() -> Result<String> {
 }
 
 /// Fails if one of these texts is a key of the map, or contains one that is too long to be a word.
+/// Without a map, no text fails.
 fn refuse_keys_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     let Some(map) = user.map_now()? else {
         return Ok(());
