@@ -56,8 +56,8 @@ fn is_typed(commands: &[&str]) -> bool {
     typed.is_some_and(|typed| commands.iter().any(|command| typed == *command))
 }
 
-/// Gives up rights, then does what the command line says, and returns the exit code. `start` has what
-/// `serve`, `inject`, `withhold`, `gate` and `scan` give up besides.
+/// Gives up rights, then does what the command line says, and returns the exit code. `start` has
+/// what `serve`, `inject`, `withhold`, `gate` and `scan` give up besides.
 fn run_command() -> Result<u8, Failure> {
     if let Err(error) = give_up_rights() {
         // With 2, the guard denies its call, and a scan says that it compared nothing.
@@ -94,8 +94,9 @@ fn run(wish: Wish) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Closes what a client left open, hides this process's memory, and lets signals end it. Fails if one
-/// of these does not work, or if there is no room to read a map. `inject` and `withhold` need none.
+/// Closes what a client left open, hides this process's memory, and lets signals end it. Fails if
+/// one of these does not work, or if there is no room to read a map. `inject` and `withhold` need
+/// none.
 fn give_up_rights() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;

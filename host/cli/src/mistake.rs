@@ -17,8 +17,8 @@ use std::{
 /// Prints help or the version if the user asked for it, and returns exit code 0. If no command was
 /// typed, it prints the help as an error, and returns 2.
 ///
-/// Else it fails with what is wrong, and exit code 2: Claude Code denies the call of a hook that ends
-/// so.
+/// Else it fails with what is wrong, and exit code 2: Claude Code denies the call of a hook that
+/// ends so.
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
@@ -40,8 +40,8 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     }
 }
 
-/// What is wrong: the kind of error, the options that it is about, and what helps. It never repeats an
-/// argument: a key in the wrong place must not end up in a log.
+/// What is wrong: the kind of error, the options that it is about, and what helps. It never repeats
+/// an argument: a key in the wrong place must not end up in a log.
 fn in_words(error: &Error) -> String {
     let usual = error.kind().as_str().unwrap_or("a command is missing");
     let option = context(error, InvalidArg);

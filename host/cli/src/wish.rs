@@ -232,8 +232,8 @@ fn guard(typed: arguments::Guard) -> Guard {
     }
 }
 
-/// The gate, with who reads its question: a person, if the client runs in a terminal (its variable is
-/// `cli`) and no other variable says that nobody is there.
+/// The gate, with who reads its question: a person, if the client runs in a terminal (its variable
+/// is `cli`) and no other variable says that nobody is there.
 fn gate(typed: &arguments::MapArg) -> Gate {
     // Any other value means that no person is there.
     let is_attended = match env::var_os("CLAUDE_CODE_SESSION_ATTENDED") {
@@ -249,8 +249,8 @@ fn gate(typed: &arguments::MapArg) -> Gate {
     }
 }
 
-/// The scan, with who reads its findings: a person, if standard output is a terminal, and not one of
-/// CI.
+/// The scan, with who reads its findings: a person, if standard output is a terminal, and not one
+/// of CI.
 fn scan(typed: arguments::Scan) -> Scan {
     Scan {
         files: typed.files,
@@ -271,14 +271,14 @@ fn reader(is_person: bool) -> Reader {
     }
 }
 
-/// The folder for files that git needs: the plugin's, where there is one, since a project can choose
-/// the folder for temporary files.
+/// The folder for files that git needs: the plugin's, where there is one, since a project can
+/// choose the folder for temporary files.
 fn folder_for_git() -> PathBuf {
     absolute(|name| env::var_os(name), "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
 }
 
-/// The check, and how it answers. If several forms are typed, the first one of brief, JSON, quiet and
-/// verbose counts.
+/// The check, and how it answers. If several forms are typed, the first one of brief, JSON, quiet
+/// and verbose counts.
 fn check(typed: arguments::Check) -> Check {
     let answer = if typed.brief {
         Answer::Brief
@@ -376,8 +376,8 @@ fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
     }
 }
 
-/// The tickets that a server and its guard share: those in this folder, or if none was named, in the
-/// plugin's.
+/// The tickets that a server and its guard share: those in this folder, or if none was named, in
+/// the plugin's.
 fn tickets_in(folder: Option<&Path>) -> Result<Tickets, String> {
     let data = match folder {
         Some(named) => named.to_owned(),

@@ -42,8 +42,8 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Adds what stands in this line: in a block of code, an item; else a heading, a note, the head of
-    /// a table, or a row. The lines `below` it say which of these it is.
+    /// Adds what stands in this line: in a block of code, an item; else a heading, a note, the head
+    /// of a table, or a row. The lines `below` it say which of these it is.
     fn read(&mut self, line: &Line<'t>, below: impl Iterator<Item = &'t str> + Clone) {
         let next = below.clone().next().unwrap_or_default();
         // Without a bar, the table ends.
@@ -71,8 +71,8 @@ impl<'t> Reader<'t> {
     }
 
     /// Begins a section below this heading. The heading is the name of a rule, and so is its first
-    /// part: `Name (high)`, and `Name`. A heading `Notes` begins no section, and a heading in notes is
-    /// a note.
+    /// part: `Name (high)`, and `Name`. A heading `Notes` begins no section, and a heading in notes
+    /// is a note.
     fn read_heading(&mut self, heading: &Heading<'_>) {
         let text = heading.text.trim();
         let is_in_notes = self.notes_level.is_some_and(|level| level < heading.level);

@@ -52,8 +52,9 @@ fn backslash(text: &str) -> Option<(char, &str)> {
     Some((c, behind_both))
 }
 
-/// The number of the escape that the text begins with, and what is behind it: 0xe9 for `\u00e9`, and
-/// that of a blank for `\n`. None for `\u00e`, which is too short, and for `\d`, which is no escape.
+/// The number of the escape that the text begins with, and what is behind it: 0xe9 for `\u00e9`,
+/// and that of a blank for `\n`. None for `\u00e`, which is too short, and for `\d`, which is no
+/// escape.
 fn code_unit(text: &str) -> Option<(u32, &str)> {
     // Of more than eight backslashes, the last eight count. To look at all of them for each of them
     // would take too long.

@@ -24,8 +24,8 @@ pub(crate) struct Labelled<'t> {
 /// The label of a text, with the `:` or `=` that ends it, and the value behind: of
 /// `Phone: 1 555 0100`, the label is `Phone:`, and the value ` 1 555 0100`.
 ///
-/// Without a label, all of the text is the value. In `https://example.org`, the colon ends no label.
-/// In `see a, b: c` a comma stands before it, and in `Theo (born: 1970)` an open bracket.
+/// Without a label, all of the text is the value. In `https://example.org`, the colon ends no
+/// label. In `see a, b: c` a comma stands before it, and in `Theo (born: 1970)` an open bracket.
 pub(crate) fn labelled(text: &str) -> Labelled<'_> {
     // To look at all of a long line for each of its marks would take too long.
     let (start, _) = text.split_at(text.floor_char_boundary(256));
@@ -74,8 +74,8 @@ fn is_unseen(c: char) -> bool {
     c.is_whitespace() || "*_`<".contains(c)
 }
 
-/// Whether a text with a mark at its end is a label: up to eight words, without an open bracket, and
-/// without a comma or another mark of a list, sentence, URL or command.
+/// Whether a text with a mark at its end is a label: up to eight words, without an open bracket,
+/// and without a comma or another mark of a list, sentence, URL or command.
 fn is_label(text: &str) -> bool {
     let is_list = NOT_IN_A_LABEL.iter().any(|mark| text.contains(mark));
     count_words(text) <= MAX_LABEL_WORDS && !is_list && !has_open_bracket(text)

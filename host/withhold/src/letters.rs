@@ -99,8 +99,8 @@ fn without_stroke(c: char) -> char {
     }
 }
 
-/// Whether `c` separates two parts of a line, as `,` and `•` do. Of ASCII, few characters do, and not
-/// `.`. Of the others, each one does that counts as no letter, blank, apostrophe or hyphen.
+/// Whether `c` separates two parts of a line, as `,` and `•` do. Of ASCII, few characters do, and
+/// not `.`. Of the others, each one does that counts as no letter, blank, apostrophe or hyphen.
 pub(crate) fn is_separator(c: char) -> bool {
     if c.is_ascii() {
         return ",;()[]|\"`".contains(c);

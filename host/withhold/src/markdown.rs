@@ -103,8 +103,8 @@ impl<'t> Line<'t> {
         next.starts_with(": ") && !self.text.starts_with(": ")
     }
 
-    /// The marks with which this line begins or ends a block of code: "```" of "```sh". None if there
-    /// are fewer than three, or if they also end code in this line, as in "```sh```".
+    /// The marks with which this line begins or ends a block of code: "```" of "```sh". None if
+    /// there are fewer than three, or if they also end code in this line, as in "```sh```".
     pub(crate) fn fence(&self) -> Option<&'t str> {
         let line = self.item;
         let mark = line.chars().next()?;

@@ -2,7 +2,8 @@
 
 use crate::letters::is_separator;
 
-/// Signs between two parts, beside [`is_separator`]. Behind ` #` and ` ^`, Obsidian has a tag or an id.
+/// Signs between two parts, beside [`is_separator`]. Behind ` #` and ` ^`, Obsidian has a tag or an
+/// id.
 const SIGNS: [&str; 12] = [
     "->", "==>", "=>", "  ", " #", " ^", "\t", " //", " --", "<!--", " <", "<br>",
 ];
@@ -58,8 +59,8 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     parts
 }
 
-/// The sentences of a line. A full stop ends one behind a word of four letters or more, and before a
-/// blank and a capital. `Gul Sok. No: 14` and `Dr. Strong` are one sentence each.
+/// The sentences of a line. A full stop ends one behind a word of four letters or more, and before
+/// a blank and a capital. `Gul Sok. No: 14` and `Dr. Strong` are one sentence each.
 pub(crate) fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;

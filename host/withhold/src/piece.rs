@@ -27,8 +27,9 @@ pub(crate) enum Role {
     Text,
 }
 
-/// Adds the values of this line, item or cell: of `Phone: 1 555 0100`, the number, but not the label.
-/// Of a label, only names are values, and these only if it is a sentence or a name as a whole.
+/// Adds the values of this line, item or cell: of `Phone: 1 555 0100`, the number, but not the
+/// label. Of a label, only names are values, and these only if it is a sentence or a name as a
+/// whole.
 pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     let piece = Piece::of(text);
     // Behind a label such as `id:`, a rule's name follows.
@@ -168,9 +169,9 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     }
 }
 
-/// Adds the values among the parts of the piece's value: each part, if they are those of a list; each
-/// quoted part; and the names in all of them. Of `we will sell a "blue door"`, only the quoted words
-/// are a value.
+/// Adds the values among the parts of the piece's value: each part, if they are those of a list;
+/// each quoted part; and the names in all of them. Of `we will sell a "blue door"`, only the quoted
+/// words are a value.
 fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let parts: Vec<Part<'_>> = parts(piece.value)
         .into_iter()

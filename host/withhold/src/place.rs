@@ -81,8 +81,8 @@ fn is_ending(text: &str) -> bool {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
 }
 
-/// Where `path` stands in the report, alone or as the start of a longer path: `/home/theo` stands in
-/// `/home/theo/a.md`, and not in `/home/theodor`.
+/// Where `path` stands in the report, alone or as the start of a longer path: `/home/theo` stands
+/// in `/home/theo/a.md`, and not in `/home/theodor`.
 pub(crate) fn places_of_path(report: &str, path: &str) -> Vec<Range<usize>> {
     let folder = path.trim_end_matches(['/', '\\']);
     let mut places = Vec::new();

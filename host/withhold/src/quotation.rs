@@ -67,9 +67,9 @@ struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    /// Notes what these words quote: each word that is a name of the document, perhaps with an ending;
-    /// each date; and each run that is a value. Names of rules are noted as allowed. From each word
-    /// on, the runs are one word, two, and so on, up to [`MAX_RUN_WORDS`].
+    /// Notes what these words quote: each word that is a name of the document, perhaps with an
+    /// ending; each date; and each run that is a value. Names of rules are noted as allowed. From
+    /// each word on, the runs are one word, two, and so on, up to [`MAX_RUN_WORDS`].
     fn compare(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
             if let Some(section) = section_of_name(&word.letters, &self.values.names) {
@@ -122,8 +122,8 @@ impl Comparison<'_> {
     }
 
     /// Whether this run is only a word of code: a short name that the document writes otherwise, or
-    /// that begins a longer identifier, as `max` and `MaxSize` if the document has `Max`. A report has
-    /// no words of code.
+    /// that begins a longer identifier, as `max` and `MaxSize` if the document has `Max`. A report
+    /// has no words of code.
     fn is_word_of_code(&self, run: &Run) -> bool {
         if self.kind == TextKind::Report || !run.is_short_name() {
             return false;

@@ -193,9 +193,9 @@ impl Run {
     }
 
     /// What is known of this run, if it is one of `runs`. None unless one of these has the same
-    /// letters, and a gap wherever this run has one that counts: in a short number, each gap counts;
-    /// in a long code or a script without capitals, none does; else those with something in them that
-    /// are not between two digits.
+    /// letters, and a gap wherever this run has one that counts: in a short number, each gap
+    /// counts; in a long code or a script without capitals, none does; else those with something in
+    /// them that are not between two digits.
     ///
     /// None as well for one or two ordinary words without a capital each, unless they are glued to
     /// each other: `Blue Door` and `blue-door` are `Blue Door`, and `blue door` is not.

@@ -240,8 +240,8 @@ fn run_of(words: &[Word]) -> Option<Run> {
     Some(run)
 }
 
-/// Whether these words together are worth to be a value: they have four digits, are joined to a code
-/// of four characters, have a capital each, or tell something. `the 12` and `rs` are not.
+/// Whether these words together are worth to be a value: they have four digits, are joined to a
+/// code of four characters, have a capital each, or tell something. `the 12` and `rs` are not.
 fn says_enough(words: &[Word]) -> bool {
     let digits = digits_in(words);
     let size: usize = words.iter().map(|word| word.size).sum();

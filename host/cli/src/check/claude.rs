@@ -146,8 +146,8 @@ impl<'a> Client<'a> {
     }
 
     /// The rules that are missing for these files, and the file of settings that they go into. None
-    /// if no rule is missing, or if the client does not load the user's settings. A file that is not
-    /// there or not `.md` needs no rule: it cannot be served.
+    /// if no rule is missing, or if the client does not load the user's settings. A file that is
+    /// not there or not `.md` needs no rule: it cannot be served.
     ///
     /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
     /// `Read(~/private/a.md)`, is shown only if `shows_paths`, and if it holds no key. [`ANY_FILE`]
@@ -320,8 +320,8 @@ impl<'a> Client<'a> {
 
     /// Adds to the report through which links the client reads past its rules and its sandbox; why
     /// the sandbox does not keep shells from these files, if it does not; and which lists make it
-    /// slower. That it does keep them is said only if all rules for the client's tools are there, too
-    /// (`has_all_rules`). Of settings that are not known, nothing is said but the links.
+    /// slower. That it does keep them is said only if all rules for the client's tools are there,
+    /// too (`has_all_rules`). Of settings that are not known, nothing is said but the links.
     fn judge_shells(
         &self,
         report: &mut Report,
@@ -411,8 +411,8 @@ pub(super) fn has_plugins_key(map: &Map) -> bool {
 }
 
 /// Whether the plugin's agent gets its file: the map has an entry with its key, that is for it, and
-/// whose file is served. The text says what to do. If the report `shows_paths`, a user reads it, and
-/// else the main conversation.
+/// whose file is served. The text says what to do. If the report `shows_paths`, a user reads it,
+/// and else the main conversation.
 pub(super) fn verdict_on_agent(map: &Map, entries: &[EntryReport], shows_paths: bool) -> Verdict {
     let agent = PLUGIN.agent;
     let mut keyed = entries.iter().zip(map.entries());

@@ -46,8 +46,8 @@ pub(crate) struct EntryReport {
     pub(super) shows_a_key: bool,
     /// Whether it names agents, and is only for these. Their names are not shown: one may be a key.
     pub(super) has_agents: bool,
-    /// Whether it names an agent whose name cannot be checked here: one of a binding, or any but the
-    /// plugin's.
+    /// Whether it names an agent whose name cannot be checked here: one of a binding, or any but
+    /// the plugin's.
     pub(super) has_other_agents: bool,
     /// Whether its key can or may be guessed.
     pub(super) is_weak: bool,
@@ -237,8 +237,8 @@ fn agents_of(entry: &Entry) -> &[AgentName] {
     entry.agents.as_deref().unwrap_or_default()
 }
 
-/// Whether an agent of this name can ask for a key. Of the names that begin as those of the plugin's
-/// agents do, only one is that of an agent.
+/// Whether an agent of this name can ask for a key. Of the names that begin as those of the
+/// plugin's agents do, only one is that of an agent.
 fn may_ask_for_key(name: &AgentName) -> bool {
     let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
     !is_ours || means_plugins_agent(name)
@@ -336,7 +336,8 @@ impl<'a> MapKeys<'a> {
         Self { keys, lengths }
     }
 
-    /// The advice's text; or, if a path that it names contains one of the keys, a text that says so.
+    /// The advice's text; or, if a path that it names contains one of the keys, a text that says
+    /// so.
     pub(super) fn checked_text(&self, advice: Advice) -> String {
         let mut paths = advice.paths.iter();
         if paths.any(|path| self.are_in(&path.to_string_lossy())) {

@@ -254,8 +254,8 @@ impl Report {
         u8::from(is_wrong)
     }
 
-    /// Leaves the map's keys out of the findings and the last lines, where a path or a name contains
-    /// one. The map's own path is dropped as a whole if it contains one.
+    /// Leaves the map's keys out of the findings and the last lines, where a path or a name
+    /// contains one. The map's own path is dropped as a whole if it contains one.
     fn leave_keys_out(&mut self, keys: &MapKeys<'_>) {
         for finding in &mut self.findings {
             let sentence = finding.to_string();

@@ -75,8 +75,8 @@ impl Report {
         said.join("\n") + "\n"
     }
 
-    /// Says a table of the entries; for each code, why files are not served; what was found in those
-    /// that are; and how many are. If the map has no entry, it says only that.
+    /// Says a table of the entries; for each code, why files are not served; what was found in
+    /// those that are; and how many are. If the map has no entry, it says only that.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {
@@ -145,9 +145,9 @@ impl Report {
     /// The report as JSON, with escapes for characters that a terminal would not show.
     ///
     /// The shape is stable: fields may be added, but no field is renamed, removed or given another
-    /// meaning. Every field is always there. It is `null` if it does not apply, or if its text may be
-    /// a key. Each `line` is one of the map, from 1. Each `message` and `help` is for people, and may
-    /// be reworded.
+    /// meaning. Every field is always there. It is `null` if it does not apply, or if its text may
+    /// be a key. Each `line` is one of the map, from 1. Each `message` and `help` is for people,
+    /// and may be reworded.
     pub(crate) fn to_json(&self) -> String {
         // In the order of the map; `null` if the map itself is invalid.
         let all = self.outcome.as_ref().ok();
@@ -199,8 +199,8 @@ impl Report {
     }
 }
 
-/// A finding, as `--json` tells it, with the line of the map that has its entry. None if it is about
-/// no one entry.
+/// A finding, as `--json` tells it, with the line of the map that has its entry. None if it is
+/// about no one entry.
 fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
     json!({
         // An id keeps its meaning: docs/check.md has all ids.

@@ -37,8 +37,8 @@ pub(super) struct Advice {
     pub(super) paths: Vec<PathBuf>,
 }
 
-/// What others could change on the way to `file`, and how to stop them: a `chmod` that does, or else
-/// the words that `distrust` has for it.
+/// What others could change on the way to `file`, and how to stop them: a `chmod` that does, or
+/// else the words that `distrust` has for it.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let said = distrust.to_string();
     // What is wrong stands before the `; `, and behind it what to do.
@@ -139,8 +139,8 @@ pub(super) fn advice(
         Refusal::PermissionDenied => chmod_to_read(file)?,
         Refusal::TooLarge => {
             let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes);
-            // A limit that is not the usual one is set for a client, which keeps a longer text where
-            // others can read it. So that limit stays.
+            // A limit that is not the usual one is set for a client, which keeps a longer text
+            // where others can read it. So that limit stays.
             if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
                 format!("it has {size} bytes. Shorten it; or set max_bytes = {size} {FOR_A_CLIENT}")
             } else {
@@ -176,8 +176,8 @@ fn chmod_to_read(file: &Path) -> Option<String> {
 }
 
 /// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`, or the same in words
-/// if that path cannot be typed. If another user owns the file, the advice is to map a copy. None if
-/// nobody else may read the file.
+/// if that path cannot be typed. If another user owns the file, the advice is to map a copy. None
+/// if nobody else may read the file.
 pub(super) fn advice_to_close(file: &Path) -> Option<Advice> {
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
@@ -229,8 +229,8 @@ const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name
 const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 
 /// What is wrong with the map at this location, and what to do. It names no path unless
-/// `shows_paths`, and never an argument of `--map` that leads to no readable file (`is_named`): that
-/// may be a key. `to_make` are the arguments of the command that makes a map.
+/// `shows_paths`, and never an argument of `--map` that leads to no readable file (`is_named`):
+/// that may be a key. `to_make` are the arguments of the command that makes a map.
 pub(super) fn unusable(
     error: &MapError,
     location: &Location,
@@ -288,9 +288,9 @@ fn if_dead_link(location: &Location) -> Option<String> {
     Some(format!("{gone}: make that file, or remove the link"))
 }
 
-/// The advice for a map that is not there. Under sudo, it is to run without sudo. If a map is at the
-/// usual place, although `XDG_CONFIG_HOME` names another, it is to move that map. Else it is the
-/// command with these arguments, which makes a map.
+/// The advice for a map that is not there. Under sudo, it is to run without sudo. If a map is at
+/// the usual place, although `XDG_CONFIG_HOME` names another, it is to move that map. Else it is
+/// the command with these arguments, which makes a map.
 fn how_to_make(arguments: &str) -> String {
     // Without XDG_CONFIG_HOME, the map is looked for in HOME.
     let usual = Location::find(None, |name| env::var_os(name).filter(|_| name == "HOME"));
@@ -307,8 +307,8 @@ fn how_to_make(arguments: &str) -> String {
 /// The command that runs this program with these arguments: `keyhole check`, or if the shell finds
 /// another program by that name, `/home/theo/bin/keyhole check`.
 ///
-/// If this program lies in the plugin's folder, the command for [`SETUP_PLUGIN`] starts the plugin's
-/// own script, `bin/keyhole` in that folder.
+/// If this program lies in the plugin's folder, the command for [`SETUP_PLUGIN`] starts the
+/// plugin's own script, `bin/keyhole` in that folder.
 pub(super) fn command(arguments: &str) -> String {
     let program = env::current_exe().unwrap_or_default();
     if arguments == SETUP_PLUGIN
@@ -334,8 +334,8 @@ pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
-/// Why the home is not to be used: the map is in it, and its owner is neither this user nor root, as
-/// under `sudo`. None if the home can be used, or if there is none.
+/// Why the home is not to be used: the map is in it, and its owner is neither this user nor root,
+/// as under `sudo`. None if the home can be used, or if there is none.
 pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
     let home = location.home.as_ref()?;
     if !location.file.starts_with(home) {
@@ -360,8 +360,8 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
     }
 }
 
-/// What the user should know of the map's place and, on Linux, of its roots: there, the kernel keeps
-/// a server in the roots and in the map's folder. `map` is None if it cannot be read.
+/// What the user should know of the map's place and, on Linux, of its roots: there, the kernel
+/// keeps a server in the roots and in the map's folder. `map` is None if it cannot be read.
 pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
     // Then XDG_CONFIG_HOME says where it is.

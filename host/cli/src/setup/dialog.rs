@@ -47,8 +47,8 @@ pub(super) struct Dialog<'a> {
 
 impl<'a> Dialog<'a> {
     /// Begins the dialog in the user's terminal, with the lock that only one setup has. Fails if
-    /// another setup runs, or if a file could not be tried later. From here on, Ctrl-C is answered. A
-    /// dry run needs nothing of this.
+    /// another setup runs, or if a file could not be tried later. From here on, Ctrl-C is answered.
+    /// A dry run needs nothing of this.
     pub(super) fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
         if is_dry {
             return Ok(Self {
@@ -73,8 +73,8 @@ impl<'a> Dialog<'a> {
         })
     }
 
-    /// What the user wants: what was typed, and for the rest the user's answers. If a file was typed
-    /// without a name, it is refused, unless the client is the plugin.
+    /// What the user wants: what was typed, and for the rest the user's answers. If a file was
+    /// typed without a name, it is refused, unless the client is the plugin.
     pub(super) fn request(&mut self, wanted: &Install) -> Result<Request<'a>> {
         let client = match &wanted.client {
             Some(client) => client.clone(),
@@ -111,8 +111,8 @@ impl<'a> Dialog<'a> {
         self.screen.ask("Number or name: ", client_of)
     }
 
-    /// The file that was typed; an error if that cannot be used. If none was typed, the user is asked
-    /// until an answer can be used. A dry run asks nothing, and takes [`NEW`].
+    /// The file that was typed; an error if that cannot be used. If none was typed, the user is
+    /// asked until an answer can be used. A dry run asks nothing, and takes [`NEW`].
     fn typed_or_asked_file(&mut self, wanted: &Install) -> Result<File> {
         let home = &self.user.home;
         if let Some(file) = &wanted.file {
@@ -148,8 +148,8 @@ impl<'a> Dialog<'a> {
             .ask(&question, |answer| take_name(request, answer))
     }
 
-    /// Which parts of the `whole` plan the user wants: its walls, and whether to ask before something
-    /// of the file is published. A dry run takes all, and shows what it costs.
+    /// Which parts of the `whole` plan the user wants: its walls, and whether to ask before
+    /// something of the file is published. A dry run takes all, and shows what it costs.
     pub(super) fn ask_choice(&mut self, whole: &Plan) -> Result<Chosen> {
         let walls = self.ask_walls(whole)?;
         let mut is_gated = true;
@@ -160,8 +160,8 @@ impl<'a> Dialog<'a> {
         Ok(Chosen { walls, is_gated })
     }
 
-    /// Which walls of the `whole` plan the user wants. The sandbox is offered only with the rules: if
-    /// the user declines the rules, none. Each wall that the plan need not add counts as wanted.
+    /// Which walls of the `whole` plan the user wants. The sandbox is offered only with the rules:
+    /// if the user declines the rules, none. Each wall that the plan need not add counts as wanted.
     fn ask_walls(&mut self, whole: &Plan) -> Result<Walls> {
         if !whole.rules.is_empty() {
             self.screen.show(&format!("\n{CAUTION}\n"))?;
@@ -255,8 +255,8 @@ fn client_of(answer: &str) -> Result<Client, String> {
     Err("The list has no such client: type its number or its name.".to_owned())
 }
 
-/// Puts the answer into the request as its name; an empty answer stands for the usual name. The error
-/// says why this is no name, or that another file has it.
+/// Puts the answer into the request as its name; an empty answer stands for the usual name. The
+/// error says why this is no name, or that another file has it.
 fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     let name = if answer.is_empty() {
         request.client.usual_name()

@@ -13,8 +13,8 @@ use keyhole_setup::{
 use keyhole_walk::printable::printable;
 use std::{fmt::Display, sync::Arc};
 
-/// Gives somebody a file: asks, writes what the user agrees to, and returns what to print, which says
-/// what `keyhole check` finds then. A dry run asks and writes nothing.
+/// Gives somebody a file: asks, writes what the user agrees to, and returns what to print, which
+/// says what `keyhole check` finds then. A dry run asks and writes nothing.
 ///
 /// Fails if the map cannot be used, a key of it would be shown, or the file would not be served or
 /// is not served at the end.

@@ -14,8 +14,9 @@ use keyhole_serve::{
 use keyhole_setup::{Named, Plan, Request, all_entries};
 use std::sync::Arc;
 
-/// Loads the file of the plan's entry with this map. The error says why the file would not reach whom
-/// the request is for, and what to do: no entry, a refusal, or more than the client or its hook takes.
+/// Loads the file of the plan's entry with this map. The error says why the file would not reach
+/// whom the request is for, and what to do: no entry, a refusal, or more than the client or its
+/// hook takes.
 pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
     let planned = Named {
         table: plan.table.0,

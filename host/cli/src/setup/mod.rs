@@ -100,9 +100,9 @@ fn removable(names: &[String]) -> String {
     format!("{takes}\n\n  {}\n", names.join("\n  "))
 }
 
-/// What a client needs, for a user who pastes it: a line that says who gets the file, then the ways to
-/// have it written, and each text to paste. Without a name, an example stands in its place. Fails if
-/// a text holds a key of the map.
+/// What a client needs, for a user who pastes it: a line that says who gets the file, then the ways
+/// to have it written, and each text to paste. Without a name, an example stands in its place.
+/// Fails if a text holds a key of the map.
 fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     let Recipient { client, names } = recipient;
     let name = names.name.as_deref().unwrap_or(client.usual_name());
@@ -142,8 +142,8 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     Ok(text)
 }
 
-/// The two commands by which setup writes what is printed now, or prints the map's entry alone. With
-/// `--bind notes` for `cursor`, these are `keyhole setup cursor --bind notes --file FILE` and
+/// The two commands by which setup writes what is printed now, or prints the map's entry alone.
+/// With `--bind notes` for `cursor`, these are `keyhole setup cursor --bind notes --file FILE` and
 /// `keyhole setup key FILE --bind notes`. A hook is for an agent: its options are
 /// `--inject reviewer` and `--agent reviewer`.
 fn ways_to_write(client: &Client, names: &Names) -> String {
@@ -169,8 +169,8 @@ fn ways_to_write(client: &Client, names: &Names) -> String {
     )
 }
 
-/// An entry for the map, with a fresh key, or a binding. For an empty map, its roots come first. Fails
-/// if the entry holds a key of the map, or if the map would be invalid with it.
+/// An entry for the map, with a fresh key, or a binding. For an empty map, its roots come first.
+/// Fails if the entry holds a key of the map, or if the map would be invalid with it.
 fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
     let bind = wanted.bind.as_deref();
