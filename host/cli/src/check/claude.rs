@@ -334,7 +334,7 @@ impl<'a> Client<'a> {
             return;
         };
         let file = self.settings.rules_file().unwrap_or_default();
-        match shells.told(&file) {
+        match shells.held_or_why_not(&file) {
             Ok(held) if has_all_rules => report.closing_lines.push(held),
             Ok(_) => {}
             Err(why) => report.findings.push(Finding::ShellsOpen { why }),
