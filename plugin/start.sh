@@ -49,9 +49,7 @@ unsupported() {
 if [ "${2-}" = gate ]; then
     question=$(cat) || fail "there is no cat, or it cannot read: install it"
     case $question in
-    *commit* | *push* | *submit* | *send-email* | *publish* | *upload* | *'gh '* | *glab* | *curl* | *scp* | *rsync*) ;;
-    *'"mcp__'*[cC]omment* | *'"mcp__'*[cC]reate* | *'"mcp__'*[mM]erge* | *'"mcp__'*[pP]ost* | *'"mcp__'*[pP]u[sb]* | \
-        *'"mcp__'*[sS]end* | *'"mcp__'*[uU]p[dl]*) ;;
+    *commit* | *push* | *submit* | *send-email* | *publish* | *upload* | *deploy* | *'gh '* | *glab* | *curl* | *scp* | *rsync* | *'"mcp__'*) ;;
     *) trap - EXIT && exit 0 ;;
     esac
 fi

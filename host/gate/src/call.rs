@@ -2,11 +2,14 @@
 //!
 //! The words are a help, and no proof: what a script does, nobody sees in its name.
 
-use crate::shell::{CLOSING, Script};
+use crate::shell::{CLOSING, OPENING, Script};
 use keyhole_claude::paths::normal;
 use keyhole_outgoing::{Sent, Wanted};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 /// What one call may publish.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub struct Part {
     pub wanted: Option<Wanted>,
     /// Words that may name files which leave as they are, also if the repository has them.
     pub files: Vec<String>,
+    /// Whether the call may make a commit of what is staged, or takes what is changed.
+    pub commits: bool,
 }
 
 /// Where a call is made.
@@ -41,9 +46,30 @@ pub struct At<'p> {
 const SHELLS: [&str; 2] = ["Bash", "Monitor"];
 
 /// The tool of a server sends something away if its name has one of these.
-const SENDING_TOOLS: [&str; 9] = [
-    "comment", "create", "merge", "post", "publish", "push", "send", "update", "upload",
+const SENDING_TOOLS: [&str; 19] = [
+    "_write",
+    "add_message",
+    "comment",
+    "commit",
+    "create",
+    "draft",
+    "editjira",
+    "merge",
+    "patch",
+    "post",
+    "publish",
+    "push",
+    "reply",
+    "review",
+    "save",
+    "send",
+    "submit",
+    "update",
+    "upload",
 ];
+
+/// How deep texts that shells are given are read.
+const MAX_NESTED: usize = 3;
 
 /// What a call of this tool may publish: of Bash and Monitor, by their command; of a server's
 /// `create_issue`, its input. None if it publishes nothing that we know: `git status`, `Read`,
@@ -58,7 +84,12 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
         return None;
     }
     let mut text = String::new();
-    add_texts(&mut text, input);
+    match input.as_object() {
+        Some(fields) => fields
+            .values()
+            .for_each(|field| add_texts(&mut text, field)),
+        None => add_texts(&mut text, input),
+    }
     Some(Call {
         text,
         parts: vec![Part {
@@ -68,7 +99,8 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
     })
 }
 
-/// Adds all strings and numbers of a value, a line each. Names of fields are the tool's own.
+/// Adds all strings and numbers of a tool's input, a line each. Of the fields, the outermost ones
+/// have names of the tool's own. Others may name a file.
 fn add_texts(text: &mut String, value: &Value) {
     match value {
         Value::String(string) => {
@@ -77,22 +109,28 @@ fn add_texts(text: &mut String, value: &Value) {
         }
         Value::Number(number) => *text += &format!("{number}\n"),
         Value::Array(values) => values.iter().for_each(|value| add_texts(text, value)),
-        Value::Object(fields) => fields.values().for_each(|value| add_texts(text, value)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                *text += &format!("{name}\n");
+                add_texts(text, field);
+            }
+        }
         Value::Null | Value::Bool(_) => {}
     }
 }
 
-/// What a shell's command may publish. If none of its own words publishes, it may hand a text to
-/// another shell, as `bash -c 'git push'` does.
+/// What a shell's command may publish. It may hand a text to another shell, as `bash -c 'git push'`
+/// does.
 fn of_command(command: &str, at: At<'_>) -> Option<Call> {
     let script = Script::of(command);
     let mut reader = Reader::new(at);
     reader.read(&script);
-    let text = reader.published(&script.heredocs);
-    if reader.parts.is_empty() && reader.words.iter().any(|word| is_shell(word)) {
-        for text in script.nested() {
-            reader.read(&Script::of(text));
-        }
+    let mut text = reader.published(&script.heredocs);
+    reader.read_nested(&script, MAX_NESTED);
+    if reader.is_unclear && may_publish(command) {
+        reader.note_everything();
+        text.push('\n');
+        text += command;
     }
     if reader.parts.is_empty() {
         return None;
@@ -101,6 +139,12 @@ fn of_command(command: &str, at: At<'_>) -> Option<Call> {
     let mut parts = reader.parts;
     parts.retain(|part| !all.iter().any(|other| other.covers(part)));
     Some(Call { text, parts })
+}
+
+/// Whether a text that is not understood has words with which programs publish.
+fn may_publish(text: &str) -> bool {
+    let mut words = ["commit", "push", "publish", "upload", "gh ", "curl"].iter();
+    words.any(|word| text.contains(word))
 }
 
 /// Whether this program runs a text that it is given.
@@ -114,63 +158,24 @@ fn is_shell(word: &str) -> bool {
 /// How a command publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It makes a commit, or sends some: `git`.
+    /// It makes a commit: `git commit`.
     Commits,
-    /// The same, of all that is changed: `jj`.
+    /// It sends commits: `git push`.
+    Pushes,
+    /// It makes a commit of all that is changed, or sends it: `jj`.
     Changes,
-    /// It sends what a branch has, and files that it names: `gh`, or `npm publish`.
+    /// It sends what a branch has, and files that it names: `gh pr create`.
     Sends,
+    /// The same, and files that git may not have: `npm publish`.
+    Packs,
     /// It sends its text, and files that it names: `curl`, `scp`, `rsync`, `docker push`.
     Files,
 }
-
-/// Programs, and the words with which they publish. `*` is any program.
-const PUBLISHING: [(&str, Kind, &[&str]); 7] = [
-    (
-        "git",
-        Kind::Commits,
-        &["commit", "push", "submit", "send-email"],
-    ),
-    (
-        "jj",
-        Kind::Changes,
-        &["commit", "push", "submit", "send-email"],
-    ),
-    (
-        "gh",
-        Kind::Sends,
-        &["pr", "issue", "release", "gist", "api"],
-    ),
-    (
-        "glab",
-        Kind::Sends,
-        &["mr", "issue", "release", "snippet", "api"],
-    ),
-    ("docker", Kind::Files, &["push"]),
-    ("podman", Kind::Files, &["push"]),
-    ("*", Kind::Sends, &["publish", "upload"]),
-];
 
 /// What only reads or shows, whatever words follow.
 const READING: [&str; 13] = [
     "cat", "echo", "grep", "head", "less", "ls", "man", "printf", "rg", "sed", "tail", "wc",
     "which",
-];
-
-/// A word that stands behind `gh pr` and the like, and with which it publishes nothing.
-const LOOKING: [&str; 8] = [
-    "checkout", "checks", "diff", "download", "list", "ls", "status", "view",
-];
-
-/// A command that has one of these words sends commits, and not only a text.
-const SENDING: [&str; 7] = [
-    "mr",
-    "pr",
-    "publish",
-    "push",
-    "release",
-    "send-email",
-    "submit",
 ];
 
 /// A command that has one of these words sends every branch or tag.
@@ -192,6 +197,31 @@ const FILE_OPTIONS: [&str; 6] = [
     "--force",
 ];
 
+/// Options before a verb that a value follows.
+const VALUE_OPTIONS: [&str; 10] = [
+    "-C",
+    "-F",
+    "-R",
+    "-c",
+    "--filter",
+    "--git-dir",
+    "--manifest-path",
+    "--prefix",
+    "--repo",
+    "--work-tree",
+];
+
+/// Verbs of git that may make a commit of what is staged.
+const COMMITTING: [&str; 7] = [
+    "--continue",
+    "am",
+    "cherry-pick",
+    "commit",
+    "merge",
+    "pull",
+    "revert",
+];
+
 /// Options of `git push` that a value follows, and no remote.
 const PUSH_OPTIONS: [&str; 5] = ["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
 
@@ -206,6 +236,12 @@ struct Reader<'p> {
     lines: Vec<String>,
     /// The words of all commands.
     words: Vec<String>,
+    /// What the variables stand for that the commands set. One may have several values.
+    variables: Vec<(String, String)>,
+    /// Where the commands around the present brackets run.
+    outer: Vec<Vec<PathBuf>>,
+    /// Whether something was not understood.
+    is_unclear: bool,
     /// What all commands take of a repository together.
     wanted: Wanted,
     /// What the commands publish so far, one part for each folder and kind.
@@ -221,6 +257,9 @@ impl<'p> Reader<'p> {
             seen: vec![at.folder.to_owned()],
             lines: Vec::new(),
             words: Vec::new(),
+            variables: Vec::new(),
+            outer: Vec::new(),
+            is_unclear: false,
             wanted: Wanted::default(),
             parts: Vec::new(),
         }
@@ -229,14 +268,18 @@ impl<'p> Reader<'p> {
     /// Notes what each command of a script names and publishes, one after another. `cd src` moves
     /// the next ones, `echo git push` is only a text, and `git push` publishes.
     fn read(&mut self, script: &Script) {
+        self.is_unclear |= script.is_unclear;
+        self.note_variables(script);
         for word in script.commands.iter().flatten() {
             self.wanted.amends |= word == "--amend";
-            for name in names_in(word) {
-                if !self.wanted.words.iter().any(|known| known == name) {
-                    self.wanted.words.push(name.to_owned());
+            for meant in self.meanings(word) {
+                for name in names_in(&meant) {
+                    if !self.wanted.words.iter().any(|known| known == name) {
+                        self.wanted.words.push(name.to_owned());
+                    }
                 }
+                self.words.push(meant);
             }
-            self.words.push(word.clone());
         }
         self.wanted.forces |= script.commands.iter().any(|words| forces(words));
         self.wanted.takes_all |= script.commands.iter().any(|words| takes_all(words));
@@ -246,12 +289,101 @@ impl<'p> Reader<'p> {
             let words = command.get(before..).unwrap_or_default();
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
-                // Nobody knows in which folder the commands behind `popd` or a subshell run.
-                Some("popd" | CLOSING) => self.here.clone_from(&self.seen),
+                Some(OPENING) => self.outer.push(self.here.clone()),
+                Some(CLOSING) => self.here = self.outer.pop().unwrap_or_else(|| self.seen.clone()),
+                // Nobody knows in which folder the commands behind `popd` run.
+                Some("popd") => self.here.clone_from(&self.seen),
                 Some(program) if READING.contains(&program) => self.lines.push(words.join(" ")),
                 _ => self.read_program(words),
             }
         }
+    }
+
+    /// Reads the texts that a script hands to a shell. Where that runs, nobody knows.
+    fn read_nested(&mut self, script: &Script, depth: usize) {
+        let is_run = |words: &&Vec<String>| words.iter().any(|word| is_shell(word));
+        let shells: Vec<&Vec<String>> = script.commands.iter().filter(is_run).collect();
+        if depth == 0 || shells.is_empty() {
+            return;
+        }
+        let words = shells.into_iter().flatten();
+        let blank = words.filter(|word| word.contains(char::is_whitespace));
+        for text in blank.chain(&script.heredocs) {
+            let inner = Script::of(text);
+            self.here.clone_from(&self.seen);
+            self.read(&inner);
+            self.read_nested(&inner, depth - 1);
+        }
+    }
+
+    /// Notes that all of the session's folder may leave.
+    fn note_everything(&mut self) {
+        let sends = Sent {
+            remote: None,
+            all: true,
+        };
+        let wanted = Wanted {
+            takes_all: true,
+            sends: Some(sends),
+            ..self.wanted.clone()
+        };
+        self.parts.push(Part {
+            folder: self.at.folder.to_owned(),
+            wanted: Some(wanted),
+            files: self.wanted.words.clone(),
+            commits: true,
+        });
+    }
+
+    /// Notes what variables stand for: with `D=a`, and with `for D in a b`.
+    fn note_variables(&mut self, script: &Script) {
+        for words in &script.commands {
+            for word in words {
+                if let Some((name, value)) = word.split_once('=')
+                    && is_name(name)
+                {
+                    self.variables.push((name.to_owned(), value.to_owned()));
+                }
+            }
+            let mut loop_words = words.iter().skip_while(|word| *word != "for").skip(1);
+            let name = loop_words.next();
+            let values = loop_words.skip_while(|word| *word != "in").skip(1);
+            for (name, value) in name.into_iter().cycle().zip(values) {
+                self.variables.push((name.clone(), value.clone()));
+            }
+        }
+    }
+
+    /// What a word may mean: with the values of the first variable in it, and of those in them.
+    fn meanings(&self, word: &str) -> Vec<String> {
+        let mut meanings = vec![word.to_owned()];
+        for _ in 0..MAX_NESTED {
+            let replaced = meanings.iter().flat_map(|meant| self.replaced(meant));
+            meanings = replaced.take(MAX_MEANINGS).collect();
+        }
+        meanings
+    }
+
+    /// This word with each value of its first variable. A value that nobody knows stays `$X`.
+    fn replaced(&self, word: &str) -> Vec<String> {
+        let Some((before, name, behind)) = variable(word) else {
+            return vec![word.to_owned()];
+        };
+        let own = self.variables.iter().filter(|(known, _)| known == name);
+        let mut values: Vec<String> = own.map(|(_, value)| value.clone()).collect();
+        if values.is_empty() {
+            let home = self.at.home.filter(|_| name == "HOME");
+            let known = home.map(|home| home.as_os_str().to_owned());
+            let value = known.or_else(|| env::var_os(name));
+            values.extend(value.and_then(|value| value.into_string().ok()));
+        }
+        if values.is_empty() {
+            return vec![word.to_owned()];
+        }
+        let joined = values
+            .iter()
+            .map(|value| format!("{before}{value}{behind}"));
+        joined.take(MAX_MEANINGS).collect()
     }
 
     /// Goes to the folder behind `cd`: to `src` with `cd -P src`, and to the home with `cd`.
@@ -266,14 +398,20 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// What this folder means from where the next command may run. What `-` and `$X` mean, nobody
-    /// knows: each of the folders so far.
+    /// What this folder means from where the next command may run. What `-` and an unknown `$X`
+    /// mean, nobody knows: each of the folders so far.
     fn folders(&self, typed: &str) -> Vec<PathBuf> {
-        if typed == "-" || typed.contains('$') {
-            return self.seen.clone();
+        let mut folders = Vec::new();
+        for meant in self.meanings(typed) {
+            if meant == "-" || meant.contains('$') {
+                folders.extend(self.seen.iter().cloned());
+                continue;
+            }
+            let path = expand(&meant, self.at.home);
+            folders.extend(self.here.iter().map(|here| here.join(&path)));
         }
-        let path = expand(typed, self.at.home);
-        self.here.iter().map(|here| here.join(&path)).collect()
+        folders.truncate(MAX_MEANINGS);
+        folders
     }
 
     /// Notes what the command of these words publishes. `git -C src push` does so in `src`.
@@ -281,7 +419,7 @@ impl<'p> Reader<'p> {
         let mut line = words.to_vec();
         let mut folders = self.here.clone();
         // Behind the verb, as in `git commit -C X`, it means a message.
-        let mut until_verb = words.iter().take_while(|word| !is_verb(word));
+        let mut until_verb = words.iter().take_while(|word| *word != "commit");
         if let Some(option) = until_verb.position(|word| word == "-C")
             && let Some(folder) = words.get(option + 1)
         {
@@ -306,23 +444,24 @@ impl<'p> Reader<'p> {
     /// only by an option. The other programs may send each file that a word names.
     fn part(&self, folder: PathBuf, kind: Kind, arguments: &[String]) -> Part {
         let files = match kind {
-            Kind::Commits | Kind::Changes => files_of_options(&self.words),
-            Kind::Sends | Kind::Files => self.wanted.words.clone(),
+            Kind::Commits | Kind::Pushes | Kind::Changes => files_of_options(&self.words),
+            Kind::Sends | Kind::Packs | Kind::Files => self.wanted.words.clone(),
         };
         let mut wanted = None;
         if kind != Kind::Files {
             // `npm publish` and the like pack what is in the folder, also what git does not have.
-            let is_packing = has_one_of(arguments, &["publish"]);
             wanted = Some(Wanted {
-                takes_all: self.wanted.takes_all || is_packing,
+                takes_all: self.wanted.takes_all || kind == Kind::Packs,
                 sends: sent(kind, arguments),
                 ..self.wanted.clone()
             });
         }
+        let is_whole = matches!(kind, Kind::Changes | Kind::Packs);
         Part {
             folder,
             wanted,
             files,
+            commits: is_whole || has_one_of(&self.words, &COMMITTING),
         }
     }
 
@@ -351,7 +490,10 @@ fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
 
 /// Which commits a command with these arguments sends, if it sends any. `jj` sends what it likes.
 fn sent(kind: Kind, arguments: &[String]) -> Option<Sent> {
-    if !has_one_of(arguments, &SENDING) {
+    if matches!(kind, Kind::Commits | Kind::Files) {
+        return None;
+    }
+    if kind == Kind::Changes && !has_one_of(arguments, &["push", "submit", "send-email"]) {
         return None;
     }
     Some(Sent {
@@ -417,14 +559,8 @@ impl Part {
 fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
     for (index, word) in words.iter().enumerate() {
         let rest = words.get(index + 1..).unwrap_or_default();
-        if sends_files(program(word), rest) {
-            return Some((Kind::Files, rest));
-        }
-        for (name, kind, verbs) in PUBLISHING {
-            let is_program = name == "*" || name == program(word);
-            if is_program && has_verb(rest, verbs) {
-                return Some((kind, rest));
-            }
+        if let Some(kind) = kind(program(word), rest) {
+            return Some((kind, rest));
         }
     }
     None
@@ -435,25 +571,119 @@ fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// Whether one of these words is a verb, and the word behind it does not say that it only looks.
-fn has_verb(words: &[String], verbs: &[&str]) -> bool {
-    let mut from_verb = words.iter().skip_while(|word| !verbs.contains(&&***word));
-    from_verb.next().is_some()
-        && !from_verb
-            .next()
-            .is_some_and(|word| LOOKING.contains(&&**word))
+/// How this program publishes with these arguments. None if it does not.
+fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
+    if sends_files(program, arguments) {
+        return Some(Kind::Files);
+    }
+    if has_one_of(arguments, &["--help"]) {
+        return None;
+    }
+    let plain = plain(arguments);
+    let verb = plain.first().copied().unwrap_or_default();
+    let second = plain.get(1).copied().unwrap_or_default();
+    match program {
+        "git" => of_git(verb, second, arguments),
+        "jj" => match (verb, second) {
+            ("commit" | "submit", _) | (_, "push") => Some(Kind::Changes),
+            _ => None,
+        },
+        "gh" | "glab" => of_hub(verb, second, arguments),
+        "docker" | "podman" => {
+            let is_pushing = plain.contains(&"push") || has_one_of(arguments, &["--push"]);
+            Some(Kind::Files).filter(|_| is_pushing)
+        }
+        _ if PACKING.contains(&program) && is_packing(verb) => Some(Kind::Packs),
+        _ if RUNNING.contains(&program) && plain.iter().any(|word| is_packing(word)) => {
+            Some(Kind::Packs)
+        }
+        _ => None,
+    }
 }
 
-/// Whether some program publishes with this word.
-fn is_verb(word: &str) -> bool {
-    PUBLISHING.iter().any(|(_, _, verbs)| verbs.contains(&word))
+/// Programs that publish a package if their first word says so.
+const PACKING: [&str; 16] = [
+    "bun", "cargo", "flit", "gem", "gradle", "gradlew", "hatch", "helm", "lerna", "mvn", "npm",
+    "ovsx", "poetry", "twine", "uv", "vsce",
+];
+
+/// The same, of programs with which that word may stand behind others.
+const RUNNING: [&str; 7] = ["bunx", "dotnet", "npx", "pipx", "pnpm", "uvx", "yarn"];
+
+/// Whether a program that makes packages publishes one with this verb.
+fn is_packing(verb: &str) -> bool {
+    matches!(verb, "publish" | "upload" | "push" | "deploy")
+}
+
+/// The words of these that are no options, their values or toolchains.
+fn plain(arguments: &[String]) -> Vec<&str> {
+    let mut plain = Vec::new();
+    let mut is_value = false;
+    for word in arguments {
+        if !is_value && !word.starts_with(['-', '+']) {
+            plain.push(word.as_str());
+        }
+        is_value = VALUE_OPTIONS.contains(&word.as_str());
+    }
+    plain
+}
+
+/// How git publishes with these words.
+fn of_git(verb: &str, second: &str, arguments: &[String]) -> Option<Kind> {
+    match (verb, second) {
+        ("commit", _) => Some(Kind::Commits),
+        ("push", _) if has_one_of(arguments, &["--dry-run", "-n", "--delete", "-d"]) => None,
+        ("push" | "submit" | "send-email", _) => Some(Kind::Pushes),
+        ("lfs" | "p4" | "subtree", "push" | "submit") => Some(Kind::Pushes),
+        _ => None,
+    }
+}
+
+/// How `gh` or `glab` publishes with these words.
+fn of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
+    let is_making = matches!(verb, "create" | "new");
+    match noun {
+        "api" => Some(Kind::Files).filter(|_| arguments.iter().any(|word| is_field(word))),
+        "pr" | "mr" | "release" if is_making => Some(Kind::Sends),
+        "repo" if has_one_of(arguments, &["--push", "--source"]) => Some(Kind::Sends),
+        "pr" | "mr" | "issue" | "release" | "gist" | "snippet" | "repo" => {
+            let is_sending = is_making
+                || matches!(
+                    verb,
+                    "comment" | "edit" | "merge" | "note" | "update" | "upload"
+                )
+                || has_option(
+                    arguments,
+                    &["-b", "-c", "--body", "--comment", "--body-file"],
+                );
+            Some(Kind::Files).filter(|_| is_sending)
+        }
+        _ => None,
+    }
+}
+
+/// Whether `gh api` sends something with this argument: `-f`, `-F`, `--input`, `-XPOST`.
+fn is_field(word: &str) -> bool {
+    let mut starts = ["-f", "-F", "--field", "--raw-field", "--input"].iter();
+    starts.any(|start| word.starts_with(start)) || is_method(word.trim_start_matches("-X"))
+}
+
+/// Whether one of these words is one of these options, also with its value.
+fn has_option(words: &[String], options: &[&str]) -> bool {
+    let mut names = words
+        .iter()
+        .map(|word| word.split('=').next().unwrap_or_default());
+    names.any(|name| options.contains(&name))
 }
 
 /// Whether this program sends files or a text with these arguments: `curl -d x`, `scp a host:`.
 fn sends_files(program: &str, arguments: &[String]) -> bool {
     match program {
         "curl" => arguments.iter().any(|word| is_upload(word)),
-        "scp" | "rsync" => arguments.last().is_some_and(|word| is_remote(word)),
+        "scp" | "rsync" => {
+            let mut places = arguments.iter().filter(|word| !word.starts_with('-'));
+            places.next_back().is_some_and(|word| is_remote(word))
+        }
         _ => false,
     }
 }
@@ -496,9 +726,19 @@ fn takes_all(words: &[String]) -> bool {
         return has_one_of(words, &["jj"]);
     };
     // Without a word, as in `xargs git add`, something else says what is added.
-    let names = from_verb.clone().filter(|word| !word.starts_with('-'));
-    let is_open = verb != "commit" && names.count() == 0;
-    has_one_of(words, &["jj", "xargs"]) || is_open || from_verb.any(|word| is_all(word))
+    let mut names = from_verb.clone().filter(|word| !word.starts_with('-'));
+    let is_open = verb != "commit" && names.next().is_none();
+    if is_open || has_one_of(words, &["jj", "xargs"]) {
+        return true;
+    }
+    let mut is_message = false;
+    for word in from_verb {
+        if is_all(word) && !(is_message && word.contains('$')) {
+            return true;
+        }
+        is_message = word.starts_with('-') && word.ends_with(['m', 'F', 'e']);
+    }
+    false
 }
 
 /// Whether these words add ignored files, too: `git add -f conf`, `git add -fA`.
@@ -525,6 +765,25 @@ fn is_all(word: &str) -> bool {
     }
     let is_open = word.starts_with([':', '~']) || word.contains(['$', '{']);
     is_open && !word.contains(char::is_whitespace)
+}
+
+/// How many values one word is read with.
+const MAX_MEANINGS: usize = 32;
+
+/// Whether this may name a variable.
+fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// What stands before the first variable of a word, its name, and what stands behind it.
+fn variable(word: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = word.split_once('$')?;
+    if let Some((name, behind)) = rest.strip_prefix('{').and_then(|it| it.split_once('}')) {
+        return Some((before, name, behind)).filter(|_| is_name(name));
+    }
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let (name, behind) = rest.split_at(end.unwrap_or(rest.len()));
+    Some((before, name, behind)).filter(|_| is_name(name))
 }
 
 /// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.

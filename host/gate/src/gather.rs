@@ -147,7 +147,18 @@ fn collect(
         return Err(Uncompared::Late);
     }
     let outgoing = repository.collect(&part.folder, wanted, places.scratch)?;
-    Ok(outgoing.passages.into_iter().map(Text::from).collect())
+    let passages = outgoing.passages.into_iter();
+    let leaving = passages.filter(|passage| part.commits || is_committed(&passage.place));
+    Ok(leaving.map(Text::from).collect())
+}
+
+/// Whether what has this place is in a commit, a branch or a tag, and leaves with a bare push.
+fn is_committed(place: &Place) -> bool {
+    match place {
+        Place::Lines { commit, .. } => commit.is_some(),
+        Place::Path(_) => false,
+        Place::Message(_) | Place::TagMessage(_) | Place::Branch(_) => true,
+    }
 }
 
 /// The texts of the files that words of the call name: those that leave as they are, and those that

@@ -1,13 +1,20 @@
 //! Cuts a shell's command into words, as far as it takes to see what they publish.
 //!
-//! It expands nothing: of `cd $X`, the words are `cd` and `$X`.
+//! It expands nothing: of `cd $X`, the words are `cd` and `$X`. The commands of `$(…)` stand before
+//! the one that has it, in which `$` takes its place.
 
 use std::{iter::Peekable, mem, str::Chars};
 
-/// What ends a command, beside a line's end. A bracket may end a shell of its own.
+/// What ends a command.
 const ENDS: &str = ";|&()`\n";
 
-/// What is said to be the end of a subshell: a command of this one word.
+/// How deep brackets are read. Deeper ones count as not closed.
+const MAX_DEPTH: usize = 100;
+
+/// What is said to be the start of a subshell: a command of this one word.
+pub(crate) const OPENING: &str = "(";
+
+/// The same, of its end.
 pub(crate) const CLOSING: &str = ")";
 
 /// The commands of a text, and what else stands in it.
@@ -18,6 +25,9 @@ pub(crate) struct Script {
     pub(crate) commands: Vec<Vec<String>>,
     /// The text of each heredoc.
     pub(crate) heredocs: Vec<String>,
+    /// Whether a quote, a bracket or a heredoc does not end. As the shell runs the text, it was
+    /// read wrongly then.
+    pub(crate) is_unclear: bool,
 }
 
 impl Script {
@@ -30,24 +40,11 @@ impl Script {
             word: None,
             is_output: false,
             delimiters: Vec::new(),
+            depth: 0,
+            is_arithmetic: false,
         };
-        while let Some(c) = reader.rest.next() {
-            reader.read(c);
-        }
-        reader.end_command();
+        reader.read_to(None);
         reader.script
-    }
-
-    /// What may be a command itself: words with blanks, as of `bash -c 'cd x && git push'`, and
-    /// heredocs.
-    pub(crate) fn nested(&self) -> Vec<&str> {
-        let words = self.commands.iter().flatten();
-        let mut nested: Vec<&str> = words
-            .filter(|word| word.contains(char::is_whitespace))
-            .map(String::as_str)
-            .collect();
-        nested.extend(self.heredocs.iter().map(String::as_str));
-        nested
     }
 }
 
@@ -62,17 +59,39 @@ struct Reader<'t> {
     is_output: bool,
     /// The lines that end the heredocs whose text begins in the next line.
     delimiters: Vec<String>,
+    /// How many brackets are open.
+    depth: usize,
+    /// Whether `<<` shifts a number here: in `((…))`.
+    is_arithmetic: bool,
 }
 
 impl Reader<'_> {
+    /// Reads commands up to this mark, or to the text's end.
+    fn read_to(&mut self, end: Option<char>) {
+        loop {
+            let c = self.rest.next();
+            if c == end {
+                break;
+            }
+            let Some(c) = c else {
+                self.script.is_unclear = true;
+                break;
+            };
+            self.read(c);
+        }
+        self.end_command();
+    }
+
     /// Reads on from this character, which stands in no quotes.
     fn read(&mut self, c: char) {
         match c {
+            '$' if self.rest.next_if_eq(&'\'').is_some() => self.read_escapes(),
+            '$' | '`' | '<' | '>' if self.read_substitution(c) => {}
             '\'' => self.read_literal(),
             '"' => self.read_quoted(),
             '\\' => self.read_escaped(),
             '#' if self.word.is_none() => self.skip_comment(),
-            '<' if self.rest.peek() == Some(&'<') => self.read_heredoc_start(),
+            '<' if self.is_heredoc_next() => self.read_heredoc_start(),
             _ if ENDS.contains(c) => {
                 self.end_command();
                 self.note_end(c);
@@ -123,9 +142,48 @@ impl Reader<'_> {
     fn note_end(&mut self, end: char) {
         match end {
             '\n' => self.read_heredocs(),
-            ')' => self.script.commands.push(vec![CLOSING.to_owned()]),
+            '(' => self.read_subshell(')'),
+            ')' => self.push_mark(CLOSING),
             _ => {}
         }
+    }
+
+    fn push_mark(&mut self, mark: &str) {
+        self.script.commands.push(vec![mark.to_owned()]);
+    }
+
+    /// Reads what this bracket ends. Its commands have folders of their own.
+    fn read_subshell(&mut self, end: char) {
+        if self.depth == MAX_DEPTH {
+            self.script.is_unclear = true;
+            return;
+        }
+        let was_arithmetic = self.is_arithmetic;
+        self.is_arithmetic |= self.rest.peek() == Some(&'(');
+        self.depth += 1;
+        self.push_mark(OPENING);
+        self.read_to(Some(end));
+        self.push_mark(CLOSING);
+        self.depth -= 1;
+        self.is_arithmetic = was_arithmetic;
+    }
+
+    /// Reads `$(…)`, `<(…)`, `>(…)` and what stands in backticks, if this character begins one.
+    fn read_substitution(&mut self, start: char) -> bool {
+        let end = match start {
+            '`' => '`',
+            _ if self.rest.next_if_eq(&'(').is_some() => ')',
+            _ => return false,
+        };
+        self.push('$');
+        let word = self.word.take();
+        let command = mem::take(&mut self.command);
+        let is_output = mem::take(&mut self.is_output);
+        self.read_subshell(end);
+        self.word = word;
+        self.command = command;
+        self.is_output = is_output;
+        true
     }
 
     /// Reads to the end of `'…'`.
@@ -134,30 +192,35 @@ impl Reader<'_> {
         while let Some(c) = self.rest.next_if(|c| *c != '\'') {
             self.push(c);
         }
-        self.rest.next();
+        self.script.is_unclear |= self.rest.next().is_none();
     }
 
-    /// Reads to the end of `"…"`. A command in it, as in `"$(cat <<'E' …)"`, may have quotes and
-    /// heredocs of its own.
-    fn read_quoted(&mut self) {
+    /// Reads to the end of `$'…'`, in which `\'` is a quote and `\n` is a line's end.
+    fn read_escapes(&mut self) {
         self.word.get_or_insert_default();
-        let mut depth = 0_usize;
         while let Some(c) = self.rest.next() {
             match c {
-                '"' if depth == 0 => return,
-                '\\' => self.read_escaped_in_quotes(),
-                '<' if depth > 0 && self.rest.peek() == Some(&'<') => self.read_heredoc_start(),
-                '\n' if !self.delimiters.is_empty() => self.read_heredocs(),
-                _ => {
-                    if c == '(' && self.word.as_ref().is_some_and(|word| word.ends_with('$')) {
-                        depth += 1;
-                    } else if c == ')' {
-                        depth = depth.saturating_sub(1);
-                    }
-                    self.push(c);
-                }
+                '\'' => return,
+                '\\' if self.rest.next_if_eq(&'n').is_some() => self.push('\n'),
+                '\\' => self.read_escaped(),
+                _ => self.push(c),
             }
         }
+        self.script.is_unclear = true;
+    }
+
+    /// Reads to the end of `"…"`.
+    fn read_quoted(&mut self) {
+        self.word.get_or_insert_default();
+        while let Some(c) = self.rest.next() {
+            match c {
+                '"' => return,
+                '$' | '`' if self.read_substitution(c) => {}
+                '\\' => self.read_escaped_in_quotes(),
+                _ => self.push(c),
+            }
+        }
+        self.script.is_unclear = true;
     }
 
     /// Reads the character behind a backslash as it is. A line's end there is nothing.
@@ -179,6 +242,11 @@ impl Reader<'_> {
     /// Reads to the end of the line.
     fn skip_comment(&mut self) {
         while self.rest.next_if(|c| *c != '\n').is_some() {}
+    }
+
+    /// Whether `<<` begins here, and a heredoc with it.
+    fn is_heredoc_next(&mut self) -> bool {
+        !self.is_arithmetic && self.rest.peek() == Some(&'<')
     }
 
     /// Reads the word behind `<<` or `<<-`. Behind `<<<` there is no heredoc.
@@ -207,7 +275,11 @@ impl Reader<'_> {
     fn read_heredocs(&mut self) {
         for delimiter in mem::take(&mut self.delimiters) {
             let mut text = String::new();
-            while self.rest.peek().is_some() {
+            loop {
+                if self.rest.peek().is_none() {
+                    self.script.is_unclear = true;
+                    break;
+                }
                 let line = self.read_line();
                 if line.trim() == delimiter {
                     break;

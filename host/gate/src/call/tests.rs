@@ -50,6 +50,18 @@ fn everyday_commands_are_not_compared() {
         "psql -c \"select * from customers where name = 'Northwind'\"",
         "gh pr view 12 --comments",
         "gh issue list --label bug",
+        "git log --grep commit",
+        "git commit --help",
+        "git cat-file commit HEAD",
+        "git stash push -m wip",
+        "git push --dry-run",
+        "git push origin --delete old",
+        "pytest -k upload",
+        "cargo test upload",
+        "mkdir -p upload",
+        "gh api user",
+        "gh pr -R o/r list",
+        "gh pr review --approve",
         "cat >push.sh <<'E'\ngit push\nE",
     ] {
         assert_eq!(bash(command), None, "{command}");
@@ -74,6 +86,15 @@ fn commands_that_publish_are_compared_wherever_their_words_stand() {
         "glab mr create",
         "gh release create v1 a.zip",
         "npm publish",
+        "npx vsce publish",
+        "pnpm --filter x publish",
+        "gem push a.gem",
+        "docker buildx build --push .",
+        "gh repo create x --source=. --push",
+        "gh pr close 3 --comment x",
+        "gh api -X POST user/repos",
+        "x \"$(git push)\"",
+        "a 'git push",
         "cargo publish --dry-run",
         "twine upload dist/*",
         "bash -lc 'cd x && git push'",
@@ -100,6 +121,10 @@ fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
         ("mcp__github__create_issue", true),
         ("mcp__slack__chat_postMessage", true),
         ("mcp__plugin_x_y__UploadFile", true),
+        ("mcp__github__issue_write", true),
+        ("mcp__composio__GMAIL_SEND_EMAIL", true),
+        ("mcp__linear__save_issue", true),
+        ("mcp__filesystem__edit_file", false),
         ("mcp__github__list_issues", false),
         ("mcp__postgres__query", false),
         ("mcp__plugin_keyhole_context__load_context", false),
@@ -111,7 +136,7 @@ fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
     let found = call("mcp__github__create_issue", &input, at()).unwrap();
     let mut lines: Vec<&str> = found.text.lines().collect();
     lines.sort_unstable();
-    assert_eq!(lines, ["7", "a", "b", "c"]);
+    assert_eq!(lines, ["7", "a", "b", "body", "c"]);
     assert_eq!(found.parts[0].folder, at().folder);
     assert_eq!(found.parts[0].wanted, None);
     for input in [Value::Null, json!({}), json!({ "command": 7 })] {
@@ -132,7 +157,15 @@ fn the_folder_is_that_in_which_the_command_runs() {
         ("git -C '/srv/a b' push", &["/srv/a b"]),
         ("git commit -C HEAD", &["/work"]),
         ("pushd x; git push; popd", &["/work/x"]),
-        ("(cd x && make) && git push", &["/work", "/work/x"]),
+        ("(cd x && make) && git push", &["/work"]),
+        ("cd a && git push \"$(cd b)\"", &["/work/a"]),
+        ("cd a; x=`cd b`; git push", &["/work/a"]),
+        ("D=x; cd $D/y && git push", &["/work/x/y"]),
+        (
+            "for d in a b; do git -C \"$d\" push; done",
+            &["/work/a", "/work/b"],
+        ),
+        ("cd $HOME/a && git push", &["/home/u/a"]),
         ("cd x && cd - && git push", &["/work", "/work/x"]),
         ("cd $X && git push", &["/work"]),
         (
@@ -156,6 +189,7 @@ fn all_changes_are_taken_by_the_words_that_add_them() {
         ("git commit -m a", false),
         ("git commit -ma", false),
         ("git commit --amend --no-edit", false),
+        ("git commit -m \"$(cat <<E\nx\nE\n)\"", false),
         ("git add -A && git commit -m x", true),
         ("git add . && git commit -m x", false),
         ("git add -u && git commit -m x", true),

@@ -23,11 +23,7 @@ use tempfile::TempDir;
 const SITUATIONS: &str = include_str!("situations.txt");
 
 /// The situations in which the gate is wrong, and why.
-const WRONG: [(&str, &str); 4] = [
-    (
-        "cd $VAR elsewhere",
-        "nobody knows what a variable stands for",
-    ),
+const WRONG: [(&str, &str); 2] = [
     (
         "submodule pushed along",
         "its commits are in another repository",
@@ -36,7 +32,6 @@ const WRONG: [(&str, &str); 4] = [
         "amend that takes it out of the message",
         "the old message is compared whatever takes its place",
     ),
-    ("git stash push", "the words are those of a push"),
 ];
 
 /// Whether a merge ended so, which `git merge -q` says by its exit code.
@@ -98,7 +93,9 @@ impl Scene {
             folder: &work,
             home: Some(self.folder.path()),
         };
-        let call = call("Bash", &json!({ "command": command }), at).expect("it publishes");
+        let Some(call) = call("Bash", &json!({ "command": command }), at) else {
+            return Ok(Vec::new());
+        };
         let places = Places {
             home: at.home,
             scratch: &self.path("scratch"),

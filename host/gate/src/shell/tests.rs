@@ -32,9 +32,19 @@ fn quotes_make_one_word_and_marks_end_a_command() {
         ("a > 'b c' d >", "a d"),
         ("a x2>y", "a x2"),
         ("a \\¶ b\\ c¶d", "a b·c | d"),
-        ("(cd x && y) | z", "cd x | y | ) | z"),
+        ("(cd x && y) | z", "( | cd x | y | ) | z"),
         ("a 'never closed b", "a never·closed·b"),
-        ("cd $(git root) && x", "cd $ | git root | ) | x"),
+        ("cd $(git root) && x", "( | git root | ) | cd $ | x"),
+        (
+            r#"v="$(a -p "b('c').d")"; x `y` "`z`""#,
+            "( | a -p b('c').d | ) | v=$ | ( | y | ) | ( | z | ) | x $ $",
+        ),
+        ("a $'it\\'s\\nb' \"$'c'\"; d", "a it's¶b $'c' | d"),
+        (
+            "a $((1<<20)) <(b)¶c",
+            "( | ( | 1 20 | ) | ) | ( | b | ) | a $ $ | c",
+        ),
+        ("((a<<2))¶b", "( | ( | a 2 | ) | ) | b"),
         ("echo a#b <<< 'x y'", "echo a#b x·y"),
     ] {
         reads(text, commands, &[]);
@@ -49,9 +59,27 @@ fn a_heredocs_text_is_no_command_also_in_quotes() {
     reads("a <<E¶never", "a", &["never\n"]);
     reads(
         "git commit -m \"$(cat <<'E'¶say \"x\" (y)¶E¶)\" && git push",
-        "git commit -m $(cat·) | git push",
+        "( | cat | ) | git commit -m $ | git push",
         &["say \"x\" (y)\n"],
     );
     // Not a heredoc: nothing is run there.
     reads("git commit -m \"a << b¶c\"", "git commit -m a·<<·b¶c", &[]);
+}
+
+#[test]
+fn what_does_not_end_is_said() {
+    let deep = |depth| format!("{}a{}", "$(".repeat(depth), ")".repeat(depth));
+    for (text, is_unclear) in [
+        ("a 'b' \"c\" $(d) <<E\nE\n", false),
+        ("a 'b", true),
+        ("a \"b", true),
+        ("a $'b", true),
+        ("a $(b", true),
+        ("a `b", true),
+        ("a <<E\nb", true),
+        (&*deep(90), false),
+        (&*deep(1 << 17), true),
+    ] {
+        assert_eq!(Script::of(text).is_unclear, is_unclear, "{text:.20}");
+    }
 }
