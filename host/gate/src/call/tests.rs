@@ -262,7 +262,7 @@ fn commits_leave_if_the_call_pushes_or_sends() {
         let parts = parts(command);
         let mut sends = parts
             .iter()
-            .map(|part| part.wanted.as_ref().unwrap().sends.clone());
+            .map(|part| part.wanted.as_ref().and_then(|wanted| wanted.sends.clone()));
         let expected = sent.map(|(remote, all)| Sent {
             remote: remote.map(str::to_owned),
             all,
