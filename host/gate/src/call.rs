@@ -270,18 +270,18 @@ impl<'p> Reader<'p> {
     fn read(&mut self, script: &Script) {
         self.is_unclear |= script.is_unclear;
         self.note_variables(script);
+        self.variables.truncate(8 * MAX_MEANINGS);
         for word in script.commands.iter().flatten() {
             self.wanted.amends |= word == "--amend";
             for meant in self.meanings(word) {
-                for name in names_in(&meant) {
-                    if !self.wanted.words.iter().any(|known| known == name) {
-                        self.wanted.words.push(name.to_owned());
-                    }
-                }
+                let names = names_in(&meant).into_iter().map(str::to_owned);
+                self.wanted.words.extend(names);
                 self.words.push(meant);
             }
         }
         self.wanted.forces |= script.commands.iter().any(|words| forces(words));
+        self.wanted.words.sort_unstable();
+        self.wanted.words.dedup();
         self.wanted.takes_all |= script.commands.iter().any(|words| takes_all(words));
         for command in &script.commands {
             let is_before = |word: &&String| BEFORE_PROGRAM.contains(&word.as_str());
@@ -392,7 +392,9 @@ impl<'p> Reader<'p> {
         let target = arguments.find(|word| !matches!(word.as_str(), "-L" | "-P" | "--"));
         self.here = self.folders(target.map_or("~", String::as_str));
         for folder in &self.here {
-            if !self.seen.contains(folder) {
+            if self.seen.len() > MAX_MEANINGS {
+                self.is_unclear = true;
+            } else if !self.seen.contains(folder) {
                 self.seen.push(folder.clone());
             }
         }
@@ -433,6 +435,10 @@ impl<'p> Reader<'p> {
         // A shell takes `..` away before it follows links, and `cd -P` and git do not.
         let folded: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
         for folder in folded.into_iter().chain(folders) {
+            if self.parts.len() > MAX_MEANINGS {
+                self.is_unclear = true;
+                return;
+            }
             let part = self.part(folder, kind, arguments);
             if !self.parts.contains(&part) {
                 self.parts.push(part);
@@ -557,7 +563,7 @@ impl Part {
 /// How these words publish, and the words behind the program's name: of `sudo git push origin`,
 /// they are `push` and `origin`. None if they do not publish: `git log`.
 fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
-    for (index, word) in words.iter().enumerate() {
+    for (index, word) in words.iter().enumerate().take(MAX_MEANINGS) {
         let rest = words.get(index + 1..).unwrap_or_default();
         if let Some(kind) = kind(program(word), rest) {
             return Some((kind, rest));
@@ -767,7 +773,8 @@ fn is_all(word: &str) -> bool {
     is_open && !word.contains(char::is_whitespace)
 }
 
-/// How many values one word is read with.
+/// How many values a word has at most, and folders or parts a call. With more, all is compared. A
+/// program stands among so many words of its command.
 const MAX_MEANINGS: usize = 32;
 
 /// Whether this may name a variable.

@@ -323,3 +323,18 @@ fn the_text_is_that_of_the_words_without_quotes_and_without_folders() {
         assert_eq!(bash(command).unwrap().text, text, "{command}");
     }
 }
+
+#[test]
+fn of_a_very_long_command_all_is_compared() {
+    for command in [
+        "git push r$i; ",
+        "cd d$i; git push; ",
+        "git add $i w$i; V$i=$V; git push; ",
+    ] {
+        let rows = (0..5_000).map(|i| command.replace("$i", &i.to_string()));
+        let parts = parts(&rows.collect::<String>());
+        assert!(parts.len() < 100);
+        let mut sends = parts.iter().filter_map(Part::sends);
+        assert!(sends.any(|sent| sent.all) || parts.len() == 1, "{command}");
+    }
+}

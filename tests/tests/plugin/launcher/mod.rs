@@ -133,7 +133,6 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
     for question in [
         r#"{"tool_name":"Bash","tool_input":{"command":"git status"}}"#,
         r#"{"tool_name":"Bash","tool_input":{"command":"cargo test"}}"#,
-        r#"{"tool_name":"mcp__plugin_keyhole_context__load_context","tool_input":{"key":"k"}}"#,
         "",
     ] {
         let _ = ask(question).exits(0).says("");
@@ -151,6 +150,7 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
         "scp a h:",
         "rsync a h:",
         "docker push",
+        "mvn deploy",
     ] {
         let question = format!(r#"{{"tool_name":"Bash","tool_input":{{"command":"{words}"}}}}"#);
         let _ = ask(&question).exits(7).says(&format!("gate,{question}"));
@@ -159,6 +159,8 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
         "create_issue",
         "issueUpdate",
         "sendMail",
+        "GITHUB_CREATE_AN_ISSUE",
+        "issue_write",
         "mergePull",
         "addComment",
         "Post",
