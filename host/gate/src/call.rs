@@ -340,7 +340,7 @@ impl<'p> Reader<'p> {
         for words in &script.commands {
             for word in words {
                 if let Some((name, value)) = word.split_once('=')
-                    && is_name(name)
+                    && is_variable(name)
                 {
                     self.variables.push((name.to_owned(), value.to_owned()));
                 }
@@ -778,7 +778,7 @@ fn is_all(word: &str) -> bool {
 const MAX_MEANINGS: usize = 32;
 
 /// Whether this may name a variable.
-fn is_name(word: &str) -> bool {
+fn is_variable(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
@@ -786,11 +786,11 @@ fn is_name(word: &str) -> bool {
 fn variable(word: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = word.split_once('$')?;
     if let Some((name, behind)) = rest.strip_prefix('{').and_then(|it| it.split_once('}')) {
-        return Some((before, name, behind)).filter(|_| is_name(name));
+        return Some((before, name, behind)).filter(|_| is_variable(name));
     }
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let (name, behind) = rest.split_at(end.unwrap_or(rest.len()));
-    Some((before, name, behind)).filter(|_| is_name(name))
+    Some((before, name, behind)).filter(|_| is_variable(name))
 }
 
 /// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.
