@@ -2,14 +2,20 @@
 //!
 //! The words are a help, and no proof: what a script does, nobody sees in its name.
 
+mod publishing;
+mod words;
+
 use crate::shell::{CLOSING, OPENING, Script};
 use keyhole_claude::paths::normal;
 use keyhole_outgoing::{Sent, Wanted};
+use publishing::{COMMITTING, Kind, program, publishing, sent};
 use serde_json::Value;
 use std::{
     env,
     path::{Path, PathBuf},
 };
+pub(crate) use words::expand;
+use words::{files_of_options, forces, has_one_of, is_variable, names_in, takes_all, variable};
 
 /// What one call may publish.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,75 +161,16 @@ fn is_shell(word: &str) -> bool {
     )
 }
 
-/// How a command publishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// It makes a commit: `git commit`.
-    Commits,
-    /// It sends commits: `git push`.
-    Pushes,
-    /// It makes a commit of all that is changed, or sends it: `jj`.
-    Changes,
-    /// It sends what a branch has, and files that it names: `gh pr create`.
-    Sends,
-    /// The same, and files that git may not have: `npm publish`.
-    Packs,
-    /// It sends its text, and files that it names: `curl`, `scp`, `rsync`, `docker push`.
-    Files,
-}
-
 /// What only reads or shows, whatever words follow.
 const READING: [&str; 13] = [
     "cat", "echo", "grep", "head", "less", "ls", "man", "printf", "rg", "sed", "tail", "wc",
     "which",
 ];
 
-/// A command that has one of these words sends every branch or tag.
-const EVERYTHING: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
-
 /// What may stand before a program's name.
 const BEFORE_PROGRAM: [&str; 9] = [
     "!", "builtin", "command", "do", "else", "if", "then", "time", "{",
 ];
-
-/// Options that a file's name follows. The text of this file leaves. With the last two, git adds an
-/// ignored file.
-const FILE_OPTIONS: [&str; 6] = [
-    "-F",
-    "--file",
-    "--body-file",
-    "--notes-file",
-    "-f",
-    "--force",
-];
-
-/// Options before a verb that a value follows.
-const VALUE_OPTIONS: [&str; 10] = [
-    "-C",
-    "-F",
-    "-R",
-    "-c",
-    "--filter",
-    "--git-dir",
-    "--manifest-path",
-    "--prefix",
-    "--repo",
-    "--work-tree",
-];
-
-/// Verbs of git that may make a commit of what is staged.
-const COMMITTING: [&str; 7] = [
-    "--continue",
-    "am",
-    "cherry-pick",
-    "commit",
-    "merge",
-    "pull",
-    "revert",
-];
-
-/// Options of `git push` that a value follows, and no remote.
-const PUSH_OPTIONS: [&str; 5] = ["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
 
 /// Reads commands one after another, and follows their folders.
 struct Reader<'p> {
@@ -489,64 +436,6 @@ impl<'p> Reader<'p> {
     }
 }
 
-/// Whether one of these words is `wanted`.
-fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
-    words.iter().any(|word| wanted.contains(&word.as_str()))
-}
-
-/// Which commits a command with these arguments sends, if it sends any. `jj` sends what it likes.
-fn sent(kind: Kind, arguments: &[String]) -> Option<Sent> {
-    if matches!(kind, Kind::Commits | Kind::Files) {
-        return None;
-    }
-    if kind == Kind::Changes && !has_one_of(arguments, &["push", "submit", "send-email"]) {
-        return None;
-    }
-    Some(Sent {
-        remote: remote(arguments),
-        all: kind == Kind::Changes
-            || has_one_of(arguments, &EVERYTHING)
-            || pushed(arguments).iter().skip(1).any(|word| !is_name(word)),
-    })
-}
-
-/// The remote that stands behind `push`. An address names none.
-fn remote(arguments: &[String]) -> Option<String> {
-    let first = pushed(arguments).first().copied()?;
-    Some(first.to_owned()).filter(|name| !name.contains([':', '/', '$', '.']))
-}
-
-/// The remote behind `push`, and what is sent there.
-fn pushed(arguments: &[String]) -> Vec<&str> {
-    let mut words = Vec::new();
-    // Whether the word before is an option that a value follows.
-    let mut is_value = false;
-    for word in arguments.iter().skip_while(|word| *word != "push").skip(1) {
-        if !is_value && !word.starts_with('-') {
-            words.push(word.as_str());
-        }
-        is_value = PUSH_OPTIONS.contains(&word.as_str());
-    }
-    words
-}
-
-/// Whether this tells by the name of a branch or tag what is pushed: `main`, `+v1:x`, `HEAD~1:x`;
-/// or that something is deleted there, as `:gone`. A pattern, an object's name and `heads/main` do
-/// not.
-fn is_name(refspec: &str) -> bool {
-    let source = refspec.trim_start_matches('+');
-    if source.starts_with(':') {
-        return source.len() > 1;
-    }
-    let mut parts = source.split([':', '~', '^']);
-    let name = parts.next().unwrap_or_default();
-    let is_object = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_folder = ["heads/", "tags/", "remotes/"]
-        .iter()
-        .any(|start| name.starts_with(start));
-    !name.is_empty() && !name.contains(['*', '@', '{', '$']) && !is_object && !is_folder
-}
-
 impl Part {
     /// Which commits this part sends, if it sends any.
     fn sends(&self) -> Option<&Sent> {
@@ -560,289 +449,9 @@ impl Part {
     }
 }
 
-/// How these words publish, and the words behind the program's name: of `sudo git push origin`,
-/// they are `push` and `origin`. None if they do not publish: `git log`.
-fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
-    for (index, word) in words.iter().enumerate().take(MAX_MEANINGS) {
-        let rest = words.get(index + 1..).unwrap_or_default();
-        if let Some(kind) = kind(program(word), rest) {
-            return Some((kind, rest));
-        }
-    }
-    None
-}
-
-/// A program's own name: `git` of `/usr/bin/git`.
-fn program(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
-}
-
-/// How this program publishes with these arguments. None if it does not.
-fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
-    if sends_files(program, arguments) {
-        return Some(Kind::Files);
-    }
-    if has_one_of(arguments, &["--help"]) {
-        return None;
-    }
-    let plain = plain(arguments);
-    let verb = plain.first().copied().unwrap_or_default();
-    let second = plain.get(1).copied().unwrap_or_default();
-    match program {
-        "git" => of_git(verb, second, arguments),
-        "jj" => match (verb, second) {
-            ("commit" | "submit", _) | (_, "push") => Some(Kind::Changes),
-            _ => None,
-        },
-        "gh" | "glab" => of_hub(verb, second, arguments),
-        "docker" | "podman" => {
-            let is_pushing = plain.contains(&"push") || has_one_of(arguments, &["--push"]);
-            Some(Kind::Files).filter(|_| is_pushing)
-        }
-        _ if PACKING.contains(&program) && is_packing(verb) => Some(Kind::Packs),
-        _ if RUNNING.contains(&program) && plain.iter().any(|word| is_packing(word)) => {
-            Some(Kind::Packs)
-        }
-        _ => None,
-    }
-}
-
-/// Programs that publish a package if their first word says so.
-const PACKING: [&str; 16] = [
-    "bun", "cargo", "flit", "gem", "gradle", "gradlew", "hatch", "helm", "lerna", "mvn", "npm",
-    "ovsx", "poetry", "twine", "uv", "vsce",
-];
-
-/// The same, of programs with which that word may stand behind others.
-const RUNNING: [&str; 7] = ["bunx", "dotnet", "npx", "pipx", "pnpm", "uvx", "yarn"];
-
-/// Whether a program that makes packages publishes one with this verb.
-fn is_packing(verb: &str) -> bool {
-    matches!(verb, "publish" | "upload" | "push" | "deploy")
-}
-
-/// The words of these that are no options, their values or toolchains.
-fn plain(arguments: &[String]) -> Vec<&str> {
-    let mut plain = Vec::new();
-    let mut is_value = false;
-    for word in arguments {
-        if !is_value && !word.starts_with(['-', '+']) {
-            plain.push(word.as_str());
-        }
-        is_value = VALUE_OPTIONS.contains(&word.as_str());
-    }
-    plain
-}
-
-/// How git publishes with these words.
-fn of_git(verb: &str, second: &str, arguments: &[String]) -> Option<Kind> {
-    match (verb, second) {
-        ("commit", _) => Some(Kind::Commits),
-        ("push", _) if has_one_of(arguments, &["--dry-run", "-n", "--delete", "-d"]) => None,
-        ("push" | "submit" | "send-email", _) => Some(Kind::Pushes),
-        ("lfs" | "p4" | "subtree", "push" | "submit") => Some(Kind::Pushes),
-        _ => None,
-    }
-}
-
-/// How `gh` or `glab` publishes with these words.
-fn of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
-    let is_making = matches!(verb, "create" | "new");
-    match noun {
-        "api" => Some(Kind::Files).filter(|_| arguments.iter().any(|word| is_field(word))),
-        "pr" | "mr" | "release" if is_making => Some(Kind::Sends),
-        "repo" if has_one_of(arguments, &["--push", "--source"]) => Some(Kind::Sends),
-        "pr" | "mr" | "issue" | "release" | "gist" | "snippet" | "repo" => {
-            let is_sending = is_making
-                || matches!(
-                    verb,
-                    "comment" | "edit" | "merge" | "note" | "update" | "upload"
-                )
-                || has_option(
-                    arguments,
-                    &["-b", "-c", "--body", "--comment", "--body-file"],
-                );
-            Some(Kind::Files).filter(|_| is_sending)
-        }
-        _ => None,
-    }
-}
-
-/// Whether `gh api` sends something with this argument: `-f`, `-F`, `--input`, `-XPOST`.
-fn is_field(word: &str) -> bool {
-    let mut starts = ["-f", "-F", "--field", "--raw-field", "--input"].iter();
-    starts.any(|start| word.starts_with(start)) || is_method(word.trim_start_matches("-X"))
-}
-
-/// Whether one of these words is one of these options, also with its value.
-fn has_option(words: &[String], options: &[&str]) -> bool {
-    let mut names = words
-        .iter()
-        .map(|word| word.split('=').next().unwrap_or_default());
-    names.any(|name| options.contains(&name))
-}
-
-/// Whether this program sends files or a text with these arguments: `curl -d x`, `scp a host:`.
-fn sends_files(program: &str, arguments: &[String]) -> bool {
-    match program {
-        "curl" => arguments.iter().any(|word| is_upload(word)),
-        "scp" | "rsync" => {
-            let mut places = arguments.iter().filter(|word| !word.starts_with('-'));
-            places.next_back().is_some_and(|word| is_remote(word))
-        }
-        _ => false,
-    }
-}
-
-/// Whether curl sends something with this argument: `-d`, `-sF`, `--data-raw`, `POST`, `-XPUT`.
-/// With `-o` and `-XGET`, it does not.
-fn is_upload(word: &str) -> bool {
-    if let Some(long) = word.strip_prefix("--") {
-        let method = long.strip_prefix("request=").unwrap_or_default();
-        let mut starts = ["data", "form", "json", "upload-file"].iter();
-        return is_method(method) || starts.any(|start| long.starts_with(start));
-    }
-    let Some(letters) = word.strip_prefix('-') else {
-        return is_method(word);
-    };
-    // Behind one of these letters, a value begins.
-    let (flags, value) = letters.split_once('X').unwrap_or((letters, ""));
-    let mut known = flags.chars().take_while(|c| !"AHKbcemouwxy".contains(*c));
-    is_method(value) || known.any(|c| "dFT".contains(c))
-}
-
-/// Whether this is a method of HTTP that sends something.
-fn is_method(word: &str) -> bool {
-    matches!(word, "POST" | "PUT" | "PATCH")
-}
-
-/// Whether this is a place on another machine: `host:dir`, `rsync://host`. `./a:b` is none.
-fn is_remote(word: &str) -> bool {
-    word.split_once(':')
-        .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
-}
-
-/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`; or
-/// what a variable stands for, which nobody knows. `git add .` names a folder, as `git add src`
-/// does.
-fn takes_all(words: &[String]) -> bool {
-    let adds = ["add", "commit", "stage"];
-    let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
-    let Some(verb) = from_verb.next() else {
-        return has_one_of(words, &["jj"]);
-    };
-    // Without a word, as in `xargs git add`, something else says what is added.
-    let mut names = from_verb.clone().filter(|word| !word.starts_with('-'));
-    let is_open = verb != "commit" && names.next().is_none();
-    if is_open || has_one_of(words, &["jj", "xargs"]) {
-        return true;
-    }
-    let mut is_message = false;
-    for word in from_verb {
-        if is_all(word) && !(is_message && word.contains('$')) {
-            return true;
-        }
-        is_message = word.starts_with('-') && word.ends_with(['m', 'F', 'e']);
-    }
-    false
-}
-
-/// Whether these words add ignored files, too: `git add -f conf`, `git add -fA`.
-fn forces(words: &[String]) -> bool {
-    let mut from_verb = words
-        .iter()
-        .skip_while(|word| !matches!(&***word, "add" | "stage"));
-    from_verb.any(|word| {
-        let is_short = !word.starts_with("--") && word.starts_with('-') && word.contains('f');
-        is_short || (word.len() > 2 && "--force".starts_with(word.as_str()))
-    })
-}
-
-/// Whether git adds all changed files by this word, or nobody knows which: `-A`, `-am`, `--all`,
-/// `:/docs`, `{a,b}.txt`, `~/a`, `--pathspec-from-file=x` or `$FILES`. `-m` and `src` are none.
-fn is_all(word: &str) -> bool {
-    if matches!(word, "--all" | "--update") || word.starts_with("--pathspec-from") {
-        return true;
-    }
-    if let Some(letters) = word.strip_prefix('-') {
-        // Behind these letters, a value begins: of `-ma`, `a` is the message.
-        let mut flags = letters.chars().take_while(|c| !"mFCct-".contains(*c));
-        return flags.any(|c| matches!(c, 'a' | 'A' | 'u'));
-    }
-    let is_open = word.starts_with([':', '~']) || word.contains(['$', '{']);
-    is_open && !word.contains(char::is_whitespace)
-}
-
 /// How many values a word has at most, and folders or parts a call. With more, all is compared. A
 /// program stands among so many words of its command.
 const MAX_MEANINGS: usize = 32;
-
-/// Whether this may name a variable.
-fn is_variable(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// What stands before the first variable of a word, its name, and what stands behind it.
-fn variable(word: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = word.split_once('$')?;
-    if let Some((name, behind)) = rest.strip_prefix('{').and_then(|it| it.split_once('}')) {
-        return Some((before, name, behind)).filter(|_| is_variable(name));
-    }
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let (name, behind) = rest.split_at(end.unwrap_or(rest.len()));
-    Some((before, name, behind)).filter(|_| is_variable(name))
-}
-
-/// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.
-fn names_in(word: &str) -> Vec<&str> {
-    let mut names = vec![word];
-    names.extend(glued(word));
-    names.extend(word.split(['=', '@', ':', ';', '+']));
-    names.retain(|name| !name.is_empty() && !name.starts_with('-'));
-    names
-}
-
-/// The value of a short option that is joined to it: `msg` of `-Fmsg`.
-fn glued(word: &str) -> Option<&str> {
-    let is_short = word.starts_with('-') && !word.starts_with("--");
-    word.get(2..).filter(|value| is_short && !value.is_empty())
-}
-
-/// The files whose texts leave by options of git ([`FILE_OPTIONS`]): `msg` of `-F msg`, `-Fmsg` and
-/// `--file=msg`, and `conf` of `git add -f conf`.
-fn files_of_options(words: &[String]) -> Vec<String> {
-    let mut files = Vec::new();
-    // Whether the word before is an option that a file's name follows.
-    let mut is_file = false;
-    for word in words {
-        if is_file {
-            files.push(word.clone());
-        }
-        is_file = FILE_OPTIONS.contains(&&**word);
-        if let Some((option, file)) = word.split_once('=')
-            && FILE_OPTIONS.contains(&option)
-        {
-            files.push(file.to_owned());
-        }
-        if let Some(file) = glued(word)
-            && word.starts_with("-F")
-        {
-            files.push(file.to_owned());
-        }
-    }
-    files
-}
-
-/// The path that a shell makes of this word, relative to where it is.
-pub(crate) fn expand(word: &str, home: Option<&Path>) -> PathBuf {
-    match (word.strip_prefix('~'), home) {
-        (Some(""), Some(home)) => home.to_owned(),
-        (Some(rest), Some(home)) if rest.starts_with('/') => {
-            home.join(rest.trim_start_matches('/'))
-        }
-        _ => PathBuf::from(word),
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,137 @@
+//! What the words of a command name: files, variables, and all that is changed.
+
+use std::path::{Path, PathBuf};
+
+/// Options that a file's name follows. The text of this file leaves. With the last two, git adds an
+/// ignored file.
+const FILE_OPTIONS: [&str; 6] = [
+    "-F",
+    "--file",
+    "--body-file",
+    "--notes-file",
+    "-f",
+    "--force",
+];
+
+/// Whether one of these words is `wanted`.
+pub(super) fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
+    words.iter().any(|word| wanted.contains(&word.as_str()))
+}
+
+/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`; or
+/// what a variable stands for, which nobody knows. `git add .` names a folder, as `git add src`
+/// does.
+pub(super) fn takes_all(words: &[String]) -> bool {
+    let adds = ["add", "commit", "stage"];
+    let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
+    let Some(verb) = from_verb.next() else {
+        return has_one_of(words, &["jj"]);
+    };
+    // Without a word, as in `xargs git add`, something else says what is added.
+    let mut names = from_verb.clone().filter(|word| !word.starts_with('-'));
+    let is_open = verb != "commit" && names.next().is_none();
+    if is_open || has_one_of(words, &["jj", "xargs"]) {
+        return true;
+    }
+    let mut is_message = false;
+    for word in from_verb {
+        if is_all(word) && !(is_message && word.contains('$')) {
+            return true;
+        }
+        is_message = word.starts_with('-') && word.ends_with(['m', 'F', 'e']);
+    }
+    false
+}
+
+/// Whether these words add ignored files, too: `git add -f conf`, `git add -fA`.
+pub(super) fn forces(words: &[String]) -> bool {
+    let mut from_verb = words
+        .iter()
+        .skip_while(|word| !matches!(&***word, "add" | "stage"));
+    from_verb.any(|word| {
+        let is_short = !word.starts_with("--") && word.starts_with('-') && word.contains('f');
+        is_short || (word.len() > 2 && "--force".starts_with(word.as_str()))
+    })
+}
+
+/// Whether git adds all changed files by this word, or nobody knows which: `-A`, `-am`, `--all`,
+/// `:/docs`, `{a,b}.txt`, `~/a`, `--pathspec-from-file=x` or `$FILES`. `-m` and `src` are none.
+fn is_all(word: &str) -> bool {
+    if matches!(word, "--all" | "--update") || word.starts_with("--pathspec-from") {
+        return true;
+    }
+    if let Some(letters) = word.strip_prefix('-') {
+        // Behind these letters, a value begins: of `-ma`, `a` is the message.
+        let mut flags = letters.chars().take_while(|c| !"mFCct-".contains(*c));
+        return flags.any(|c| matches!(c, 'a' | 'A' | 'u'));
+    }
+    let is_open = word.starts_with([':', '~']) || word.contains(['$', '{']);
+    is_open && !word.contains(char::is_whitespace)
+}
+
+/// Whether this may name a variable.
+pub(super) fn is_variable(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// What stands before the first variable of a word, its name, and what stands behind it.
+pub(super) fn variable(word: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = word.split_once('$')?;
+    if let Some((name, behind)) = rest.strip_prefix('{').and_then(|it| it.split_once('}')) {
+        return Some((before, name, behind)).filter(|_| is_variable(name));
+    }
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let (name, behind) = rest.split_at(end.unwrap_or(rest.len()));
+    Some((before, name, behind)).filter(|_| is_variable(name))
+}
+
+/// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.
+pub(super) fn names_in(word: &str) -> Vec<&str> {
+    let mut names = vec![word];
+    names.extend(glued(word));
+    names.extend(word.split(['=', '@', ':', ';', '+']));
+    names.retain(|name| !name.is_empty() && !name.starts_with('-'));
+    names
+}
+
+/// The value of a short option that is joined to it: `msg` of `-Fmsg`.
+fn glued(word: &str) -> Option<&str> {
+    let is_short = word.starts_with('-') && !word.starts_with("--");
+    word.get(2..).filter(|value| is_short && !value.is_empty())
+}
+
+/// The files whose texts leave by options of git ([`FILE_OPTIONS`]): `msg` of `-F msg`, `-Fmsg` and
+/// `--file=msg`, and `conf` of `git add -f conf`.
+pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
+    let mut files = Vec::new();
+    // Whether the word before is an option that a file's name follows.
+    let mut is_file = false;
+    for word in words {
+        if is_file {
+            files.push(word.clone());
+        }
+        is_file = FILE_OPTIONS.contains(&&**word);
+        if let Some((option, file)) = word.split_once('=')
+            && FILE_OPTIONS.contains(&option)
+        {
+            files.push(file.to_owned());
+        }
+        if let Some(file) = glued(word)
+            && word.starts_with("-F")
+        {
+            files.push(file.to_owned());
+        }
+    }
+    files
+}
+
+/// The path that a shell makes of this word, relative to where it is.
+pub(crate) fn expand(word: &str, home: Option<&Path>) -> PathBuf {
+    match (word.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(word),
+    }
+}
