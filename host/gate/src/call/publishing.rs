@@ -21,17 +21,20 @@ pub(super) enum Kind {
 }
 
 /// Options before a verb that a value follows.
-const VALUE_OPTIONS: [&str; 10] = [
+const VALUE_OPTIONS: [&str; 13] = [
     "-C",
     "-F",
     "-R",
     "-c",
+    "-w",
     "--filter",
     "--git-dir",
     "--manifest-path",
     "--prefix",
+    "--registry",
     "--repo",
     "--work-tree",
+    "--workspace",
 ];
 
 /// Verbs of git that may make a commit of what is staged.
@@ -71,35 +74,53 @@ fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
         return None;
     }
     let plain = plain(arguments);
-    let verb = plain.first().copied().unwrap_or_default();
-    let second = plain.get(1).copied().unwrap_or_default();
-    match program {
-        "git" => of_git(verb, second, arguments),
-        "jj" => match (verb, second) {
-            ("commit" | "submit", _) | (_, "push") => Some(Kind::Changes),
-            _ => None,
-        },
-        "gh" | "glab" => of_hub(verb, second, arguments),
-        "docker" | "podman" => {
+    match (program, &*plain) {
+        ("git", _) => of_git(&plain, arguments),
+        ("jj", ["commit" | "submit", ..] | [_, "push", ..]) => Some(Kind::Changes),
+        ("gh" | "glab", [noun, verbs @ ..]) => of_hub(noun, verbs, arguments),
+        ("docker" | "podman", _) => {
             let is_pushing = plain.contains(&"push") || has_one_of(arguments, &["--push"]);
             Some(Kind::Files).filter(|_| is_pushing)
         }
-        _ if PACKING.contains(&program) && is_packing(verb) => Some(Kind::Packs),
-        _ if RUNNING.contains(&program) && plain.iter().any(|word| is_packing(word)) => {
-            Some(Kind::Packs)
+        (_, [verb, ..]) if PACKING.contains(&program) && is_packing(verb) => Some(Kind::Packs),
+        _ => {
+            let is_known = RUNNING.contains(&program) && plain.iter().any(|word| is_packing(word));
+            Some(Kind::Packs).filter(|_| is_known)
         }
-        _ => None,
     }
 }
 
 /// Programs that publish a package if their first word says so.
-const PACKING: [&str; 16] = [
-    "bun", "cargo", "flit", "gem", "gradle", "gradlew", "hatch", "helm", "lerna", "mvn", "npm",
-    "ovsx", "poetry", "twine", "uv", "vsce",
+const PACKING: [&str; 22] = [
+    "anaconda",
+    "bun",
+    "cabal",
+    "cargo",
+    "deno",
+    "flit",
+    "gem",
+    "hatch",
+    "helm",
+    "jsr",
+    "lerna",
+    "luarocks",
+    "maturin",
+    "npm",
+    "nuget",
+    "ovsx",
+    "pdm",
+    "poetry",
+    "snapcraft",
+    "twine",
+    "uv",
+    "vsce",
 ];
 
 /// The same, of programs with which that word may stand behind others.
-const RUNNING: [&str; 7] = ["bunx", "dotnet", "npx", "pipx", "pnpm", "uvx", "yarn"];
+const RUNNING: [&str; 13] = [
+    "bunx", "dart", "dotnet", "flutter", "gradle", "gradlew", "mvn", "npx", "pipx", "pnpm", "sbt",
+    "uvx", "yarn",
+];
 
 /// Whether a program that makes packages publishes one with this verb.
 fn is_packing(verb: &str) -> bool {
@@ -120,38 +141,38 @@ fn plain(arguments: &[String]) -> Vec<&str> {
 }
 
 /// How git publishes with these words.
-fn of_git(verb: &str, second: &str, arguments: &[String]) -> Option<Kind> {
-    match (verb, second) {
-        ("commit", _) => Some(Kind::Commits),
-        ("push", _) if has_one_of(arguments, &["--dry-run", "-n", "--delete", "-d"]) => None,
-        ("push" | "submit" | "send-email", _) => Some(Kind::Pushes),
-        ("lfs" | "p4" | "subtree", "push" | "submit") => Some(Kind::Pushes),
+fn of_git(plain: &[&str], arguments: &[String]) -> Option<Kind> {
+    match plain {
+        ["commit", ..] => Some(Kind::Commits),
+        ["push", ..] if has_one_of(arguments, &["--dry-run", "-n", "--delete", "-d"]) => None,
+        ["push" | "submit" | "send-email", ..]
+        | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
         _ => None,
     }
 }
 
 /// How `gh` or `glab` publishes with these words.
-fn of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
+fn of_hub(noun: &str, verbs: &[&str], arguments: &[String]) -> Option<Kind> {
+    let verb = verbs.first().copied().unwrap_or_default();
     let is_making = matches!(verb, "create" | "new");
     match noun {
         "api" => Some(Kind::Files).filter(|_| arguments.iter().any(|word| is_field(word))),
         "pr" | "mr" | "release" if is_making => Some(Kind::Sends),
-        "repo" if has_one_of(arguments, &["--push", "--source"]) => Some(Kind::Sends),
+        "repo" if has_option(arguments, &["--push", "--source"]) => Some(Kind::Sends),
         "pr" | "mr" | "issue" | "release" | "gist" | "snippet" | "repo" => {
-            let is_sending = is_making
-                || matches!(
-                    verb,
-                    "comment" | "edit" | "merge" | "note" | "update" | "upload"
-                )
-                || has_option(
-                    arguments,
-                    &["-b", "-c", "--body", "--comment", "--body-file"],
-                );
+            let is_sending =
+                is_making || HUB_VERBS.contains(&verb) || has_option(arguments, &HUB_OPTIONS);
             Some(Kind::Files).filter(|_| is_sending)
         }
         _ => None,
     }
 }
+
+/// Verbs with which `gh pr` and the like send a text or files.
+const HUB_VERBS: [&str; 6] = ["comment", "edit", "merge", "note", "update", "upload"];
+
+/// The same, options.
+const HUB_OPTIONS: [&str; 5] = ["-b", "-c", "--body", "--body-file", "--comment"];
 
 /// Whether `gh api` sends something with this argument: `-f`, `-F`, `--input`, `-XPOST`.
 fn is_field(word: &str) -> bool {
