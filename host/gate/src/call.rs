@@ -11,6 +11,7 @@ use keyhole_outgoing::{Sent, Wanted};
 use publishing::{COMMITTING, Kind, program, publishing, sent};
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     env,
     path::{Path, PathBuf},
 };
@@ -22,8 +23,10 @@ use words::{files_of_options, forces, has_one_of, is_variable, names_in, takes_a
 pub struct Call {
     /// What leaves with the call itself: a message, a title, the arguments of a tool.
     pub text: String,
-    /// What leaves of each folder, one or more.
+    /// What leaves of each folder.
     pub parts: Vec<Part>,
+    /// Whether the call names more than is looked at. Then nothing else is told.
+    pub is_too_much: bool,
 }
 
 /// What a call may publish of one folder.
@@ -35,8 +38,6 @@ pub struct Part {
     pub wanted: Option<Wanted>,
     /// Words that may name files which leave as they are, also if the repository has them.
     pub files: Vec<String>,
-    /// Whether the call may make a commit of what is staged, or takes what is changed.
-    pub commits: bool,
 }
 
 /// Where a call is made.
@@ -74,8 +75,16 @@ const SENDING_TOOLS: [&str; 19] = [
     "upload",
 ];
 
-/// How deep texts that shells are given are read.
+/// How deep texts that shells are given are read, and values of variables.
 const MAX_NESTED: usize = 3;
+
+/// How many folders a call enters at most, and steps that publish. A program stands among so many
+/// words of its command.
+const MAX_STEPS: usize = 64;
+
+/// The bytes that variables and folders add to the words of a call at most. So a long call costs as
+/// much as it is long.
+const MAX_ADDED: usize = 1 << 20;
 
 /// What a call of this tool may publish: of Bash and Monitor, by their command; of a server's
 /// `create_issue`, its input. None if it publishes nothing that we know: `git status`, `Read`,
@@ -90,11 +99,8 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
         return None;
     }
     let mut text = String::new();
-    match input.as_object() {
-        Some(fields) => fields
-            .values()
-            .for_each(|field| add_texts(&mut text, field)),
-        None => add_texts(&mut text, input),
+    for (_, field) in input.as_object().into_iter().flatten() {
+        add_texts(&mut text, field);
     }
     Some(Call {
         text,
@@ -102,6 +108,7 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
             folder: at.folder.to_owned(),
             ..Part::default()
         }],
+        is_too_much: false,
     })
 }
 
@@ -133,24 +140,33 @@ fn of_command(command: &str, at: At<'_>) -> Option<Call> {
     reader.read(&script);
     let mut text = reader.published(&script.heredocs);
     reader.read_nested(&script, MAX_NESTED);
-    if reader.is_unclear && may_publish(command) {
-        reader.note_everything();
+    if reader.is_too_much() {
+        return Some(Call {
+            is_too_much: true,
+            ..Call::default()
+        });
+    }
+    if reader.is_unclear {
+        // All of the session's folder may leave.
+        reader.steps.push(Step {
+            folder: at.folder.to_owned(),
+            kind: Kind::Packs,
+            sends: Some(Sent {
+                remote: None,
+                all: true,
+            }),
+        });
         text.push('\n');
         text += command;
     }
-    if reader.parts.is_empty() {
+    if reader.steps.is_empty() {
         return None;
     }
-    let all = reader.parts.clone();
-    let mut parts = reader.parts;
-    parts.retain(|part| !all.iter().any(|other| other.covers(part)));
-    Some(Call { text, parts })
-}
-
-/// Whether a text that is not understood has words with which programs publish.
-fn may_publish(text: &str) -> bool {
-    let mut words = ["commit", "push", "publish", "upload", "gh ", "curl"].iter();
-    words.any(|word| text.contains(word))
+    Some(Call {
+        text,
+        parts: reader.parts(),
+        is_too_much: false,
+    })
 }
 
 /// Whether this program runs a text that it is given.
@@ -173,67 +189,79 @@ const BEFORE_PROGRAM: [&str; 9] = [
 ];
 
 /// Reads commands one after another, and follows their folders.
+#[derive(Default)]
 struct Reader<'p> {
-    at: At<'p>,
+    /// The user's home.
+    home: Option<&'p Path>,
     /// Where the next command may run: one folder, or several if nobody knows which.
     here: Vec<PathBuf>,
-    /// All folders so far.
+    /// All folders so far. The first is the session's.
     seen: Vec<PathBuf>,
     /// The text of each command but `cd`: where a folder is, nobody publishes.
     lines: Vec<String>,
     /// The words of all commands.
     words: Vec<String>,
     /// What the variables stand for that the commands set. One may have several values.
-    variables: Vec<(String, String)>,
+    variables: BTreeMap<String, Vec<String>>,
+    /// See [`MAX_ADDED`].
+    added: usize,
     /// Where the commands around the present brackets run.
     outer: Vec<Vec<PathBuf>>,
     /// Whether something was not understood.
     is_unclear: bool,
     /// What all commands take of a repository together.
     wanted: Wanted,
-    /// What the commands publish so far, one part for each folder and kind.
-    parts: Vec<Part>,
+    /// What publishes, each once.
+    steps: Vec<Step>,
+}
+
+/// A command that publishes.
+#[derive(PartialEq, Eq)]
+struct Step {
+    /// Where it runs.
+    folder: PathBuf,
+    kind: Kind,
+    /// Which commits it sends, if any.
+    sends: Option<Sent>,
 }
 
 impl<'p> Reader<'p> {
     /// Begins in the session's folder.
     fn new(at: At<'p>) -> Self {
-        Self {
-            at,
-            here: vec![at.folder.to_owned()],
-            seen: vec![at.folder.to_owned()],
-            lines: Vec::new(),
-            words: Vec::new(),
-            variables: Vec::new(),
-            outer: Vec::new(),
-            is_unclear: false,
-            wanted: Wanted::default(),
-            parts: Vec::new(),
+        let here = vec![at.folder.to_owned()];
+        let mut reader = Self {
+            home: at.home,
+            seen: here.clone(),
+            here,
+            ..Self::default()
+        };
+        if let Some(home) = at.home.and_then(Path::to_str) {
+            reader.note_value("HOME", home);
         }
+        reader
+    }
+
+    /// Whether there is more than is looked at. Then nothing more is read, which could take long.
+    fn is_too_much(&self) -> bool {
+        let steps = self.seen.len().max(self.steps.len());
+        steps > MAX_STEPS || self.added > MAX_ADDED
     }
 
     /// Notes what each command of a script names and publishes, one after another. `cd src` moves
     /// the next ones, `echo git push` is only a text, and `git push` publishes.
     fn read(&mut self, script: &Script) {
         self.is_unclear |= script.is_unclear;
-        self.note_variables(script);
-        self.variables.truncate(8 * MAX_MEANINGS);
-        for word in script.commands.iter().flatten() {
-            self.wanted.amends |= word == "--amend";
-            for meant in self.meanings(word) {
-                let names = names_in(&meant).into_iter().map(str::to_owned);
-                self.wanted.words.extend(names);
-                self.words.push(meant);
-            }
-        }
-        self.wanted.forces |= script.commands.iter().any(|words| forces(words));
-        self.wanted.words.sort_unstable();
-        self.wanted.words.dedup();
-        self.wanted.takes_all |= script.commands.iter().any(|words| takes_all(words));
         for command in &script.commands {
+            self.note_variables(command);
+        }
+        for command in &script.commands {
+            if self.is_too_much() {
+                return;
+            }
             let is_before = |word: &&String| BEFORE_PROGRAM.contains(&word.as_str());
             let before = command.iter().take_while(is_before).count();
             let words = command.get(before..).unwrap_or_default();
+            self.note_names(words);
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
                 Some(OPENING) => self.outer.push(self.here.clone()),
@@ -242,6 +270,20 @@ impl<'p> Reader<'p> {
                 Some("popd") => self.here.clone_from(&self.seen),
                 Some(program) if READING.contains(&program) => self.lines.push(words.join(" ")),
                 _ => self.read_program(words),
+            }
+        }
+    }
+
+    /// Notes all names in these words, and what is taken by them.
+    fn note_names(&mut self, words: &[String]) {
+        self.wanted.amends |= has_one_of(words, &["--amend"]);
+        self.wanted.forces |= forces(words);
+        self.wanted.takes_all |= takes_all(words);
+        for word in words {
+            for meant in self.meanings(word) {
+                let names = names_in(&meant).into_iter().map(str::to_owned);
+                self.wanted.words.extend(names);
+                self.words.push(meant);
             }
         }
     }
@@ -263,103 +305,94 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Notes that all of the session's folder may leave.
-    fn note_everything(&mut self) {
-        let sends = Sent {
-            remote: None,
-            all: true,
-        };
-        let wanted = Wanted {
-            takes_all: true,
-            sends: Some(sends),
-            ..self.wanted.clone()
-        };
-        self.parts.push(Part {
-            folder: self.at.folder.to_owned(),
-            wanted: Some(wanted),
-            files: self.wanted.words.clone(),
-            commits: true,
-        });
-    }
-
     /// Notes what variables stand for: with `D=a`, and with `for D in a b`.
-    fn note_variables(&mut self, script: &Script) {
-        for words in &script.commands {
-            for word in words {
-                if let Some((name, value)) = word.split_once('=')
-                    && is_variable(name)
-                {
-                    self.variables.push((name.to_owned(), value.to_owned()));
-                }
+    fn note_variables(&mut self, words: &[String]) {
+        for word in words {
+            if let Some((name, value)) = word.split_once('=')
+                && is_variable(name)
+            {
+                self.note_value(name, value);
             }
-            let mut loop_words = words.iter().skip_while(|word| *word != "for").skip(1);
-            let name = loop_words.next();
-            let values = loop_words.skip_while(|word| *word != "in").skip(1);
-            for (name, value) in name.into_iter().cycle().zip(values) {
-                self.variables.push((name.clone(), value.clone()));
+        }
+        let mut loop_words = words.iter().skip_while(|word| *word != "for").skip(1);
+        if let Some(name) = loop_words.next() {
+            for value in loop_words.skip_while(|word| *word != "in").skip(1) {
+                self.note_value(name, value);
             }
         }
     }
 
+    fn note_value(&mut self, name: &str, value: &str) {
+        let values = self.variables.entry(name.to_owned()).or_default();
+        values.push(value.to_owned());
+    }
+
     /// What a word may mean: with the values of the first variable in it, and of those in them.
-    fn meanings(&self, word: &str) -> Vec<String> {
+    fn meanings(&mut self, word: &str) -> Vec<String> {
         let mut meanings = vec![word.to_owned()];
         for _ in 0..MAX_NESTED {
-            let replaced = meanings.iter().flat_map(|meant| self.replaced(meant));
-            meanings = replaced.take(MAX_MEANINGS).collect();
+            let mut replaced = Vec::new();
+            for meant in meanings {
+                self.add_replaced(meant, &mut replaced);
+            }
+            meanings = replaced;
         }
         meanings
     }
 
-    /// This word with each value of its first variable. A value that nobody knows stays `$X`.
-    fn replaced(&self, word: &str) -> Vec<String> {
-        let Some((before, name, behind)) = variable(word) else {
-            return vec![word.to_owned()];
+    /// Adds this word with each value of its first variable. A value that nobody knows stays `$X`.
+    fn add_replaced(&mut self, word: String, replaced: &mut Vec<String>) {
+        let Some((before, name, behind)) = variable(&word) else {
+            replaced.push(word);
+            return;
         };
-        let own = self.variables.iter().filter(|(known, _)| known == name);
-        let mut values: Vec<String> = own.map(|(_, value)| value.clone()).collect();
-        if values.is_empty() {
-            let home = self.at.home.filter(|_| name == "HOME");
-            let known = home.map(|home| home.as_os_str().to_owned());
-            let value = known.or_else(|| env::var_os(name));
-            values.extend(value.and_then(|value| value.into_string().ok()));
+        let outside = env::var(name).ok().map(|value| vec![value]);
+        let values = self.variables.get(name).or(outside.as_ref());
+        let Some(known) = values else {
+            replaced.push(word);
+            return;
+        };
+        for value in known {
+            self.added += word.len() + value.len();
+            if self.is_too_much() {
+                return;
+            }
+            replaced.push(format!("{before}{value}{behind}"));
         }
-        if values.is_empty() {
-            return vec![word.to_owned()];
-        }
-        let joined = values
-            .iter()
-            .map(|value| format!("{before}{value}{behind}"));
-        joined.take(MAX_MEANINGS).collect()
     }
 
     /// Goes to the folder behind `cd`: to `src` with `cd -P src`, and to the home with `cd`.
     fn enter(&mut self, words: &[String]) {
         let mut arguments = words.iter().skip(1);
         let target = arguments.find(|word| !matches!(word.as_str(), "-L" | "-P" | "--"));
-        self.here = self.folders(target.map_or("~", String::as_str));
-        for folder in &self.here {
-            if self.seen.len() > MAX_MEANINGS {
-                self.is_unclear = true;
-            } else if !self.seen.contains(folder) {
+        let folders = self.folders(target.map_or("~", String::as_str));
+        for folder in &folders {
+            if self.is_too_much() {
+                return;
+            }
+            if !self.seen.contains(folder) {
                 self.seen.push(folder.clone());
             }
         }
+        self.here = folders;
     }
 
     /// What this folder means from where the next command may run. What `-` and an unknown `$X`
     /// mean, nobody knows: each of the folders so far.
-    fn folders(&self, typed: &str) -> Vec<PathBuf> {
+    fn folders(&mut self, typed: &str) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for meant in self.meanings(typed) {
             if meant == "-" || meant.contains('$') {
                 folders.extend(self.seen.iter().cloned());
                 continue;
             }
-            let path = expand(&meant, self.at.home);
-            folders.extend(self.here.iter().map(|here| here.join(&path)));
+            let path = expand(&meant, self.home);
+            for here in &self.here {
+                let folder = here.join(&path);
+                self.added += folder.as_os_str().len();
+                folders.push(folder);
+            }
         }
-        folders.truncate(MAX_MEANINGS);
         folders
     }
 
@@ -382,40 +415,50 @@ impl<'p> Reader<'p> {
         // A shell takes `..` away before it follows links, and `cd -P` and git do not.
         let folded: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
         for folder in folded.into_iter().chain(folders) {
-            if self.parts.len() > MAX_MEANINGS {
-                self.is_unclear = true;
+            if self.is_too_much() {
                 return;
             }
-            let part = self.part(folder, kind, arguments);
-            if !self.parts.contains(&part) {
-                self.parts.push(part);
+            let step = Step {
+                folder,
+                kind,
+                sends: sent(kind, arguments),
+            };
+            if !self.steps.contains(&step) {
+                self.steps.push(step);
             }
         }
     }
 
-    /// What a command of this kind publishes with these arguments. Git and jj send a file as it is
-    /// only by an option. The other programs may send each file that a word names.
-    fn part(&self, folder: PathBuf, kind: Kind, arguments: &[String]) -> Part {
-        let files = match kind {
-            Kind::Commits | Kind::Pushes | Kind::Changes => files_of_options(&self.words),
-            Kind::Sends | Kind::Packs | Kind::Files => self.wanted.words.clone(),
-        };
-        let mut wanted = None;
-        if kind != Kind::Files {
+    /// What all steps publish, one part for each folder and kind.
+    fn parts(mut self) -> Vec<Part> {
+        self.wanted.words.sort_unstable();
+        self.wanted.words.dedup();
+        let named = files_of_options(&self.words);
+        let commits = has_one_of(&self.words, &COMMITTING);
+        let mut parts = Vec::new();
+        for step in &self.steps {
+            if self.steps.iter().any(|other| other.covers(step)) {
+                continue;
+            }
+            let mut files = named.clone();
+            if !step.is_of_git() {
+                files.clone_from(&self.wanted.words);
+            }
             // `npm publish` and the like pack what is in the folder, also what git does not have.
-            wanted = Some(Wanted {
-                takes_all: self.wanted.takes_all || kind == Kind::Packs,
-                sends: sent(kind, arguments),
+            let is_whole = matches!(step.kind, Kind::Changes | Kind::Packs);
+            let wanted = Wanted {
+                only_committed: !commits && !is_whole,
+                takes_all: self.wanted.takes_all || step.kind == Kind::Packs,
+                sends: step.sends.clone(),
                 ..self.wanted.clone()
+            };
+            parts.push(Part {
+                folder: step.folder.clone(),
+                wanted: Some(wanted).filter(|_| step.kind != Kind::Files),
+                files,
             });
         }
-        let is_whole = matches!(kind, Kind::Changes | Kind::Packs);
-        Part {
-            folder,
-            wanted,
-            files,
-            commits: is_whole || has_one_of(&self.words, &COMMITTING),
-        }
+        parts
     }
 
     /// The text that leaves with the commands, without the folders that everybody here knows.
@@ -425,7 +468,8 @@ impl<'p> Reader<'p> {
             text.push('\n');
             text += heredoc;
         }
-        for known in [Some(self.at.folder), self.at.home].into_iter().flatten() {
+        let folder = self.seen.first().map(PathBuf::as_path);
+        for known in [folder, self.home].into_iter().flatten() {
             if let Some(path) = known.to_str()
                 && path != "/"
             {
@@ -436,22 +480,19 @@ impl<'p> Reader<'p> {
     }
 }
 
-impl Part {
-    /// Which commits this part sends, if it sends any.
-    fn sends(&self) -> Option<&Sent> {
-        self.wanted.as_ref()?.sends.as_ref()
+impl Step {
+    /// Whether git or jj does it, which sends a file as it is only by an option. The other programs
+    /// may send each file that a word names.
+    const fn is_of_git(&self) -> bool {
+        matches!(self.kind, Kind::Commits | Kind::Pushes | Kind::Changes)
     }
 
-    /// Whether this part has all of the other one, as `git push` has of `git commit`, and more.
+    /// Whether this step has all of the other one, as `git push` has of `git commit`, and more.
     fn covers(&self, other: &Self) -> bool {
-        let is_more = self.sends().is_some() && other.wanted.is_some() && other.sends().is_none();
-        is_more && self.folder == other.folder && self.files == other.files
+        let is_more = self.sends.is_some() && other.kind != Kind::Files && other.sends.is_none();
+        is_more && self.folder == other.folder && self.is_of_git() == other.is_of_git()
     }
 }
-
-/// How many values a word has at most, and folders or parts a call. With more, all is compared. A
-/// program stands among so many words of its command.
-const MAX_MEANINGS: usize = 32;
 
 #[cfg(test)]
 mod tests;

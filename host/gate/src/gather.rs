@@ -11,6 +11,7 @@ use keyhole_core::{Caller, Key, Map};
 use keyhole_outgoing::{Place, Repository, Uncollected};
 use rustix::fs::{Mode, OFlags, open};
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::Read as _,
     path::{Path, PathBuf},
@@ -23,6 +24,12 @@ const MAX_FILE: u64 = 2 << 20;
 /// git has ten seconds in each folder. No folder is begun later than this: the client gives a hook
 /// twenty seconds.
 const LAST_START: Duration = Duration::from_secs(5);
+
+/// The bytes of all files of a part that are compared.
+const MAX_FILES: u64 = 64 << 20;
+
+/// No file is begun later than this.
+const LAST_READ: Duration = Duration::from_secs(7);
 
 /// A list of the map.
 #[derive(Clone)]
@@ -47,6 +54,17 @@ pub(crate) struct Places<'p> {
     pub(crate) scratch: &'p Path,
     /// When the hook began.
     pub(crate) start: Instant,
+}
+
+impl Places<'_> {
+    /// # Errors
+    /// [`Uncompared::Late`] if no more files are read.
+    fn check_time(&self) -> Result<(), Uncompared> {
+        if self.start.elapsed() > LAST_READ {
+            return Err(Uncompared::Late);
+        }
+        Ok(())
+    }
 }
 
 /// The lists that this repository must not publish: of the entries with `publish_only_in`, those of
@@ -90,6 +108,9 @@ pub(crate) fn gather(
     places: &Places<'_>,
     missed: &mut Option<Uncompared>,
 ) -> Vec<Gathered> {
+    if call.is_too_much && !lists(map, None).is_empty() {
+        *missed = Some(Uncollected::TooMuch.into());
+    }
     let mut all: Vec<Gathered> = Vec::new();
     let mut named = Vec::new();
     let mut seen = Vec::new();
@@ -122,7 +143,7 @@ pub(crate) fn gather(
     }
     // A named file may be a list, and what has read a list starts no program: git is done.
     for (gathered, (part, top)) in all.iter_mut().zip(named) {
-        match files(part, top.as_deref(), places.home) {
+        match files(part, top.as_deref(), places) {
             Ok(more) => gathered.texts.extend(more),
             Err(why) => *missed = missed.or(Some(why)),
         }
@@ -147,41 +168,43 @@ fn collect(
         return Err(Uncompared::Late);
     }
     let outgoing = repository.collect(&part.folder, wanted, places.scratch)?;
-    let passages = outgoing.passages.into_iter();
-    let leaving = passages.filter(|passage| part.commits || is_committed(&passage.place));
-    Ok(leaving.map(Text::from).collect())
-}
-
-/// Whether what has this place is in a commit, a branch or a tag, and leaves with a bare push.
-fn is_committed(place: &Place) -> bool {
-    match place {
-        Place::Lines { commit, .. } => commit.is_some(),
-        Place::Path(_) => false,
-        Place::Message(_) | Place::TagMessage(_) | Place::Branch(_) => true,
-    }
+    Ok(outgoing.passages.into_iter().map(Text::from).collect())
 }
 
 /// The texts of the files that words of the call name: those that leave as they are, and those that
 /// are not in the repository, as in `git commit -F ../msg`. A word that names no file has none.
 ///
 /// # Errors
-/// [`Uncollected::TooMuch`] if a file is longer than what is read.
-fn files(part: &Part, top: Option<&Path>, home: Option<&Path>) -> Result<Vec<Text>, Uncompared> {
+/// [`Uncollected::TooMuch`] if a file is longer than what is read, or all are together;
+/// [`Uncompared::Late`].
+fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Text>, Uncompared> {
+    // Each path, with its name in the call.
+    let mut named = BTreeMap::new();
+    for word in part.wanted.iter().flat_map(|wanted| &wanted.words) {
+        places.check_time()?;
+        let name = expand(word, places.home);
+        let path = part.folder.join(&name);
+        if !top.is_some_and(|it| lies_in(&path, it)) {
+            named.insert(path, name);
+        }
+    }
+    for word in &part.files {
+        let name = expand(word, places.home);
+        named.insert(part.folder.join(&name), name);
+    }
     let mut texts = Vec::new();
-    let words = part.wanted.iter().flat_map(|wanted| &wanted.words);
-    let outside = words.filter(|word| !part.files.contains(word));
-    for word in part.files.iter().chain(outside) {
-        let path = part.folder.join(expand(word, home));
-        let is_inside = top.is_some_and(|it| lies_in(&path, it));
-        if is_inside && !part.files.contains(word) {
+    let mut left = MAX_FILES;
+    for (path, name) in named {
+        places.check_time()?;
+        let Some(text) = read(&path, MAX_FILE + 1) else {
             continue;
+        };
+        let size = text.len() as u64;
+        if size > MAX_FILE || size > left {
+            return Err(Uncollected::TooMuch.into());
         }
-        if let Some(text) = read(&path, MAX_FILE + 1) {
-            if text.len() as u64 > MAX_FILE {
-                return Err(Uncollected::TooMuch.into());
-            }
-            texts.push(of_file(word.into(), text));
-        }
+        left -= size;
+        texts.push(of_file(name, text));
     }
     Ok(texts)
 }

@@ -65,7 +65,9 @@ impl Repository {
         {
             base = collector.amended(head)?;
         }
-        if let Some(checkout) = &self.checkout {
+        if let Some(checkout) = &self.checkout
+            && !wanted.only_committed
+        {
             let base_name = base.as_deref().unwrap_or(format.empty_tree);
             let staged = ["diff-index", "--cached", base_name];
             collector.outgoing.staged = collector.differing(&staged, None)?;

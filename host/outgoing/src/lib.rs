@@ -34,6 +34,8 @@ pub struct Wanted {
     pub takes_all: bool,
     /// Whether new files are taken also if they are ignored: `git add -f`.
     pub forces: bool,
+    /// Whether only what commits have leaves, and nothing that is staged or changed: `git push`.
+    pub only_committed: bool,
     /// Whether HEAD's commit is made again (`--amend`), so that its message and its changes leave
     /// too.
     pub amends: bool,

@@ -1,6 +1,6 @@
 //! Which commands publish, by the names of programs and their first words.
 
-use super::{MAX_MEANINGS, words::has_one_of};
+use super::{MAX_STEPS, words::has_one_of};
 use keyhole_outgoing::Sent;
 
 /// How a command publishes.
@@ -51,7 +51,7 @@ pub(super) const COMMITTING: [&str; 7] = [
 /// How these words publish, and the words behind the program's name: of `sudo git push origin`,
 /// they are `push` and `origin`. None if they do not publish: `git log`.
 pub(super) fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
-    for (index, word) in words.iter().enumerate().take(MAX_MEANINGS) {
+    for (index, word) in words.iter().enumerate().take(MAX_STEPS) {
         let rest = words.get(index + 1..).unwrap_or_default();
         if let Some(kind) = kind(program(word), rest) {
             return Some((kind, rest));

@@ -272,6 +272,15 @@ fn a_named_file_that_is_longer_than_what_is_read_is_too_much() {
 }
 
 #[test]
+fn a_call_that_names_more_than_is_looked_at_is_too_much_where_a_list_counts() {
+    let scene = Scene::new();
+    let many: String = (0..100).map(|i| format!("cd d{i} && git push; ")).collect();
+    let told = scene.found(&many, NOWHERE);
+    assert_eq!(told, Err(Uncollected::TooMuch.into()));
+    assert_eq!(scene.found(&many, "max_bytes = 7"), Ok(Vec::new()));
+}
+
+#[test]
 fn what_cannot_be_read_is_said_if_the_call_makes_or_sends_commits() {
     let scene = Scene::new();
     scene.run("rm .git/index; mkfifo .git/index");
