@@ -281,11 +281,25 @@ impl<'p> Reader<'p> {
         self.wanted.takes_all |= takes_all(words);
         for word in words {
             for meant in self.meanings(word) {
-                let names = names_in(&meant).into_iter().map(str::to_owned);
-                self.wanted.words.extend(names);
+                for name in names_in(&meant) {
+                    self.note_name(name);
+                }
                 self.words.push(meant);
             }
         }
+    }
+
+    /// Notes a name, and the path that it has from here: the call may publish elsewhere.
+    fn note_name(&mut self, name: &str) {
+        for here in &self.here {
+            if self.is_too_much() {
+                return;
+            }
+            let path = here.join(name).into_os_string();
+            self.added += path.len();
+            self.wanted.words.extend(path.into_string());
+        }
+        self.wanted.words.push(name.to_owned());
     }
 
     /// Reads the texts that a script hands to a shell. Where that runs, nobody knows.

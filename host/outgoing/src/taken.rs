@@ -37,8 +37,13 @@ impl Taken {
         let mut paths = Vec::new();
         for word in &wanted.words {
             budget.time()?;
-            let path = joined(&here, fixed_part(word));
-            let is_there = !word.is_empty() && fs::symlink_metadata(&path).is_ok();
+            let typed = joined(&here, fixed_part(word));
+            let is_there = !word.is_empty() && fs::symlink_metadata(&typed).is_ok();
+            // A folder may be named by way of a link.
+            let path = match (typed.parent(), typed.file_name()) {
+                (Some(folder), Some(name)) if is_there => fs::canonicalize(folder)?.join(name),
+                _ => typed,
+            };
             if is_there && let Ok(relative) = path.strip_prefix(top) {
                 paths.push(relative.to_owned());
             }
