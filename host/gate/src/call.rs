@@ -8,7 +8,7 @@ mod words;
 use crate::shell::{CLOSING, OPENING, Script};
 use keyhole_claude::paths::normal;
 use keyhole_outgoing::{Sent, Wanted};
-use publishing::{COMMITTING, Kind, program, publishing, sent};
+use publishing::{COMMITTING, Kind, is_object, program, publishing, sent};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -38,6 +38,8 @@ pub struct Part {
     pub wanted: Option<Wanted>,
     /// Words that may name files which leave as they are, also if the repository has them.
     pub files: Vec<String>,
+    /// Words that may name files, and folders with all that is below, which leave as they are.
+    pub whole: Vec<String>,
 }
 
 /// Where a call is made.
@@ -183,6 +185,9 @@ const READING: [&str; 13] = [
     "which",
 ];
 
+/// What copies files and folders to where its last word says.
+const COPYING: [&str; 5] = ["cp", "ln", "mv", "rsync", "scp"];
+
 /// What may stand before a program's name.
 const BEFORE_PROGRAM: [&str; 9] = [
     "!", "builtin", "command", "do", "else", "if", "then", "time", "{",
@@ -201,6 +206,10 @@ struct Reader<'p> {
     lines: Vec<String>,
     /// The words of all commands.
     words: Vec<String>,
+    /// The words of all commands but git's.
+    sources: Vec<String>,
+    /// See [`Part::whole`].
+    whole: Vec<String>,
     /// What the variables stand for that the commands set. One may have several values.
     variables: BTreeMap<String, Vec<String>>,
     /// See [`MAX_ADDED`].
@@ -209,6 +218,10 @@ struct Reader<'p> {
     outer: Vec<Vec<PathBuf>>,
     /// Whether something was not understood.
     is_unclear: bool,
+    /// Whether a command writes into a file, perhaps what another file has.
+    writes: bool,
+    /// Whether git brings in what commits have.
+    brings: bool,
     /// What all commands take of a repository together.
     wanted: Wanted,
     /// What publishes, each once.
@@ -251,6 +264,7 @@ impl<'p> Reader<'p> {
     /// the next ones, `echo git push` is only a text, and `git push` publishes.
     fn read(&mut self, script: &Script) {
         self.is_unclear |= script.is_unclear;
+        self.writes |= script.writes;
         for command in &script.commands {
             self.note_variables(command);
         }
@@ -279,6 +293,8 @@ impl<'p> Reader<'p> {
         self.wanted.amends |= has_one_of(words, &["--amend"]);
         self.wanted.forces |= forces(words);
         self.wanted.takes_all |= takes_all(words);
+        self.writes |= has_one_of(words, &["patch", "tee"]);
+        let first = self.words.len();
         for word in words {
             for meant in self.meanings(word) {
                 for name in names_in(&meant) {
@@ -286,6 +302,16 @@ impl<'p> Reader<'p> {
                 }
                 self.words.push(meant);
             }
+        }
+        if has_one_of(words, &["git"]) {
+            return;
+        }
+        let typed = self.words.get(first..).unwrap_or_default();
+        self.sources.extend_from_slice(typed);
+        if has_one_of(words, &COPYING)
+            && let Some((_, copied)) = typed.split_last()
+        {
+            self.whole.extend_from_slice(copied);
         }
     }
 
@@ -426,6 +452,7 @@ impl<'p> Reader<'p> {
         let Some((kind, arguments)) = publishing(words) else {
             return;
         };
+        self.brings |= kind == Kind::Brings;
         // A shell takes `..` away before it follows links, and `cd -P` and git do not.
         let folded: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
         for folder in folded.into_iter().chain(folders) {
@@ -437,7 +464,7 @@ impl<'p> Reader<'p> {
                 kind,
                 sends: sent(kind, arguments),
             };
-            if !self.steps.contains(&step) {
+            if kind != Kind::Brings && !self.steps.contains(&step) {
                 self.steps.push(step);
             }
         }
@@ -445,10 +472,17 @@ impl<'p> Reader<'p> {
 
     /// What all steps publish, one part for each folder and kind.
     fn parts(mut self) -> Vec<Part> {
+        if self.brings {
+            self.wanted.words.push("refs/stash".to_owned());
+        }
         self.wanted.words.sort_unstable();
         self.wanted.words.dedup();
-        let named = files_of_options(&self.words);
+        let mut named = files_of_options(&self.words);
+        if self.writes {
+            named.extend_from_slice(&self.sources);
+        }
         let commits = has_one_of(&self.words, &COMMITTING);
+        let brings_object = self.words.iter().any(|word| is_object(word));
         let mut parts = Vec::new();
         for step in &self.steps {
             if self.steps.iter().any(|other| other.covers(step)) {
@@ -458,18 +492,23 @@ impl<'p> Reader<'p> {
             if !step.is_of_git() {
                 files.clone_from(&self.wanted.words);
             }
+            let mut sends = step.sends.clone();
+            if self.brings {
+                sends.get_or_insert_default().all |= brings_object;
+            }
             // `npm publish` and the like pack what is in the folder, also what git does not have.
             let is_whole = matches!(step.kind, Kind::Changes | Kind::Packs);
             let wanted = Wanted {
                 only_committed: !commits && !is_whole,
                 takes_all: self.wanted.takes_all || step.kind == Kind::Packs,
-                sends: step.sends.clone(),
+                sends,
                 ..self.wanted.clone()
             };
             parts.push(Part {
                 folder: step.folder.clone(),
                 wanted: Some(wanted).filter(|_| step.kind != Kind::Files),
                 files,
+                whole: self.whole.clone(),
             });
         }
         parts

@@ -192,6 +192,7 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
         let name = expand(word, places.home);
         named.insert(part.folder.join(&name), name);
     }
+    add_below(part, places, &mut named)?;
     let mut texts = Vec::new();
     let mut left = MAX_FILES;
     for (path, name) in named {
@@ -207,6 +208,29 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
         texts.push(of_file(name, text));
     }
     Ok(texts)
+}
+
+/// Adds the files and folders that leave whole, with all that is below. Links are followed.
+///
+/// # Errors
+/// [`Uncompared::Late`].
+#[expect(clippy::disallowed_methods, reason = "it leaves, whoever made it")]
+fn add_below(
+    part: &Part,
+    places: &Places<'_>,
+    named: &mut BTreeMap<PathBuf, PathBuf>,
+) -> Result<(), Uncompared> {
+    let words = part.whole.iter();
+    let mut left: Vec<PathBuf> = words.map(|word| expand(word, places.home)).collect();
+    while let Some(name) = left.pop() {
+        places.check_time()?;
+        let path = part.folder.join(&name);
+        for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+            left.push(name.join(entry.file_name()));
+        }
+        named.insert(path, name);
+    }
+    Ok(())
 }
 
 /// Whether this path, whose links are followed, lies in the checkout at `top`.

@@ -28,6 +28,8 @@ pub(crate) struct Script {
     /// Whether a quote, a bracket or a heredoc does not end. As the shell runs the text, it was
     /// read wrongly then.
     pub(crate) is_unclear: bool,
+    /// Whether a command's output goes into a file, and not to `/dev/null`.
+    pub(crate) writes: bool,
 }
 
 impl Script {
@@ -110,9 +112,12 @@ impl Reader<'_> {
 
     /// Ends the word, if there is one. The name of a file that is written is not kept.
     fn end_word(&mut self) {
-        if let Some(word) = self.word.take()
-            && !mem::take(&mut self.is_output)
-        {
+        let Some(word) = self.word.take() else {
+            return;
+        };
+        if mem::take(&mut self.is_output) {
+            self.script.writes |= !is_number(&word) && !word.starts_with("/dev/");
+        } else {
             self.command.push(word);
         }
     }
@@ -120,8 +125,7 @@ impl Reader<'_> {
     /// Begins the name of a file that is written, which is no word of the command, and neither is
     /// the number before it or behind it: `2>&1`, `>x`.
     fn read_output(&mut self) {
-        let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
-        if self.word.as_ref().is_some_and(is_number) {
+        if self.word.as_deref().is_some_and(is_number) {
             self.word = None;
         }
         self.end_word();
@@ -300,6 +304,11 @@ impl Reader<'_> {
         self.rest.next();
         line
     }
+}
+
+/// Whether this is the number of a stream: `2` of `2>&1`.
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub(super) enum Kind {
     Sends,
     /// The same, and files that git may not have: `npm publish`.
     Packs,
+    /// It publishes nothing, but brings in what commits or a stash have, so that another command
+    /// may publish that: `git stash pop`, `git merge f`, `git checkout f -- x`.
+    Brings,
     /// It sends its text, and files that it names: `curl`, `scp`, `rsync`, `docker push`.
     Files,
 }
@@ -147,6 +150,11 @@ fn of_git(plain: &[&str], arguments: &[String]) -> Option<Kind> {
         ["push", ..] if has_one_of(arguments, &["--dry-run", "-n", "--delete", "-d"]) => None,
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
+        ["stash", "apply" | "pop", ..] | ["cherry-pick" | "merge", ..] => Some(Kind::Brings),
+        ["restore", ..] if has_option(arguments, &["--source"]) => Some(Kind::Brings),
+        ["checkout" | "restore", _, _, ..] if !has_one_of(arguments, &["-b", "-B"]) => {
+            Some(Kind::Brings)
+        }
         _ => None,
     }
 }
@@ -236,7 +244,7 @@ const PUSH_OPTIONS: [&str; 5] = ["-o", "--push-option", "--receive-pack", "--exe
 
 /// Which commits a command with these arguments sends, if it sends any. `jj` sends what it likes.
 pub(super) fn sent(kind: Kind, arguments: &[String]) -> Option<Sent> {
-    if matches!(kind, Kind::Commits | Kind::Files) {
+    if matches!(kind, Kind::Commits | Kind::Brings | Kind::Files) {
         return None;
     }
     if kind == Kind::Changes && !has_one_of(arguments, &["push", "submit", "send-email"]) {
@@ -280,9 +288,13 @@ fn is_name(refspec: &str) -> bool {
     }
     let mut parts = source.split([':', '~', '^']);
     let name = parts.next().unwrap_or_default();
-    let is_object = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_folder = ["heads/", "tags/", "remotes/"]
         .iter()
         .any(|start| name.starts_with(start));
-    !name.is_empty() && !name.contains(['*', '@', '{', '$']) && !is_object && !is_folder
+    !name.is_empty() && !name.contains(['*', '@', '{', '$']) && !is_object(name) && !is_folder
+}
+
+/// Whether this may be the name of a commit: `3f2a91c`.
+pub(super) fn is_object(name: &str) -> bool {
+    name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -240,6 +240,12 @@ fn commits_leave_if_the_call_pushes_or_sends() {
             Some((Some("origin"), false)),
         ),
         ("git push --tags", Some((None, true))),
+        ("git stash pop && git commit -am x", Some((None, false))),
+        (
+            "git cherry-pick -n 3f2a91c && git commit -m x",
+            Some((None, true)),
+        ),
+        ("git checkout -b f main && git commit -am x", None),
         ("git push origin heads/wip", Some((Some("origin"), true))),
         ("git push origin tags/v1", Some((Some("origin"), true))),
         (

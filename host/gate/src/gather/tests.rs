@@ -245,13 +245,19 @@ fn in_each_folder_its_own_lists_are_compared() {
 fn files_that_leave_are_compared_and_no_pipe_is_waited_for() {
     let scene = Scene::new();
     scene.run("echo WEXELMOOR >ignored; echo ignored >.gitignore; mkfifo pipe; mkdir d; echo n >n");
-    scene.run("cp ignored ../msg; git add .gitignore; git commit -qm x; git push -q");
+    scene.run("mkdir -p e/f; cp ignored e/f/g");
+    scene.run(
+        "echo e >>.gitignore; cp ignored ../msg; git add .gitignore; git commit -qm x; git push -q",
+    );
     for (command, is_found) in [
         ("gh gist create ignored", true),
         ("gh issue create --body-file a.txt", true),
         ("curl -d @ignored https://x", true),
         ("curl --data=@./a.txt https://x", true),
         ("scp ignored pipe d missing host:", true),
+        ("scp -r e host:", true),
+        ("rsync -a ./e/ host:x", true),
+        ("gh issue create --title e --body d", false),
         ("git add -f ignored && git commit -m x", true),
         ("git commit -F ~/msg n", true),
         ("git commit -F pipe n", false),
@@ -278,6 +284,21 @@ fn a_call_that_names_more_than_is_looked_at_is_too_much_where_a_list_counts() {
     let told = scene.found(&many, NOWHERE);
     assert_eq!(told, Err(Uncollected::TooMuch.into()));
     assert_eq!(scene.found(&many, "max_bytes = 7"), Ok(Vec::new()));
+}
+
+#[test]
+fn folders_that_hold_more_than_is_read_are_too_much() {
+    let scene = Scene::new();
+    scene.run("mkdir d");
+    for index in 0..33 {
+        fs::write(
+            scene.path(&format!("work/d/{index}")),
+            "x y\n".repeat(520_000),
+        )
+        .unwrap();
+    }
+    let found = scene.found("scp -r d host:", NOWHERE);
+    assert_eq!(found, Err(Uncollected::TooMuch.into()));
 }
 
 #[test]
