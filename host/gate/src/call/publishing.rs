@@ -81,15 +81,16 @@ fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
         ("git", _) => of_git(&plain, arguments),
         ("jj", ["commit" | "submit", ..] | [_, "push", ..]) => Some(Kind::Changes),
         ("gh" | "glab", [noun, verbs @ ..]) => of_hub(noun, verbs, arguments),
-        ("docker" | "podman", _) => {
-            let is_pushing = plain.contains(&"push") || has_one_of(arguments, &["--push"]);
-            Some(Kind::Files).filter(|_| is_pushing)
+        ("docker" | "podman", _)
+            if plain.contains(&"push") || has_one_of(arguments, &["--push"]) =>
+        {
+            Some(Kind::Files)
         }
         (_, [verb, ..]) if PACKING.contains(&program) && is_packing(verb) => Some(Kind::Packs),
-        _ => {
-            let is_known = RUNNING.contains(&program) && plain.iter().any(|word| is_packing(word));
-            Some(Kind::Packs).filter(|_| is_known)
+        _ if RUNNING.contains(&program) && plain.iter().any(|word| is_packing(word)) => {
+            Some(Kind::Packs)
         }
+        _ => None,
     }
 }
 
@@ -164,13 +165,13 @@ fn of_hub(noun: &str, verbs: &[&str], arguments: &[String]) -> Option<Kind> {
     let verb = verbs.first().copied().unwrap_or_default();
     let is_making = matches!(verb, "create" | "new");
     match noun {
-        "api" => Some(Kind::Files).filter(|_| arguments.iter().any(|word| is_field(word))),
+        "api" if arguments.iter().any(|word| is_field(word)) => Some(Kind::Files),
         "pr" | "mr" | "release" if is_making => Some(Kind::Sends),
         "repo" if has_option(arguments, &["--push", "--source"]) => Some(Kind::Sends),
-        "pr" | "mr" | "issue" | "release" | "gist" | "snippet" | "repo" => {
-            let is_sending =
-                is_making || HUB_VERBS.contains(&verb) || has_option(arguments, &HUB_OPTIONS);
-            Some(Kind::Files).filter(|_| is_sending)
+        "pr" | "mr" | "issue" | "release" | "gist" | "snippet" | "repo"
+            if is_making || HUB_VERBS.contains(&verb) || has_option(arguments, &HUB_OPTIONS) =>
+        {
+            Some(Kind::Files)
         }
         _ => None,
     }
