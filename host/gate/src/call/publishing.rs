@@ -1,6 +1,6 @@
 //! Which commands publish, by the names of programs and their first words.
 
-use super::{MAX_STEPS, words::has_one_of};
+use super::{reader::MAX_STEPS, words::has_one_of};
 use keyhole_outgoing::Sent;
 
 /// How a command publishes.
