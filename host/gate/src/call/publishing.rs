@@ -95,35 +95,14 @@ fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
 }
 
 /// Programs that publish a package if their first word says so.
-const PACKING: [&str; 22] = [
-    "anaconda",
-    "bun",
-    "cabal",
-    "cargo",
-    "deno",
-    "flit",
-    "gem",
-    "hatch",
-    "helm",
-    "jsr",
-    "lerna",
-    "luarocks",
-    "maturin",
-    "npm",
-    "nuget",
-    "ovsx",
-    "pdm",
-    "poetry",
-    "snapcraft",
-    "twine",
-    "uv",
-    "vsce",
+const PACKING: [&str; 18] = [
+    "bun", "cabal", "cargo", "deno", "flit", "gem", "hatch", "helm", "lerna", "maturin", "npm",
+    "nuget", "ovsx", "pdm", "poetry", "twine", "uv", "vsce",
 ];
 
 /// The same, of programs with which that word may stand behind others.
-const RUNNING: [&str; 13] = [
-    "bunx", "dart", "dotnet", "flutter", "gradle", "gradlew", "mvn", "npx", "pipx", "pnpm", "sbt",
-    "uvx", "yarn",
+const RUNNING: [&str; 11] = [
+    "bunx", "dart", "dotnet", "flutter", "gradle", "gradlew", "mvn", "npx", "pnpm", "sbt", "yarn",
 ];
 
 /// Whether a program that makes packages publishes one with this verb.

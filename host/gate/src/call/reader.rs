@@ -166,9 +166,12 @@ impl<'p> Reader<'p> {
             if self.is_too_much() {
                 return;
             }
-            let is_before = |word: &&String| BEFORE_PROGRAM.contains(&word.as_str());
-            let before = command.iter().take_while(is_before).count();
-            let words = command.get(before..).unwrap_or_default();
+            let mut words = command.as_slice();
+            while let [first, rest @ ..] = words
+                && BEFORE_PROGRAM.contains(&first.as_str())
+            {
+                words = rest;
+            }
             self.note_names(words);
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
