@@ -70,7 +70,8 @@ struct Search<'a> {
 impl Search<'_> {
     /// Adds this name to the links if it leads to a folder outside of the project, or ends in `.md`
     /// and leads elsewhere or nowhere. Of a folder in the project, looks at what is in it, down to
-    /// `depth` names. After 1,000 names, adds one link for the rest, and looks at no more.
+    /// `depth` names, or of a plugin, down to the last one: a skill may be one, which has skills of
+    /// its own (2.1.290). After 1,000 names, adds one link for the rest, and looks at no more.
     fn look_at(&mut self, name: &Path, depth: usize) {
         self.looked_at += 1;
         if self.looked_at >= MAX_NAMES {
@@ -89,6 +90,8 @@ impl Search<'_> {
             .as_deref()
             .is_some_and(|real| real.starts_with(self.project));
         if is_inside && is_folder {
+            let is_plugin = name.join(".claude-plugin").exists();
+            let depth = if is_plugin { MAX_NAMES } else { depth };
             if depth > 0 {
                 for found in fs::read_dir(name).into_iter().flatten().flatten() {
                     self.look_at(&found.path(), depth - 1);
