@@ -5,7 +5,7 @@
 mod project;
 
 use crate::{
-    paths::{named_and_real, normal},
+    paths::{named_and_real, normal, without_links},
     rules::{Denied, Places},
     settings::{Settings, items, lines_at, pointer},
 };
@@ -358,9 +358,16 @@ fn opens_denied_path(entry: &Value, places: &Places, files: &[PathBuf]) -> bool 
         None => PathBuf::from(text),
     };
     let path = normal(Path::new(full.to_string_lossy().trim_end_matches("/**")));
+    let mut allowed = vec![path.clone()];
+    // From where the client takes a relative path is not known.
+    if path.is_absolute() {
+        allowed.push(without_links(&path));
+    }
     for record in named_and_real(&places.claude.join("projects")) {
-        if path.starts_with(&record) || record.starts_with(&path) {
-            return true;
+        for allowed in &allowed {
+            if allowed.starts_with(&record) || record.starts_with(allowed) {
+                return true;
+            }
         }
     }
     let Some(last) = path.file_name() else {
