@@ -67,8 +67,8 @@ faults! {
         "Settings switch all hooks off, so no hook and no mod runs, and no agent gets its file."
         ("disableAllHooks is true in {file}, so no hook and no mod runs, and no agent gets its file. Take it out");
     MapElsewhere { name: &'static str } "map-elsewhere" [Plugin, Agent]
-        "Settings give Claude Code's servers another home or another XDG_CONFIG_HOME, so they look for the map elsewhere, and no agent gets its file."
-        ("settings set {name} in env, so Claude Code's servers look for the map elsewhere, and no agent gets its file. Take it out, or set the same in your shell");
+        "Settings give Claude Code's servers another home or another XDG_CONFIG_HOME, so they look for the map elsewhere: no agent gets its file, and nothing asks before a value is published."
+        ("settings set {name} in env, so Claude Code's servers look for the map elsewhere: no agent gets its file, and nothing asks before a value is published. Take it out, or set the same in your shell");
     PluginOffInProject { file: String } "plugin-off-in-project" [Plugin]
         "A project's settings switch the plugin off, so the plugin's agent is not there."
         ("{file} switches the plugin off");
@@ -130,7 +130,6 @@ impl Fault {
             self,
             Self::SettingsNotLoaded { .. }
                 | Self::HooksOff { .. }
-                | Self::MapElsewhere { .. }
                 | Self::PluginOffInProject { .. }
                 | Self::ManagedHooksOnly
         )
