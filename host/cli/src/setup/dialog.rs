@@ -174,7 +174,7 @@ impl<'a> Dialog<'a> {
         if whole.has_sandbox {
             self.screen.show(&format!("\n{COSTS}\n"))?;
             if !self.agrees("Switch this sandbox on?")? {
-                let open = "Without it, any shell command may read the file.\n";
+                let open = "Without these lines, shell commands may read the file.\n";
                 self.screen.show(open)?;
                 return Ok(Walls::Rules);
             }
@@ -196,8 +196,10 @@ impl<'a> Dialog<'a> {
             return stop_with("nothing is changed");
         }
         let mut on_ctrl_c = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
+        *on_ctrl_c = "\nA part of it may be written: run this again.";
+        plan.write(&self.user.home)?;
         *on_ctrl_c = "\nIt is written.";
-        plan.write(&self.user.home)
+        Ok(())
     }
 }
 
