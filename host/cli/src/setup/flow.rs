@@ -173,7 +173,8 @@ fn refuse_unserved(request: &Request<'_>, plan: &Plan) -> Result<()> {
 /// Refuses a plan whose text shows a key of the map: a link could bring one into a path. The
 /// plugin's own key may be shown, since it is public.
 fn refuse_keys_in_plan(user: &User<'_>, plan: &Plan) -> Result<()> {
-    let shown = plan.shown(&user.home).replace(PLUGIN.key, "");
+    let shown = changes(user, plan) + &ending(plan);
+    let shown = shown.replace(PLUGIN.key, "");
     refuse_keys_in(user, &[Some(&shown)])
 }
 
