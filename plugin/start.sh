@@ -35,8 +35,7 @@ fail() {
     exit $failed
 }
 
-# The same, but says where to go in a shell on Windows. There, the client may name the data
-# folder as Windows does.
+# The same, but on Windows, where the data folder may have a Windows path, it says where to go.
 unsupported() {
     case $(uname -s) in
     MINGW* | MSYS* | CYGWIN*) fail "Windows: in WSL2, where Linux's walls should stand; we have not run it there" ;;
