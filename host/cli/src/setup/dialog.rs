@@ -112,7 +112,7 @@ impl<'a> Dialog<'a> {
     }
 
     /// The file that was typed; an error if that cannot be used. If none was typed, the user is
-    /// asked until an answer can be used. A dry run asks nothing, and takes [`NEW`].
+    /// asked until an answer can be used. A dry run asks nothing, and takes [`NEW_FILE_OF_SETUP`].
     fn typed_or_asked_file(&mut self, wanted: &Install) -> Result<File> {
         let home = &self.user.home;
         if let Some(file) = &wanted.file {
