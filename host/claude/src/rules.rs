@@ -334,7 +334,7 @@ fn folder_to_guard(file: &Path) -> PathBuf {
     let folder = above.next().unwrap_or(file);
     let plugin = above
         .next()
-        .filter(|one| one.join(".claude-plugin").is_dir());
+        .filter(|one| one.join(".claude-plugin/plugin.json").is_file());
     plugin.unwrap_or(folder).to_owned()
 }
 
