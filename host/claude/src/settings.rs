@@ -152,7 +152,7 @@ impl Settings {
             Ok(value) => {
                 self.faults.extend(fault_if_hooks_off(value, &file));
                 if switches_plugin_off(value) {
-                    self.faults.push(Fault::PluginOffInProject { file });
+                    self.faults.push(Fault::PluginOff { file });
                 }
             }
             Err(why) => self.faults.push(Fault::SettingsUnread {
@@ -280,8 +280,15 @@ pub fn switches_plugin_off(settings: &Value) -> bool {
 
 /// Whether these settings have our plugin, of any marketplace, with this switch.
 fn has_plugin(settings: &Value, switch: &Value) -> bool {
-    let mut plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
-    plugins.any(|(name, set)| name.starts_with("keyhole@") && set == switch)
+    marketplaces(settings, switch).next().is_some()
+}
+
+/// The marketplaces of which these settings have our plugin, with this switch.
+fn marketplaces<'s>(settings: &'s Value, switch: &Value) -> impl Iterator<Item = &'s str> {
+    let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
+    plugins
+        .filter(move |(_, set)| *set == switch)
+        .filter_map(|(name, _)| name.strip_prefix("keyhole@"))
 }
 
 #[cfg(test)]

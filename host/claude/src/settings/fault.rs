@@ -69,9 +69,12 @@ faults! {
     MapElsewhere { name: &'static str } "map-elsewhere" [Plugin, Agent]
         "Settings give Claude Code's servers another home or another XDG_CONFIG_HOME, so they look for the map elsewhere: no agent gets its file, and nothing asks before a value is published."
         ("settings set {name} in env, so Claude Code's servers look for the map elsewhere: no agent gets its file, and nothing asks before a value is published. Take it out, or set the same in your shell");
-    PluginOffInProject { file: String } "plugin-off-in-project" [Plugin]
-        "A project's settings switch the plugin off, so the plugin's agent is not there."
+    PluginOff { file: String } "plugin-off" [Plugin]
+        "A project's or an administrator's settings switch the plugin off, so the plugin's agent is not there."
         ("{file} switches the plugin off");
+    PluginGone "plugin-gone" [Plugin]
+        "The folder from which the plugin was installed is gone, so Claude Code does not load the plugin, and nothing asks before a value is published."
+        ("the folder from which the plugin was installed is gone, so Claude Code does not load the plugin. Put it back, or type `claude plugin marketplace add FOLDER`, with its new place");
     ManagedUnread { file: String, why: Unread } "managed-unread" []
         "An administrator's settings cannot be read here, so what they decide is unknown."
         ("{file} {why}, so what an administrator decided there is unknown");
@@ -130,7 +133,8 @@ impl Fault {
             self,
             Self::SettingsNotLoaded { .. }
                 | Self::HooksOff { .. }
-                | Self::PluginOffInProject { .. }
+                | Self::PluginOff { .. }
+                | Self::PluginGone
                 | Self::ManagedHooksOnly
         )
     }

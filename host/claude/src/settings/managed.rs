@@ -1,7 +1,10 @@
 //! What an administrator's settings decide; and with all others, which agents and servers are
 //! denied.
 
-use super::{fault::Fault, fault_if_hooks_off, file::parsed, items, switches_plugin_on};
+use super::{
+    fault::Fault, fault_if_hooks_off, file::parsed, items, marketplaces, switches_plugin_off,
+    switches_plugin_on,
+};
 use crate::{PLUGIN, hook::PLUGIN_SERVERS, rules::Denied};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
@@ -130,6 +133,12 @@ pub(super) fn switched_off(managed: &[Value], all: &[&Value], servers: &[&str]) 
             }
         }
     }
+    if managed.iter().any(switches_plugin_off) {
+        let file = "an administrator".to_owned();
+        faults.push(Fault::PluginOff { file });
+    } else if is_plugin_gone(all) {
+        faults.push(Fault::PluginGone);
+    }
     let mut files = managed.iter();
     let lists = if files.any(|file| file["allowManagedMcpServersOnly"] == true) {
         values_in(managed, ALLOWED_SERVERS)
@@ -149,6 +158,19 @@ pub(super) fn switched_off(managed: &[Value], all: &[&Value], servers: &[&str]) 
         faults.extend(allowed.faults(servers, are_mods_off));
     }
     faults
+}
+
+/// Whether one of these files switches our plugin on, of a marketplace that is a folder by one of
+/// them, and the folder is not there.
+fn is_plugin_gone(all: &[&Value]) -> bool {
+    let on = Value::Bool(true);
+    let mut names = all.iter().flat_map(|file| marketplaces(file, &on));
+    names.any(|name| {
+        let mut sources = all
+            .iter()
+            .filter_map(|file| file["extraKnownMarketplaces"][name]["source"]["path"].as_str());
+        sources.any(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
+    })
 }
 
 const ALLOWED_SERVERS: &str = "/allowedMcpServers";

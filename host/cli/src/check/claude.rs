@@ -251,7 +251,7 @@ impl<'a> Client<'a> {
         if judge_of_rules.is_some() {
             self.judge_shells(report, &files.paths, plugin, has_all_rules);
         }
-        if plugin.is_some() {
+        if plugin.is_some() || is_installed && map.is_some_and(has_plugins_key) {
             report.findings.extend(self.plugin_not_on(shows_paths));
         }
     }
@@ -290,8 +290,7 @@ impl<'a> Client<'a> {
         if self.settings.switch_plugin_on() || !has_list && !shows_paths {
             return None;
         }
-        let file = self.settings.places.as_ref().ok()?.shown_settings();
-        Some(Finding::PluginNotOn { file })
+        Some(Finding::PluginNotOn {})
     }
 
     /// The project's links through which the client reads: an error if one leads to one of these

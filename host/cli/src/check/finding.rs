@@ -198,9 +198,9 @@ findings! {
     ProgressTold { file: String } "progress-told" Warning
         "The client has an agent's model say every half minute what the agent does. The main conversation may read that line, and nobody compares it with the agent's file."
         ("Claude Code has an agent say every half minute what it does, and the main conversation may read that line: nobody compares it with the agent's file. Add to env in {file}: \"CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES\": \"1\"");
-    PluginNotOn { file: String } "plugin-not-on" Warning
-        "The user's settings do not switch the plugin on."
-        ("{file} does not switch the plugin on. To install it, type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`");
+    PluginNotOn {} "plugin-not-on" Warning
+        "No settings of the user or an administrator switch the plugin on."
+        ("no settings switch the plugin on. To install it, type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`");
 }
 
 #[cfg(test)]
