@@ -27,10 +27,10 @@ use std::{
 };
 
 /// The name of the folder of tickets in the data folder.
-const FOLDER: &str = "tickets";
+const TICKETS_FOLDER: &str = "tickets";
 
 /// How long a ticket is valid. Until the call, the client only runs other hooks.
-pub const LIFE: Duration = Duration::from_secs(60);
+pub const TICKET_LIFE: Duration = Duration::from_secs(60);
 
 /// How long a receipt is valid: a ticket's life, and time for the call that it is for.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
@@ -51,7 +51,7 @@ pub struct Ticket {
 #[derive(Debug)]
 pub struct Tickets {
     /// The absolute path of the data folder: the plugin's, or one that holds nothing else.
-    data: PathBuf,
+    data_path: PathBuf,
     /// The process of the client whose calls these tickets are for, as the guard is told it, or
     /// the process that started the server.
     client: Option<u32>,
@@ -126,7 +126,10 @@ impl Tickets {
     /// [`Self::could_be_made`] and [`Self::data_folder`] do.
     pub fn in_folder(data: PathBuf) -> Result<Self, TicketError> {
         if data.is_absolute() {
-            Ok(Self { data, client: None })
+            Ok(Self {
+                data_path: data,
+                client: None,
+            })
         } else {
             Err(TicketError::Relative)
         }
@@ -148,7 +151,7 @@ impl Tickets {
     pub fn could_be_made(&self) -> Result<(), TicketError> {
         match self.try_making() {
             Err(why @ TicketError::System(SystemError::Denied)) => {
-                Err(foreign(&self.data).unwrap_or(why))
+                Err(error_if_foreign(&self.data_path).unwrap_or(why))
             }
             tried => tried,
         }
@@ -157,12 +160,12 @@ impl Tickets {
     /// Does the work of [`Self::could_be_made`], which says more of a denial.
     #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
     fn try_making(&self) -> Result<(), TicketError> {
-        match self.folder() {
+        match self.open_folder() {
             Err(TicketError::System(SystemError::Missing)) => {}
             opened => return opened.map(drop),
         }
         // The folders that are missing would be made in the lowest one that is there.
-        for place in self.data.ancestors() {
+        for place in self.data_path.ancestors() {
             match Self::walk_to(place) {
                 Ok(_) => {
                     access(place, Access::WRITE_OK).map_err(SystemError::from)?;
@@ -187,30 +190,33 @@ impl Tickets {
         }
         self.could_be_made()?;
         let mut private = DirBuilder::new();
-        private.recursive(true).mode(0o700).create(&self.data)?;
+        private
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.data_path)?;
         self.data_folder().map(drop)
     }
 
     /// Opens the data folder, for a server that may later read and delete only beneath it: the
     /// folder in it may be made again.
     pub fn data_folder(&self) -> Result<File, TicketError> {
-        let data = self.data()?;
+        let data = self.open_data()?;
         folder::open_or_make(&data)?;
         Ok(data)
     }
 
     /// Cleans up, and writes a ticket for the call with this `id`, and its receipt, or neither.
     pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
-        let folder = folder::open_or_make(&self.data()?)?;
+        let folder = folder::open_or_make(&self.open_data()?)?;
         let now = SystemTime::now();
         self.sweep(&folder);
         let key = ticket.key.as_ref().map_or("", Key::expose);
         // The newlines say that the text is complete.
         let text = format!("{}\n{key}\n", &*ticket.agent);
-        let ticket_name = name(id, self.client);
+        let ticket_name = ticket_file(id, self.client);
         write(&folder, &ticket_name, &text, now)?;
         // Last: a ticket without a receipt only means that an answer is not believed.
-        let receipt_left = write(&folder, &receipt(id, self.client), "", now);
+        let receipt_left = write(&folder, &receipt_file(id, self.client), "", now);
         if receipt_left.is_err() {
             folder::remove(&folder, &ticket_name);
         }
@@ -222,17 +228,17 @@ impl Tickets {
     ///
     /// # Errors
     /// [`Unverified::Missing`] if there is none: the guard left none, or a call has used it up.
-    /// [`Unverified::Void`] if the ticket is older than [`LIFE`], is not private to the user, or is
-    /// not as [`Self::leave`] writes it. [`Unverified::MadeAgain`] if the data folder was made
-    /// again, so that this process may not open the ticket. [`Unverified::Folder`] if the folder
-    /// cannot be used, or if there are too few descriptors.
+    /// [`Unverified::Void`] if the ticket is older than [`TICKET_LIFE`], is not private to the
+    /// user, or is not as [`Self::leave`] writes it. [`Unverified::MadeAgain`] if the data folder
+    /// was made again, so that this process may not open the ticket. [`Unverified::Folder`] if the
+    /// folder cannot be used, or if there are too few descriptors.
     pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
-        let folder = self.folder()?;
-        let mut taken = folder::take(&folder, &name(id, self.client));
+        let folder = self.open_folder()?;
+        let mut taken = folder::take(&folder, &ticket_file(id, self.client));
         if matches!(taken, Err(SystemError::Missing)) {
             // A guard that is not told the client's process leaves a ticket under the name without
             // it.
-            taken = folder::take(&folder, &name(id, None));
+            taken = folder::take(&folder, &ticket_file(id, None));
         }
         match taken {
             Ok(ticket) => Self::read(&ticket).ok_or(Unverified::Void),
@@ -248,7 +254,7 @@ impl Tickets {
     /// What the file of a ticket says: `identifier-scanner`, a newline, a key or nothing, and a
     /// newline. None if the file is too old, is not private, or has another form.
     fn read(ticket: &File) -> Option<Ticket> {
-        if !is_younger(ticket, LIFE) {
+        if !is_younger(ticket, TICKET_LIFE) {
             return None;
         }
         // Two newlines, and one byte more: a text that is too long fails below.
@@ -270,11 +276,11 @@ impl Tickets {
     /// receipt, and the ticket is gone. This uses up the receipt, and the ticket if it is there.
     #[must_use]
     pub fn was_redeemed(&self, id: &str) -> bool {
-        let Ok(folder) = self.folder() else {
+        let Ok(folder) = self.open_folder() else {
             return false;
         };
-        let receipt = folder::take(&folder, &receipt(id, self.client));
-        let ticket = folder::take(&folder, &name(id, self.client));
+        let receipt = folder::take(&folder, &receipt_file(id, self.client));
+        let ticket = folder::take(&folder, &ticket_file(id, self.client));
         // No other error than that the ticket is gone says that a server has it.
         let is_gone = matches!(ticket, Err(SystemError::Missing));
         is_gone && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
@@ -285,15 +291,15 @@ impl Tickets {
     /// the open `folder`. The names of tickets and of receipts are equally long.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
     fn sweep(&self, folder: &File) {
-        let Ok(entries) = fs::read_dir(self.data.join(FOLDER)) else {
+        let Ok(entries) = fs::read_dir(self.data_path.join(TICKETS_FOLDER)) else {
             return;
         };
         // After two lives of a ticket, no receipt is valid either: see `RECEIPT_LIFE`.
         for entry in entries.flatten().take(MAX_SWEPT) {
             if let Ok(name) = entry.file_name().into_string()
-                && name.len() == NAME_LEN
+                && name.len() == FILE_NAME_CHARS
                 && let Ok(metadata) = entry.metadata()
-                && age(&metadata).is_some_and(|age| age > 2 * LIFE)
+                && age(&metadata).is_some_and(|age| age > 2 * TICKET_LIFE)
             {
                 folder::remove(folder, &name);
             }
@@ -301,16 +307,16 @@ impl Tickets {
     }
 
     /// The folder of tickets, open, if it is there and is the user's alone.
-    fn folder(&self) -> Result<File, TicketError> {
-        let data = self.data()?;
+    fn open_folder(&self) -> Result<File, TicketError> {
+        let data = self.open_data()?;
         folder::open(&data)
     }
 
     /// The data folder, open, if nobody else could have put it there or written in it.
-    fn data(&self) -> Result<File, TicketError> {
-        let data = Self::walk_to(&self.data)?;
+    fn open_data(&self) -> Result<File, TicketError> {
+        let data = Self::walk_to(&self.data_path)?;
         // The plugin's launcher writes files there, under names that others could have made before.
-        if data.stat.is_shared() {
+        if data.stat.others_may_write() {
             return Err(TicketError::NotTrusted);
         }
         Ok(data.handle.into())
@@ -329,7 +335,7 @@ impl Tickets {
 /// [`TicketError::Foreign`] if the folder belongs to another user: `data`, or if that cannot be
 /// looked at, the lowest folder above it that can. None if it is this user's.
 #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
-fn foreign(data: &Path) -> Option<TicketError> {
+fn error_if_foreign(data: &Path) -> Option<TicketError> {
     let found = data.ancestors().find_map(|place| place.metadata().ok())?;
     if found.uid() == geteuid().as_raw() {
         return None;
@@ -369,18 +375,18 @@ fn age(file: &Metadata) -> Option<Duration> {
     file.modified().ok()?.elapsed().ok()
 }
 
-/// The name of the receipt's file for the call with this `id`. `client` is as for [`name`].
-fn receipt(id: &str, client: Option<u32>) -> String {
-    name(&format!("{id}\0receipt"), client)
+/// The name of the receipt's file for the call with this `id`. `client` is as for [`ticket_file`].
+fn receipt_file(id: &str, client: Option<u32>) -> String {
+    ticket_file(&format!("{id}\0receipt"), client)
 }
 
-/// How many characters [`name`] returns: the hexadecimal digits of a SHA-256.
-const NAME_LEN: usize = 64;
+/// How many characters [`ticket_file`] returns: the hexadecimal digits of a SHA-256.
+const FILE_NAME_CHARS: usize = 64;
 
 /// The name of the ticket's file for the call with this `id`: a hash, because the id comes from
 /// outside, and could be any path. `client` is the client's process. With None, the name is the
 /// same for all clients.
-fn name(id: &str, client: Option<u32>) -> String {
+fn ticket_file(id: &str, client: Option<u32>) -> String {
     match client {
         Some(process) => format!("{:x}", Sha256::digest(format!("{id}\0{process}"))),
         None => format!("{:x}", Sha256::digest(id)),

@@ -3,12 +3,12 @@
 //! The kernel records the time of a change when the change begins. So two equal looks do not
 //! show a write that had begun before the first. Nothing is read before the file has
 //! *settled*: nobody has changed it in the last [`RECENT`], or two looks are equal that are
-//! [`APART`]. After that, each change shows: what was read is right if the look before the
+//! [`BETWEEN_LOOKS`]. After that, each change shows: what was read is right if the look before the
 //! reading and the look after it are equal.
 //!
 //! This holds against a program that saves a file in place and begins a write at least every
-//! [`APART`] until it is done. It does not hold against a single write that takes longer, or a
-//! store through a memory mapping. Only a file that is saved by renaming is safe whatever the
+//! [`BETWEEN_LOOKS`] until it is done. It does not hold against a single write that takes longer,
+//! or a store through a memory mapping. Only a file that is saved by renaming is safe whatever the
 //! writer does.
 //!
 //! The host itself reads the map ([`Walker::read_at_rest`]). The guest reads a mapped file,
@@ -31,27 +31,27 @@ pub const RECENT: Duration = Duration::from_secs(10);
 
 /// The time between two looks at a file that was changed lately. A program that saves in
 /// place takes a few milliseconds, also if it has to wait for a processor.
-pub const APART: Duration = Duration::from_millis(100);
+pub const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The time between two looks if the time of the change has no fraction of a second: the file
 /// system may keep every other second only, as FAT does.
-const APART_IN_SECONDS: Duration = Duration::from_millis(2100);
+const BETWEEN_LOOKS_IN_SECONDS: Duration = Duration::from_millis(2100);
 
 /// How long a file may take to settle. No further look comes after this: somebody keeps writing.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIME_TO_SETTLE: Duration = Duration::from_secs(1);
 
 /// How often the host reads a file if somebody writes to it each time: four times, as the guest
 /// does.
-const READINGS: usize = 4;
+const MAX_READINGS: usize = 4;
 
 /// How many bytes of a file are compared at once with what is known of it.
-const PIECE: usize = 64 << 10;
+const PIECE_BYTES: usize = 64 << 10;
 
 impl Stat {
     /// Whether nobody has changed the file in the last ten seconds, [`RECENT`]. A time in the
     /// future tells nothing: the clock was set back, or belongs to another machine. So it counts as
     /// recent.
-    fn is_old(&self, now: SystemTime) -> bool {
+    fn is_long_unchanged(&self, now: SystemTime) -> bool {
         let (seconds, nanoseconds) = self.changed;
         // Both times are counted from 1970. A time before that is long ago.
         let changed = Duration::new(
@@ -74,17 +74,18 @@ impl<F: FileSystem> Walker<F> {
     fn settle(&self, file: &F::Handle, first: Stat) -> Result<Stat, SystemError> {
         let mut last = first;
         let mut waited = Duration::ZERO;
-        while !last.is_old(self.files.now()) {
+        while !last.is_long_unchanged(self.files.now()) {
             self.in_time()?;
+            // A file system may keep whole seconds only: then the looks must be further apart.
             let (_, nanoseconds) = last.changed;
             let apart = if nanoseconds == 0 {
-                APART_IN_SECONDS
+                BETWEEN_LOOKS_IN_SECONDS
             } else {
-                APART
+                BETWEEN_LOOKS
             };
             let next_look = Instant::now() + apart;
             let ends_before = self.deadline.is_some_and(|end| end < next_look);
-            if waited >= PATIENCE || ends_before {
+            if waited >= TIME_TO_SETTLE || ends_before {
                 return Err(SystemError::Busy);
             }
             self.files.pause(apart);
@@ -111,7 +112,7 @@ impl<F: FileSystem> Walker<F> {
             return Ok(false);
         }
         // One byte more than the file should have, for the read that finds its end.
-        let mut piece = vec![0; PIECE.min(bytes.len() + 1)];
+        let mut piece = vec![0; PIECE_BYTES.min(bytes.len() + 1)];
         let mut same = 0;
         loop {
             self.in_time()?;
@@ -143,7 +144,7 @@ impl<F: FileSystem> Walker<F> {
         known: Option<&Stat>,
     ) -> Result<Option<Vec<u8>>, WalkError> {
         let mut look = file.stat;
-        for _ in 0..READINGS {
+        for _ in 0..MAX_READINGS {
             if known != Some(&look) {
                 look = self.settle(&file.handle, look)?;
             }
@@ -165,9 +166,9 @@ pub struct GrantedFile<F: FileSystem = System> {
     /// What the file reported when it had settled. None once the guest has asked for it.
     settled: Option<Stat>,
     /// The size of the largest file that the guest may have, in bytes.
-    most: u64,
+    max_bytes: u64,
     /// Reads end before this offset. It is 0 until the guest has looked at the file.
-    end: u64,
+    readable_end: u64,
 }
 
 impl<F: FileSystem> GrantedFile<F> {
@@ -213,8 +214,8 @@ impl<F: FileSystem> GrantedFile<F> {
         Ok(Self {
             settled: Some(walker.settle(&handle, stat)?),
             handle,
-            most,
-            end: 0,
+            max_bytes: most,
+            readable_end: 0,
         })
     }
 
@@ -225,14 +226,14 @@ impl<F: FileSystem> GrantedFile<F> {
             Some(settled) => settled,
             None => walker.files.stat(&self.handle)?,
         };
-        self.end = stat.size.min(self.most).saturating_add(1);
+        self.readable_end = stat.size.min(self.max_bytes).saturating_add(1);
         Ok(stat)
     }
 
     /// Up to `length` bytes from `offset`; no bytes only at the end, or before the first
     /// [`look`](Self::look). It allocates no more than can be read.
     pub fn read(&self, walker: &Walker<F>, length: u64, offset: u64) -> Result<Vec<u8>, WalkError> {
-        let allowed = length.min(self.end.saturating_sub(offset));
+        let allowed = length.min(self.readable_end.saturating_sub(offset));
         let size = usize::try_from(allowed).map_err(|_| SystemError::OutOfResources)?;
         let mut bytes = vec![0; size];
         if size > 0 {

@@ -19,7 +19,7 @@ use crate::{
 use std::path::Path;
 
 /// The most that is read of either file, in bytes: some ten thousand users.
-const MOST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 impl<F: FileSystem> Walker<F> {
     /// Both files, which are read the first time. It fails only for lack of time or resources, and
@@ -40,10 +40,10 @@ impl<F: FileSystem> Walker<F> {
     }
 
     /// All of one of the two files. None if it cannot be read, is not trusted, or has more than
-    /// [`MOST`] bytes. It fails only for lack of time or resources.
+    /// [`MAX_FILE_BYTES`] bytes. It fails only for lack of time or resources.
     fn read_group_file(&self, path: &str) -> Result<Option<Vec<u8>>, WalkError> {
         let walked = self.walk(Path::new(path), Policy::GroupFile);
-        match walked.and_then(|file| self.read(&file.handle, file.stat.size, MOST)) {
+        match walked.and_then(|file| self.read(&file.handle, file.stat.size, MAX_FILE_BYTES)) {
             Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
                 Err(error)
             }
@@ -73,10 +73,11 @@ impl<F: FileSystem> Walker<F> {
 }
 
 /// The groups that have one of these `rights` (execute: 1, write: 2, read: 4) by the bytes of an
-/// access list, as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group `own`.
+/// access list, as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group
+/// `own_group`.
 /// None if another user than root, the object's owner or `user` may have such a right, or if the
 /// list is not understood.
-pub fn groups_in(list: &[u8], rights: u16, own: u32, user: Option<u32>) -> Option<Vec<u32>> {
+pub fn groups_in(list: &[u8], rights: u16, own_group: u32, user: Option<u32>) -> Option<Vec<u32>> {
     /// The owner, the mask and all others: the mode has their rights.
     const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];
     const USER: u16 = 0x02;
@@ -96,7 +97,7 @@ pub fn groups_in(list: &[u8], rights: u16, own: u32, user: Option<u32>) -> Optio
         match tag {
             USER | OWN_GROUP | GROUP if rights & granted == 0 => {}
             USER if id == ROOT || Some(id) == user => {}
-            OWN_GROUP => groups.push(own),
+            OWN_GROUP => groups.push(own_group),
             GROUP => groups.push(id),
             tag if OF_THE_MODE.contains(&tag) => {}
             _ => return None,

@@ -36,7 +36,7 @@ mod walker;
 mod way;
 
 pub use error::{SystemError, WalkError, is_exhaustion};
-pub use granted::{APART, GrantedFile, RECENT};
+pub use granted::{BETWEEN_LOOKS, GrantedFile, RECENT};
 pub use group::groups_in;
 #[cfg(target_os = "linux")]
 pub use linux::remember;
@@ -54,7 +54,7 @@ const MAX_LINKS: usize = 40;
 
 /// Attempts if the last component keeps changing its type while the walk looks at it.
 /// Without an attacker, it is replaced once.
-const ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// The names that one walk takes at most, with those of all links. A link of 800 names that ends at
 /// itself would lead through 32,000 directories otherwise. No path of a user has a tenth of this.
@@ -121,7 +121,7 @@ impl<F: FileSystem> Walker<F> {
                 // The name was a link just now, and is a file or the like: it is opened once more.
                 _ if must_be_file => {
                     attempts += 1;
-                    if attempts > ATTEMPTS {
+                    if attempts > MAX_ATTEMPTS {
                         return Err(SystemError::Busy.into());
                     }
                     names.push(next.name);

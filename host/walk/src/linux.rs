@@ -28,7 +28,7 @@ use std::{
 /// `/proc/self/mountinfo`, which [`remember`] opens before the process loses the right to open it.
 /// It says what is mounted at the time when it is read. One thread at a time reads it, from its
 /// beginning. The inner None means that it could not be opened.
-static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
+static KEPT_MOUNTS: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 
 /// Reads now what this process cannot read any more when it may open files beneath its roots only:
 /// who is in which group, where file systems are mounted, and the overflow user and group. All
@@ -39,16 +39,16 @@ static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 /// cannot be read for another reason, they are unknown later, and what depends on them is not
 /// trusted. An overflow user or group that cannot be read is the kernel's usual one.
 pub fn remember() -> Result<(), WalkError> {
-    LazyLock::force(&IDS);
+    LazyLock::force(&OVERFLOW_IDS);
     Walker::new(System).groups()?;
-    let mounts = match File::open(MOUNTS) {
+    let mounts = match File::open(MOUNTINFO) {
         Ok(mounts) => Some(Mutex::new(mounts)),
         Err(error) if is_exhaustion(&error) => return Err(SystemError::OutOfResources.into()),
         // Without the list of mounts, no FUSE file system is trusted.
         Err(_) => None,
     };
     // `set` fails if an earlier call has kept the file already. Then that one stays.
-    let _ = KEPT.set(mounts);
+    let _ = KEPT_MOUNTS.set(mounts);
     Ok(())
 }
 
@@ -58,13 +58,14 @@ const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 /// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
 const FUSE: u32 = 0x6573_5546;
 
-const MOUNTS: &str = "/proc/self/mountinfo";
+/// The list of mounts.
+const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// The right to write, in an entry of an access list (`linux/posix_acl_xattr.h`).
 const WRITE: u16 = 2;
 
 /// File systems whose content the kernel makes up.
-const KERNEL: [u32; 26] = [
+const KERNEL_FILE_SYSTEMS: [u32; 26] = [
     0x0000_9fa0, // procfs
     0x6265_6572, // sysfs
     0x6462_6720, // debugfs
@@ -96,8 +97,8 @@ const KERNEL: [u32; 26] = [
 /// The user of this process, and what the kernel shows in a user namespace for every user and
 /// for every group that has no number there: the overflow user and group. Nothing that seems to
 /// be theirs is trusted.
-struct Ids {
-    user: u32,
+struct OverflowIds {
+    own_user: u32,
     overflow_user: u32,
     overflow_group: u32,
     /// Whether each user has the same number in this process's user namespace as in the first one.
@@ -105,8 +106,8 @@ struct Ids {
 }
 
 /// No command changes its user. The files are read before the wall, behind which nobody can.
-static IDS: LazyLock<Ids> = LazyLock::new(|| Ids {
-    user: rustix::process::geteuid().as_raw(),
+static OVERFLOW_IDS: LazyLock<OverflowIds> = LazyLock::new(|| OverflowIds {
+    own_user: rustix::process::geteuid().as_raw(),
     overflow_user: overflow_id("/proc/sys/kernel/overflowuid"),
     overflow_group: overflow_id("/proc/sys/kernel/overflowgid"),
     are_global: are_ids_global(),
@@ -165,7 +166,8 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// None if nothing speaks against the mount.
+    /// None if nothing speaks against the mount: it is neither of the kernel's file systems nor of
+    /// FUSE, or it is a FUSE mount that root or the user made and that checks modes.
     fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
         let kind = match fstatfs(&handle.0).map_err(SystemError::from) {
             // Only 32 bits of it are the number; the kernel's type for it varies.
@@ -174,7 +176,7 @@ impl FileSystem for System {
             // The file system does not even say what it is.
             Err(_) => return Ok(Some(DistrustReason::ForeignMount)),
         };
-        if KERNEL.contains(&kind) {
+        if KERNEL_FILE_SYSTEMS.contains(&kind) {
             return Ok(Some(DistrustReason::KernelFileSystem));
         }
         if kind != FUSE {
@@ -182,8 +184,12 @@ impl FileSystem for System {
         }
         // The list of mounts has a user's number from the first user namespace. If ours may be
         // another one there, it is not compared.
-        let global_user = if IDS.are_global { self.user() } else { None };
-        Ok(fuse(stat.device, global_user))
+        let global_user = if OVERFLOW_IDS.are_global {
+            self.user()
+        } else {
+            None
+        };
+        Ok(distrust_of_fuse(stat.device, global_user))
     }
 
     /// As the trait says it. The inner result is [`Writers`].
@@ -199,9 +205,9 @@ impl FileSystem for System {
             // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
             Kind::Directory => {
                 let opened = handle.open(OsStr::new("."), OPEN | OFlags::DIRECTORY);
-                opened.and_then(|opened| acl(opened, stat, self.user()))
+                opened.and_then(|opened| groups_that_write(opened, stat, self.user()))
             }
-            _ => acl(&handle.0, stat, self.user()),
+            _ => groups_that_write(&handle.0, stat, self.user()),
         };
         match asked.map_err(SystemError::from) {
             Ok(Some(groups)) => Ok(Ok(groups)),
@@ -216,18 +222,18 @@ impl FileSystem for System {
     }
 
     fn user(&self) -> Option<u32> {
-        if IDS.user == IDS.overflow_user {
+        if OVERFLOW_IDS.own_user == OVERFLOW_IDS.overflow_user {
             return None;
         }
-        Some(IDS.user)
+        Some(OVERFLOW_IDS.own_user)
     }
 
     fn is_nameless(&self, owner: u32) -> bool {
-        owner == IDS.overflow_user && !IDS.are_global
+        owner == OVERFLOW_IDS.overflow_user && !OVERFLOW_IDS.are_global
     }
 
     fn is_known(&self, group: u32) -> bool {
-        group != IDS.overflow_group
+        group != OVERFLOW_IDS.overflow_group
     }
 }
 
@@ -245,7 +251,7 @@ fn open_without_atime(directory: &Handle, name: &OsStr) -> Result<OwnedFd, Errno
 /// is, judges what is opened, and not this question.
 fn is_confined(directory: &Handle, name: &OsStr) -> bool {
     // A process calls `remember` before it restricts itself.
-    if KEPT.get().is_none() {
+    if KEPT_MOUNTS.get().is_none() {
         return false;
     }
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
@@ -254,7 +260,11 @@ fn is_confined(directory: &Handle, name: &OsStr) -> bool {
 
 /// The groups that may write, by the ACL or else by the mode. None if an ACL lets anybody write who
 /// is neither `user` nor root.
-fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32>>, Errno> {
+fn groups_that_write(
+    file: impl AsFd,
+    stat: &Stat,
+    user: Option<u32>,
+) -> Result<Option<Vec<u32>>, Errno> {
     let mut list = [0; 4096];
     let size = match fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
         Ok(size) => size,
@@ -270,11 +280,11 @@ fn acl(file: impl AsFd, stat: &Stat, user: Option<u32>) -> Result<Option<Vec<u32
     Ok(groups_in(&list[..size], WRITE, stat.group, user))
 }
 
-/// The bytes of [`MOUNTS`] as they are now. Before [`remember`], this opens the file. After it,
-/// this reads the open file that [`KEPT`] holds, and fails if that could not be opened.
+/// The bytes of [`MOUNTINFO`] as they are now. Before [`remember`], this opens the file. After it,
+/// this reads the open file that [`KEPT_MOUNTS`] holds, and fails if that could not be opened.
 fn mounts() -> io::Result<Vec<u8>> {
-    let Some(kept) = KEPT.get() else {
-        return fs::read(MOUNTS);
+    let Some(kept) = KEPT_MOUNTS.get() else {
+        return fs::read(MOUNTINFO);
     };
     let Some(lock) = kept else {
         return Err(ErrorKind::NotFound.into());
@@ -288,21 +298,21 @@ fn mounts() -> io::Result<Vec<u8>> {
 }
 
 /// Why nothing in the FUSE file system with this device number is trusted. None if it can be.
-/// `user` is as for [`fuse_mount`].
-fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
+/// `user` is as for [`distrust_of_mount`].
+fn distrust_of_fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
     // Without the list, nothing is known of any mount.
     let mounts = mounts().unwrap_or_default();
     let major = rustix::fs::major(device);
     let minor = rustix::fs::minor(device);
-    fuse_in(&mounts, &format!("{major}:{minor}"), user)
+    distrust_by_mounts(&mounts, &format!("{major}:{minor}"), user)
 }
 
 /// Why nothing in the FUSE file system `device` is trusted, from the bytes of a mountinfo (see
-/// proc_pid_mountinfo(5)). None if it can be. `user` is as for [`fuse_mount`].
+/// proc_pid_mountinfo(5)). None if it can be. `user` is as for [`distrust_of_mount`].
 ///
 /// `device` is the third field of a line, as `0:50`. Only the lines of this device count. Others
 /// may hold any bytes: any user may name a directory so. A device without a line is not trusted.
-fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
+fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
     let mut is_listed = false;
     for line in mounts.split(|byte| *byte == b'\n') {
         let mut fields = line.split(|byte| *byte == b' ');
@@ -310,7 +320,7 @@ fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustRea
             continue;
         }
         // One file system may be mounted in several places, and each of them counts.
-        let why = fuse_mount(line, user);
+        let why = distrust_of_mount(line, user);
         if why.is_some() {
             return why;
         }
@@ -332,7 +342,7 @@ fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustRea
 ///
 /// `user` is who runs this. It is None if that number may be another user's there: then each
 /// `user_id` is refused, also root's.
-fn fuse_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
+fn distrust_of_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
     let text = String::from_utf8_lossy(line);
     // The first ` - ` is the separator, because a blank in a name is escaped. Behind it stand the
     // kind of the file system, its source, and its options.

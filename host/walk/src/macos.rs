@@ -63,10 +63,10 @@ const HOLD_TO_SEARCH: OFlags = SEARCH
 
 /// File systems whose content the kernel makes up. `autofs` is not among them: it holds
 /// only the directories on which root has homes mounted.
-const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
+const KERNEL_FILE_SYSTEMS: [&[u8]; 2] = [b"devfs", b"fdesc"];
 
 /// `MNT_IGNORE_OWNERSHIP` of `sys/mount.h`, which rustix does not name.
-const NO_OWNERS: u32 = 0x0020_0000;
+const IGNORES_OWNERS: u32 = 0x0020_0000;
 
 impl FileSystem for System {
     type Handle = Handle;
@@ -121,10 +121,10 @@ impl FileSystem for System {
         // The name ends at the first NUL.
         let name = found.f_fstypename.map(i8::cast_unsigned);
         let kind = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        if KERNEL.contains(&kind) {
+        if KERNEL_FILE_SYSTEMS.contains(&kind) {
             return Ok(Some(DistrustReason::KernelFileSystem));
         }
-        if found.f_flags & NO_OWNERS != 0 {
+        if found.f_flags & IGNORES_OWNERS != 0 {
             return Ok(Some(DistrustReason::NoOwners));
         }
         if found.f_owner == ROOT || Some(found.f_owner) == self.user() {

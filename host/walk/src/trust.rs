@@ -120,7 +120,7 @@ impl DistrustReason {
 
 impl Stat {
     /// Whether others may create files in this trusted directory. If so, it is sticky.
-    pub const fn is_shared(&self) -> bool {
+    pub const fn others_may_write(&self) -> bool {
         self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
     }
 
@@ -139,8 +139,8 @@ impl<F: FileSystem> Walker<F> {
     ///
     /// The directory is trusted, and so is its mount. So the object's mount is judged only if its
     /// device number is another one: each file system has its own. Then the first reason counts, in
-    /// this order: the mount; the owner; whether others could have moved the object here; who may
-    /// write to it.
+    /// this order: nobody knows who the user is; the mount; the owner; whether others could have
+    /// moved the object here; who may write to it.
     ///
     /// Only under [`Policy::GroupFile`], a group whose only member is the user does not count as
     /// the user.
@@ -160,7 +160,7 @@ impl<F: FileSystem> Walker<F> {
             Some(around) if around.device != stat.device => self.files.mount(handle, stat)?,
             _ => None,
         };
-        let shared = around.is_some_and(Stat::is_shared);
+        let others_write_around = around.is_some_and(Stat::others_may_write);
         use DistrustReason::{
             ForeignOwner, Movable, NobodysUser, UnknownOwner, WritableByGroup, WritableByOthers,
         };
@@ -175,7 +175,9 @@ impl<F: FileSystem> Walker<F> {
             None if !is_own && self.files.is_nameless(stat.owner) => Some(UnknownOwner),
             None if !is_own => Some(ForeignOwner),
             // Others can move a directory only if they may write to it: see the top of this file.
-            None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
+            None if others_write_around && (!is_directory || stat.others_may_write()) => {
+                Some(Movable)
+            }
             // A link has no mode of its own: only its owner counts.
             None if stat.kind == Kind::Link => None,
             None => match self.files.writing_groups(handle, stat)? {

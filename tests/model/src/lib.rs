@@ -26,10 +26,10 @@
 //!
 //! # Saving takes time
 //!
-//! While the host pauses, whoever saves a file goes on: until the file is saved, a write begins
-//! at least every [`keyhole_walk::APART`], and the last one takes no longer. What the host does
-//! with a slower writer is in [`scenes::not_promised`], with the other things of this sort that
-//! [SECURITY.md] does not promise. A hard link is the file itself.
+//! While the host pauses, whoever saves a file goes on: until the file is saved, a write begins at
+//! least every [`keyhole_walk::BETWEEN_LOOKS`], and the last one takes no longer. What the host
+//! does with a slower writer is in [`scenes::not_promised`], with the other things of this sort
+//! that [SECURITY.md] does not promise. A hard link is the file itself.
 //!
 //! [SECURITY.md]: https://github.com/keyhole-mcp/keyhole/blob/main/SECURITY.md
 #![allow(

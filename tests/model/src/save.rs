@@ -15,8 +15,8 @@ pub(crate) struct Save {
     /// What the file will hold.
     pub(crate) text: &'static str,
     pub(crate) steps: Vec<Step>,
-    /// Whether a write may take longer than [`keyhole_walk::APART`]. Such a save is not always
-    /// served whole.
+    /// Whether a write may take longer than [`keyhole_walk::BETWEEN_LOOKS`]. Such a save is not
+    /// always served whole.
     pub(crate) slow: bool,
 }
 

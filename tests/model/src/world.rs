@@ -35,7 +35,7 @@ pub(crate) trait Chooser: Send {
 
 /// The longest time from the begin of one write to that of the next, or to the end of the last,
 /// while a file is being saved.
-const APART: u64 = keyhole_walk::APART.as_nanos() as u64;
+const BETWEEN_WRITES: u64 = keyhole_walk::BETWEEN_LOOKS.as_nanos() as u64;
 /// More steps than any call takes, even one that waits for as long as is allowed.
 const MOST_STEPS: usize = 2000;
 /// The longest time that a call may wait in all: four readings of the map, and four of the
@@ -137,7 +137,7 @@ impl World {
     pub(crate) fn pass(&mut self, nanoseconds: u64) {
         let end = self.disk.clock + nanoseconds;
         let due = |world: &Self, index: usize| {
-            let due = world.moved[index] + APART;
+            let due = world.moved[index] + BETWEEN_WRITES;
             let must = !world.scene.saves[index].slow && due <= end && world.is_amid(index);
             must.then_some((due, index))
         };
@@ -146,7 +146,7 @@ impl World {
             .min()
         {
             self.disk.clock = self.disk.clock.max(due);
-            while self.moved[index] + APART <= due && self.is_amid(index) {
+            while self.moved[index] + BETWEEN_WRITES <= due && self.is_amid(index) {
                 self.save(index);
             }
         }

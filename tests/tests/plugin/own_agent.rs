@@ -3,7 +3,7 @@
 
 use super::{call, leave};
 use crate::hostile::ground::fifo;
-use keyhole_core::ticket::LIFE;
+use keyhole_core::ticket::TICKET_LIFE;
 use keyhole_tests::{MARKER, World, without_start};
 use serde_json::{Value, json};
 use std::{fs, time::SystemTime};
@@ -44,7 +44,8 @@ fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
         let tickets = fs::read_dir(world.path("state/keyhole/claude-code/tickets")).unwrap();
         for ticket in tickets.flatten() {
             let file = fs::File::options().write(true).open(ticket.path()).unwrap();
-            file.set_modified(SystemTime::now() - LIFE * 3 / 2).unwrap();
+            file.set_modified(SystemTime::now() - TICKET_LIFE * 3 / 2)
+                .unwrap();
         }
     };
     let open = |world: &World| world.mode("state/keyhole/claude-code/tickets", 0o755);

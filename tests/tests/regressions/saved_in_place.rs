@@ -3,12 +3,12 @@
 //! versions: it compared only size and modification time, and the kernel sets that time
 //! when a write begins.
 //!
-//! The promise is about a writer that begins a write at least every [`APART`] until it is done.
-//! On a busy machine a writer may have to pause: the test ignores what is served during a saving
-//! that took so long.
+//! The promise is about a writer that begins a write at least every [`BETWEEN_LOOKS`] until it is
+//! done. On a busy machine a writer may have to pause: the test ignores what is served during a
+//! saving that took so long.
 
 use keyhole_tests::{PATIENCE, World, skipped, while_repeating};
-use keyhole_walk::APART;
+use keyhole_walk::BETWEEN_LOOKS;
 use std::{
     fs::{self, File},
     io::Write as _,
@@ -38,12 +38,12 @@ fn longer(round: u32) -> u32 {
 
 /// A rest that is sometimes long enough for the file to settle.
 fn some_rest(round: u32) -> Duration {
-    APART * (round % 4) / 2 * longer(round)
+    BETWEEN_LOOKS * (round % 4) / 2 * longer(round)
 }
 
 /// Makes calls while `save` saves one version and the other in turn, with a rest after each.
 /// Each call gets one of the two, or is refused; and at least one call gets a version. A mixture
-/// is allowed only if a save that overlaps the call took [`APART`] or longer.
+/// is allowed only if a save that overlaps the call took [`BETWEEN_LOOKS`] or longer.
 fn is_served_whole(save: impl Fn(&Path, &Path) + Send + Sync, rest: fn(u32) -> Duration) {
     // They have one length, because some writers do not truncate the file.
     let versions = ["a", "b"].map(|letter| letter.repeat(SIZE));
@@ -81,7 +81,7 @@ fn is_served_whole(save: impl Fn(&Path, &Path) + Send + Sync, rest: fn(u32) -> D
     });
     assert!(met_a_version, "{} calls", got.len());
     // The writer may have paused for so long that the file had settled.
-    savings.retain(|(began, ended)| *ended - *began >= APART);
+    savings.retain(|(began, ended)| *ended - *began >= BETWEEN_LOOKS);
     for (_, asked, answered) in got.into_iter().filter(|(is_mixed, ..)| *is_mixed) {
         let mut savings = savings.iter();
         let paused = savings.any(|(began, ended)| asked <= *ended && *began <= answered);
@@ -119,8 +119,8 @@ fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
         file.write_all(&text).unwrap();
     };
     let rest = |round| match round % 8 {
-        0 => APART * 3 * longer(round),
-        _ => APART - EMPTY,
+        0 => BETWEEN_LOOKS * 3 * longer(round),
+        _ => BETWEEN_LOOKS - EMPTY,
     };
     is_served_whole(save, rest);
 }

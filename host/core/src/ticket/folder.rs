@@ -1,7 +1,7 @@
 //! The folder of tickets, which is the user's alone. Of several that remove a ticket, one succeeds.
 #![expect(clippy::disallowed_methods, reason = "the folder that the user names")]
 
-use super::{FOLDER, TicketError};
+use super::{TICKETS_FOLDER, TicketError};
 use keyhole_walk::SystemError;
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
@@ -14,7 +14,7 @@ use std::{
 
 /// Opens the folder in the data folder, and creates it if it is missing.
 pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
-    match rustix::fs::mkdirat(data, FOLDER, Mode::RWXU) {
+    match rustix::fs::mkdirat(data, TICKETS_FOLDER, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => open(data),
         Err(error) => Err(SystemError::from(error).into()),
     }
@@ -23,7 +23,7 @@ pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
 /// Opens the folder in the data folder, if it is this user's own.
 pub(super) fn open(data: &File) -> Result<File, TicketError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match rustix::fs::openat(data, FOLDER, flags, Mode::empty()) {
+    let folder = match rustix::fs::openat(data, TICKETS_FOLDER, flags, Mode::empty()) {
         Ok(folder) => File::from(folder),
         Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
         Err(error) => return Err(SystemError::from(error).into()),

@@ -1,6 +1,6 @@
 use super::{
-    AgentName, Key, LIFE, RECEIPT_LIFE, Ticket, TicketError, Tickets, folder::is_private_to, name,
-    receipt,
+    AgentName, Key, RECEIPT_LIFE, TICKET_LIFE, Ticket, TicketError, Tickets, folder::is_private_to,
+    receipt_file, ticket_file,
 };
 use keyhole_tree::{Tree, fifo};
 use std::{
@@ -30,7 +30,7 @@ struct Data(Tree);
 
 /// The place of the ticket for the call `id`.
 fn place(id: &str) -> String {
-    format!("tickets/{}", name(id, None))
+    format!("tickets/{}", ticket_file(id, None))
 }
 
 impl Data {
@@ -114,7 +114,10 @@ fn only_a_receipt_whose_ticket_was_redeemed_says_so_and_it_does_once() {
     data.leave("toolu_1").unwrap();
     data.redeem("toolu_1").unwrap();
     let written = SystemTime::now() - RECEIPT_LIFE * 2;
-    data.set_time(&format!("tickets/{}", receipt("toolu_1", None)), written);
+    data.set_time(
+        &format!("tickets/{}", receipt_file("toolu_1", None)),
+        written,
+    );
     assert!(!was_redeemed());
 }
 
@@ -140,8 +143,8 @@ fn old_tickets_are_cleaned_up_and_nothing_else() {
     data.leave("young").unwrap();
     data.0.write("tickets/other", "");
     for (file, age) in [
-        ("tickets/other", 10 * LIFE),
-        (&place("old"), 2 * LIFE + Duration::from_secs(1)),
+        ("tickets/other", 10 * TICKET_LIFE),
+        (&place("old"), 2 * TICKET_LIFE + Duration::from_secs(1)),
         // Until then, the guard asks for it.
         (&place("young"), RECEIPT_LIFE),
     ] {

@@ -1,7 +1,7 @@
 //! One file of one directory, judged and at rest, and nothing else. That no half of a file is
 //! read, the model holds.
 
-use super::{APART, GrantedFile, PIECE, READINGS, RECENT};
+use super::{BETWEEN_LOOKS, GrantedFile, MAX_READINGS, PIECE_BYTES, RECENT};
 use crate::{
     Handle, Policy, Stat, System, SystemError, WalkError, Walker, tests::told::Told,
     trust::DistrustReason,
@@ -48,7 +48,7 @@ fn a_file_is_old_if_it_was_not_changed_in_the_last_seconds() {
     let mut stat = walker.walk(&tree.map(), Policy::File).unwrap().stat;
     let nanosecond = Duration::from_nanos(1);
     let now = UNIX_EPOCH + Duration::new(1_000_000, 5);
-    for (changed, is_old) in [
+    for (changed, is_long_unchanged) in [
         (now - RECENT, false),
         (now - RECENT - nanosecond, true),
         (now, false),
@@ -58,10 +58,10 @@ fn a_file_is_old_if_it_was_not_changed_in_the_last_seconds() {
     ] {
         let since = changed.duration_since(UNIX_EPOCH).unwrap();
         stat.changed = (since.as_secs() as i64, since.subsec_nanos().into());
-        assert_eq!(stat.is_old(now), is_old);
+        assert_eq!(stat.is_long_unchanged(now), is_long_unchanged);
     }
     stat.changed = (-1, 0);
-    assert!(stat.is_old(now));
+    assert!(stat.is_long_unchanged(now));
 }
 
 /// What reading the map of `tree` at rest ends with, how often it was read from its
@@ -98,7 +98,7 @@ fn a_file_is_still_the_same_only_if_its_report_and_each_byte_are() {
     let mut other = file.stat;
     other.changed.1 ^= 1;
     assert_eq!(walker.is_still(&file, &other, b"whole"), Ok(false));
-    let long = "a".repeat(3 * PIECE);
+    let long = "a".repeat(3 * PIECE_BYTES);
     let tree = Tree::with(&long);
     let file = walker.walk(&tree.map(), Policy::File).unwrap();
     let is_still = |known: &str| walker.is_still(&file, &file.stat, known.as_bytes());
@@ -130,10 +130,16 @@ fn a_map_settles_only_if_it_was_changed_lately_and_is_not_known() {
     let map = tree.map();
     let whole = |pauses: &[Duration]| (text("whole"), 1, pauses.to_vec());
     assert_eq!(read(&tree, after(&map, LONG), None), whole(&[]));
-    assert_eq!(read(&tree, after(&map, NONE), None), whole(&[APART]));
+    assert_eq!(
+        read(&tree, after(&map, NONE), None),
+        whole(&[BETWEEN_LOOKS])
+    );
     assert_eq!(read(&tree, after(&map, NONE), Some(|_| {})), whole(&[]));
     let other = Some((|stat| stat.changed.1 ^= 1) as fn(&mut Stat));
-    assert_eq!(read(&tree, after(&map, NONE), other), whole(&[APART]));
+    assert_eq!(
+        read(&tree, after(&map, NONE), other),
+        whole(&[BETWEEN_LOOKS])
+    );
 }
 
 #[test]
@@ -144,7 +150,7 @@ fn a_map_that_does_not_settle_within_a_second_is_refused_unread() {
         ..after(&tree.map(), NONE)
     };
     let busy = Err(SystemError::Busy.into());
-    assert_eq!(read(&tree, told, None), (busy, 0, vec![APART; 10]));
+    assert_eq!(read(&tree, told, None), (busy, 0, vec![BETWEEN_LOOKS; 10]));
 }
 
 #[test]
@@ -155,7 +161,10 @@ fn a_map_that_changes_each_time_it_is_read_is_refused() {
         ..after(&tree.map(), LONG)
     };
     let (ended, times, _) = read(&tree, told, None);
-    assert_eq!((ended, times), (Err(SystemError::Busy.into()), READINGS));
+    assert_eq!(
+        (ended, times),
+        (Err(SystemError::Busy.into()), MAX_READINGS)
+    );
 }
 
 fn directory(tree: &Tree, name: &str) -> Handle {
@@ -182,7 +191,7 @@ fn a_file_that_was_changed_lately_settles_when_it_is_opened_and_no_later_look_wa
             let times = (look.modified.0, look.changed.0);
             assert_eq!((look.size, times), (7, (found.mtime(), found.ctime())));
         }
-        assert_eq!(walker.files.pauses.take(), vec![APART; pauses]);
+        assert_eq!(walker.files.pauses.take(), vec![BETWEEN_LOOKS; pauses]);
     }
 }
 
@@ -196,10 +205,10 @@ fn nothing_is_waited_for_if_the_deadline_comes_first() {
         (opened, walker.files.pauses.take())
     };
     // A busy machine may take that long before it looks.
-    let soon = opened(NONE, APART * 9 / 10);
+    let soon = opened(NONE, BETWEEN_LOOKS * 9 / 10);
     let late = [SystemError::Busy, SystemError::Late].map(|error| Err(error.into()));
     assert!(late.contains(&soon.0) && soon.1.is_empty(), "{soon:?}");
-    assert_eq!(opened(NONE, LONG), (Ok(()), vec![APART]));
+    assert_eq!(opened(NONE, LONG), (Ok(()), vec![BETWEEN_LOOKS]));
     assert_eq!(opened(LONG, LONG), (Ok(()), vec![]));
 }
 

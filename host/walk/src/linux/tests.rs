@@ -1,4 +1,4 @@
-use super::{fuse, fuse_in};
+use super::{distrust_by_mounts, distrust_of_fuse};
 use crate::groups_in;
 use crate::{
     DistrustReason::{ForeignMount, Unchecked},
@@ -10,8 +10,8 @@ use std::{fs, os::unix::fs::MetadataExt as _};
 #[test]
 fn a_mount_is_looked_up_by_its_device() {
     let proc = fs::metadata("/proc/self").unwrap().dev();
-    assert_eq!(fuse(proc, Some(1000)), None);
-    assert_eq!(fuse(u64::MAX, Some(0)), Some(ForeignMount));
+    assert_eq!(distrust_of_fuse(proc, Some(1000)), None);
+    assert_eq!(distrust_of_fuse(u64::MAX, Some(0)), Some(ForeignMount));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
         ("0:59", 1000, ordinary),
         ("0:60", 1000, unchecked),
     ] {
-        let found = fuse_in(mounts, device, Some(user));
+        let found = distrust_by_mounts(mounts, device, Some(user));
         assert_eq!(found, mount, "{device} {user}");
     }
     // In a user namespace, the numbers in the options may be others'.
@@ -66,7 +66,7 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
         ("0:52", ordinary),
         ("0:59", anothers),
     ] {
-        assert_eq!(fuse_in(mounts, device, None), mount, "{device}");
+        assert_eq!(distrust_by_mounts(mounts, device, None), mount, "{device}");
     }
 }
 
