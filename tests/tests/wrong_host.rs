@@ -58,7 +58,7 @@ fn a_host_that_forgets_to_check_the_roots_reads_nothing_outside_them() {
     let load = |key: &str| {
         let deadline = Instant::now() + Duration::from_secs(60);
         call(
-            Target::Key(key.to_owned()),
+            Target::SentKey(key.to_owned()),
             &Caller::Nobody,
             deadline,
             &maps,

@@ -11,12 +11,12 @@ use std::time::Instant;
 /// What a call asks for.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// The file of this key, which the caller sends. The text may be anything.
-    Key(String),
+    /// The file of this key, which the caller sends with the call. The text may be anything.
+    SentKey(String),
     /// The file of the binding of this name, which the operator gave at the start.
     Bound(BindingName),
     /// The file of this key, which the operator gave at the start.
-    Given(Key),
+    OperatorsKey(Key),
     /// The file of the one entry that names the caller in its `agents`: nobody gave a key.
     OfCaller,
 }
@@ -33,15 +33,15 @@ impl<'m> Asked<'m> {
     /// The key or binding that `caller` gets in `map` by asking for `target`.
     ///
     /// # Errors
-    /// [`Refusal::UnknownKey`] if a caller without a key is named in no entry of the map, or in
-    /// more than one.
+    /// [`Refusal::UnknownKey`] for [`Target::OfCaller`], if nobody knows which agent calls, or if
+    /// the agent is named in no entry of the map, or in more than one.
     fn find(target: Target, caller: &Verified, map: &'m Map) -> Result<Self, Refusal> {
         match (target, &caller.ticket_key) {
             (Target::Bound(name), _) => Ok(Self {
                 text: name.to_string(),
                 entry: map.binding(&name).map(|binding| &binding.entry),
             }),
-            (Target::Given(key), _) => Ok(Self::of(&key, map)),
+            (Target::OperatorsKey(key), _) => Ok(Self::of(&key, map)),
             (Target::OfCaller, _) => {
                 let agent = caller.agent.as_ref().ok_or(Refusal::UnknownKey)?;
                 let key = map.only_key_of(agent).ok_or(Refusal::UnknownKey)?;
@@ -49,8 +49,8 @@ impl<'m> Asked<'m> {
             }
             // The client's hook judged the key in the ticket before this call. So that key counts,
             // whatever was sent.
-            (Target::Key(_), Some(judged)) => Ok(Self::of(judged, map)),
-            (Target::Key(text), None) => match Key::try_from(&*text) {
+            (Target::SentKey(_), Some(judged)) => Ok(Self::of(judged, map)),
+            (Target::SentKey(text), None) => match Key::try_from(&*text) {
                 Ok(key) => Ok(Self::of(&key, map)),
                 Err(_) => Ok(Self { text, entry: None }),
             },

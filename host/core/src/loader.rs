@@ -23,7 +23,7 @@ use tokio::{
 
 /// A thread that has not ended so long after its call's deadline counts as hanging. A guest that
 /// is stopped ends in far less.
-const TO_END: Duration = Duration::from_millis(100);
+const TIME_TO_END: Duration = Duration::from_millis(100);
 
 /// Where documents come from: a [`Loader`], except in tests.
 pub trait Load: Send + Sync + 'static {
@@ -44,9 +44,9 @@ pub struct Loader<M, G> {
     queue: Semaphore,
     /// One permit for each call that runs.
     running: Arc<Semaphore>,
-    /// How many calls have not ended [`TO_END`] after their deadline: their threads hang in the
-    /// kernel.
-    late: Arc<AtomicUsize>,
+    /// How many calls have not ended [`TIME_TO_END`] after their deadline: their threads hang in
+    /// the kernel.
+    hanging: Arc<AtomicUsize>,
 }
 
 /// What a call gets.
@@ -69,7 +69,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             limits,
             queue: Semaphore::new(limits.running + limits.waiting),
             running: Arc::new(Semaphore::new(limits.running)),
-            late: Arc::default(),
+            hanging: Arc::default(),
         }
     }
 
@@ -101,13 +101,17 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
 }
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
-    /// The call first waits for a permit to run, at most as long as a call may take; then it is
-    /// [`Refusal::Busy`]. If the future is dropped, a call that waits ends; one that runs goes on,
-    /// and keeps its permit.
+    /// The call waits for a permit to run, runs on a thread, and gets its content. If the future is
+    /// dropped, a call that waits ends; one that runs goes on, and keeps its permit.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`] if as many calls run or wait as may, or if no permit comes in the time that
+    /// a call may take. [`Refusal::TimedOut`] if all threads for calls hang, or if the call runs
+    /// past its deadline. Else what [`call`] refuses.
     async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
         // Every thread for calls hangs in the kernel, so nobody need wait for one.
-        if self.late.load(Ordering::Relaxed) >= self.limits.running {
+        if self.hanging.load(Ordering::Relaxed) >= self.limits.running {
             return Err(Refusal::TimedOut);
         }
         let permit = self.permit_to_run().await?;
@@ -118,7 +122,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
             deadline,
             tell,
             guest: Arc::clone(&self.guest),
-            late: Arc::clone(&self.late),
+            hanging: Arc::clone(&self.hanging),
         };
         // In a task of its own: so a guest whose caller went away is still stopped at its deadline.
         spawn(running.follow_to_its_end());
@@ -134,14 +138,14 @@ struct RunningCall<G> {
     /// Takes the result to whoever waits for it, if anybody still does.
     tell: oneshot::Sender<Result<Content, Refusal>>,
     guest: Arc<G>,
-    /// See [`Loader::late`].
-    late: Arc<AtomicUsize>,
+    /// See [`Loader::hanging`].
+    hanging: Arc<AtomicUsize>,
 }
 
 impl<G: Executor> RunningCall<G> {
     /// Tells the result of the call. At its deadline, the guest is interrupted, and the call has
-    /// timed out. A thread that has not ended soon after that counts as late until it ends, which
-    /// may be never.
+    /// timed out. A thread that has not ended soon after that counts as hanging until it ends,
+    /// which may be never.
     async fn follow_to_its_end(mut self) {
         if let Ok(ended) = timeout_at(self.deadline, &mut self.result).await {
             // If nobody waits for the result any more, it is dropped, and its permit to run is
@@ -153,11 +157,11 @@ impl<G: Executor> RunningCall<G> {
         drop(self.tell.send(Err(Refusal::TimedOut)));
         // A guest that computes ends soon after an interrupt. A read that hangs in the kernel does
         // not.
-        let ended = timeout_at(self.deadline + TO_END, &mut self.result).await;
+        let ended = timeout_at(self.deadline + TIME_TO_END, &mut self.result).await;
         if ended.is_err() {
-            self.late.fetch_add(1, Ordering::Relaxed);
+            self.hanging.fetch_add(1, Ordering::Relaxed);
             drop(self.result.await);
-            self.late.fetch_sub(1, Ordering::Relaxed);
+            self.hanging.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -171,6 +171,6 @@ fn load(listed: &Listed, loading: &Loading, start: Instant) -> Result<List, Unco
     if start.elapsed() > LAST_LOAD {
         return Err(Uncompared::Late);
     }
-    let target = Target::Given(listed.key.clone());
+    let target = Target::OperatorsKey(listed.key.clone());
     List::new(loading.load(target, listed.caller.clone())?)
 }

@@ -219,7 +219,7 @@ fn lists_of(
     let mut read = Vec::new();
     for one in listed {
         read.push(List::new(
-            loading.load(Target::Given(one.key), one.caller)?,
+            loading.load(Target::OperatorsKey(one.key), one.caller)?,
         )?);
     }
     Ok(read)

@@ -80,7 +80,7 @@ impl Surface {
     /// The context of `key`, which the operator names.
     pub fn to_key(name: &BindingName, key: Key) -> Self {
         let tool = bound(Some(name), None);
-        let target = Some(Target::Given(key));
+        let target = Some(Target::OperatorsKey(key));
         Self { tool, target }
     }
 
@@ -91,7 +91,7 @@ impl Surface {
                 .map(|_| target.clone())
                 .ok_or("This tool takes no arguments. Call again without any."),
             None => object::<OneKey>(arguments)
-                .map(|arguments| Target::Key(arguments.key))
+                .map(|arguments| Target::SentKey(arguments.key))
                 .ok_or("Wrong arguments. Call again with exactly one, \"key\", which is a string."),
         }
     }

@@ -212,7 +212,7 @@ impl Documents<'_> {
     /// The document of this key, if the agent may have it.
     fn load(&self, key: &Key) -> Result<String, Refusal> {
         let caller = Caller::Agent(self.agent.clone());
-        self.loading.load(Target::Given(key.clone()), caller)
+        self.loading.load(Target::OperatorsKey(key.clone()), caller)
     }
 
     /// Ok if the agent would get at least one of these documents: with several, it may do with one.

@@ -152,7 +152,7 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
     let guest = Guest(files.clone());
     let ask = |number: usize, key: &str| {
         files.world().begin(number);
-        let target = Target::Key(key.to_owned());
+        let target = Target::SentKey(key.to_owned());
         let answer = call(
             target,
             &Caller::Nobody,

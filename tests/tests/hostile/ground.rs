@@ -205,7 +205,7 @@ impl Ground {
 pub(super) type Ready = Loader<LiveMap, Guests>;
 
 pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Refusal> {
-    let target = Target::Key(key.to_owned());
+    let target = Target::SentKey(key.to_owned());
     let content = loader.load(target, Caller::Nobody).await?;
     Ok(content.text)
 }

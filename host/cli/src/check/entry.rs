@@ -226,7 +226,7 @@ impl<'a> Judge<'a> {
         };
         let target = match (named.table, named.name.parse()) {
             (Table::Binding, Ok(name)) => Target::Bound(name),
-            _ => Target::Key(named.name.to_owned()),
+            _ => Target::SentKey(named.name.to_owned()),
         };
         self.loader.load(target, caller).await
     }

@@ -199,7 +199,7 @@ fn shown_path(
         map_read,
         Err(MapError::Missing(_) | MapError::Unreadable(..))
     );
-    if shows_paths && !(is_unread && location.is_named) {
+    if shows_paths && !(is_unread && location.is_from_option) {
         Some(location.file.clone())
     } else {
         None

@@ -121,10 +121,13 @@ pub(super) fn advice(
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => IS_FOLDER.to_owned(),
         Refusal::NotMarkdown if has_unseen && !is_link => HAS_UNSEEN.to_owned(),
         Refusal::NotFound if has_unseen => HAS_UNSEEN.to_owned(),
+        Refusal::NotMarkdown if is_link && entry.path.ends_with(".md") => {
+            format!("this is a link to {place}: {MAP_A_COPY}")
+        }
         // A path without `.md` is not repeated: it may be a key in the wrong place.
-        Refusal::NotMarkdown if !entry.path.ends_with(".md") || !is_link => return None,
-        Refusal::NotMarkdown => format!("this is a link to {place}: {MAP_A_COPY}"),
+        Refusal::NotMarkdown => return None,
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
+        // The file is there, so the walk gave up on its way.
         Refusal::NotFound if file.is_file() => IS_TOO_DEEP.to_owned(),
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
         Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
@@ -229,8 +232,8 @@ const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name
 const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 
 /// What is wrong with the map at this location, and what to do. It names no path unless
-/// `shows_paths`, and never an argument of `--map` that leads to no readable file (`is_named`):
-/// that may be a key. `to_make` are the arguments of the command that makes a map.
+/// `shows_paths`. A map that `--map` names (`is_from_option`) and that cannot be read is never
+/// named: the argument may be a key. `to_make` are the arguments of the command that makes a map.
 pub(super) fn unusable(
     error: &MapError,
     location: &Location,
@@ -244,12 +247,15 @@ pub(super) fn unusable(
             OWNERS_ARE_HIDDEN.to_owned()
         }
         _ if !shows_paths => error.code().remedy().to_owned(),
+        // From here on, a path may be shown.
         MapError::Untrusted(it) => cure(it, &location.file).text,
-        MapError::Missing(file) if location.is_named && has_unseen(&file.to_string_lossy()) => {
+        MapError::Missing(file)
+            if location.is_from_option && has_unseen(&file.to_string_lossy()) =>
+        {
             format!("{NO_MAP_THERE}. The name has a character that nobody sees")
         }
-        MapError::Missing(_) if location.is_named => NO_MAP_THERE.to_owned(),
-        MapError::Unreadable(_, why) if location.is_named => {
+        MapError::Missing(_) if location.is_from_option => NO_MAP_THERE.to_owned(),
+        MapError::Unreadable(_, why) if location.is_from_option => {
             let then = MapError::what_to_do(*why);
             format!("the map that --map names cannot be read: {why}; {then}")
         }
@@ -269,9 +275,10 @@ pub(super) fn unusable(
                 command(to_make)
             )),
             _ if !shows_paths => None,
-            MapError::Missing(_) if location.is_named => if_dead_link(location),
+            // From here on, a path may be shown.
+            MapError::Missing(_) if location.is_from_option => if_dead_link(location),
             MapError::Missing(_) => if_dead_link(location).or_else(|| Some(how_to_make(to_make))),
-            MapError::Unreadable(_, SystemError::Denied) if !location.is_named => {
+            MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
                 chmod_to_read(&location.file)
             }
             _ => None,

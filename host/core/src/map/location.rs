@@ -26,7 +26,7 @@ pub struct Location {
     /// What `~/` in the map stands for, if the user has a home.
     pub home: Option<PathBuf>,
     /// Whether the path comes from an argument: it may be anything, even a key in the wrong place.
-    pub is_named: bool,
+    pub is_from_option: bool,
 }
 
 /// Why the map's location is unknown.
@@ -61,7 +61,7 @@ impl Location {
         Ok(Self {
             file,
             home,
-            is_named: named.is_some(),
+            is_from_option: named.is_some(),
         })
     }
 
@@ -70,13 +70,13 @@ impl Location {
         Self {
             file: "/dev/null/context-map.toml".into(),
             home: None,
-            is_named: false,
+            is_from_option: false,
         }
     }
 
     /// Where the map is, in words for a log: they hold no path of the user's.
     pub fn in_words(&self) -> &'static str {
-        if self.is_named {
+        if self.is_from_option {
             return "the place that --map names";
         }
         let home = self.home.as_deref().unwrap_or(Path::new(""));

@@ -28,7 +28,7 @@ const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "desc
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
 
 /// The help where a line has such a character, which may be the mistake itself.
-const UNSEEN: &str = "a character that nobody sees stands in this line, as text from a web page may have it: write the line again";
+const HAS_UNSEEN: &str = "a character that nobody sees stands in this line, as text from a web page may have it: write the line again";
 
 /// A name in the map's text, and where it stands.
 type Name<'a> = Spanned<Cow<'a, str>>;
@@ -50,18 +50,18 @@ impl Map {
     /// error of the TOML itself; else the first in the fields at the top; else in the keys; else in
     /// the bindings. Each table is read from its top to its end.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
-        let mut ends = Vec::new();
+        let mut line_ends = Vec::new();
         for (place, byte) in bytes.iter().enumerate() {
             if *byte == b'\n' {
-                ends.push(place);
+                line_ends.push(place);
             }
         }
         let decoded = str::from_utf8(bytes);
-        // A text that is not UTF-8 is refused below. Until then, the reader needs only `ends`, for
-        // the line of that mistake.
+        // A text that is not UTF-8 is refused below. Until then, the reader needs only `line_ends`,
+        // for the line of that mistake.
         let reader = Reader {
             text: decoded.unwrap_or_default(),
-            ends,
+            line_ends,
             location,
         };
         let text = decoded.map_err(|error| {
@@ -94,7 +94,7 @@ struct Reader<'l> {
     /// The whole text. Empty if it is not UTF-8.
     text: &'l str,
     /// The place of each newline in the text, in bytes.
-    ends: Vec<usize>,
+    line_ends: Vec<usize>,
     /// Where the map is: relative paths begin in its folder.
     location: &'l Location,
 }
@@ -396,8 +396,8 @@ impl Reader<'_> {
         let mut lines = self.text.split('\n');
         let is_unseen = lines.nth(line as usize - 1).is_some_and(has_unseen);
         let whole_help = match help {
-            Some(help) if is_unseen => Some(format!("{UNSEEN}; or else {help}")),
-            None if is_unseen => Some(UNSEEN.to_owned()),
+            Some(help) if is_unseen => Some(format!("{HAS_UNSEEN}; or else {help}")),
+            None if is_unseen => Some(HAS_UNSEEN.to_owned()),
             other => other.map(str::to_owned),
         };
         MapMistake {
@@ -409,7 +409,7 @@ impl Reader<'_> {
 
     /// The line that the byte at this place is in, from 1.
     fn line(&self, byte: usize) -> u32 {
-        let before = self.ends.partition_point(|end| *end < byte);
+        let before = self.line_ends.partition_point(|end| *end < byte);
         u32::try_from(before + 1).unwrap_or(u32::MAX)
     }
 }

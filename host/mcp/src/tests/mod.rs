@@ -58,7 +58,7 @@ impl Fake {
 
 impl Load for Fake {
     async fn load(&self, target: Target, _: Caller) -> Result<Content, Refusal> {
-        let Target::Key(key) = target else {
+        let Target::SentKey(key) = target else {
             return Err(Refusal::Internal);
         };
         let _loading = self.loading.acquire().await.unwrap();

@@ -270,7 +270,7 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
     // As many calls hang and wait as in a new process. As long as one thread is left, others
     // are served.
     let load = |key: &str| {
-        let (loader, target) = (loader.clone(), Target::Key(key.to_owned()));
+        let (loader, target) = (loader.clone(), Target::SentKey(key.to_owned()));
         async move {
             let content = loader.load(target, Caller::Nobody).await;
             content.map(|content| content.text)
