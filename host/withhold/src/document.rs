@@ -1,7 +1,7 @@
 //! Reads a Markdown document: its headings are names of rules, and all else may hold values.
 
 use crate::label::is_rule_label;
-use crate::markdown::{Heading, Line, cells};
+use crate::markdown::{Heading, Line, filled_cells};
 use crate::parts::{parts, sentences};
 use crate::piece::{Role, add_piece};
 use crate::values::Values;
@@ -35,7 +35,7 @@ struct Reader<'t> {
     /// The marks that began the block of code in which the line stands.
     open_code: Option<&'t str>,
     /// Whether it may stand in a table whose first column has names of rules.
-    has_rules_first: bool,
+    first_column_names_rules: bool,
     /// The level of the heading `Notes` above the line. A heading of the same level, or of a
     /// higher one, ends these notes.
     notes_level: Option<usize>,
@@ -48,7 +48,7 @@ impl<'t> Reader<'t> {
         let next = below.clone().next().unwrap_or_default();
         // Without a bar, the table ends.
         if !line.content.contains('|') {
-            self.has_rules_first = false;
+            self.first_column_names_rules = false;
         }
         if let Some(open) = self.open_code {
             if line.is_end_of(open) {
@@ -61,9 +61,10 @@ impl<'t> Reader<'t> {
         } else if let Some(heading) = line.heading(next) {
             self.read_heading(&heading);
         } else if self.notes_level.is_some() {
-            self.values.add_note(line.content);
+            self.values.count_note(line.content);
         } else if line.is_table_head(next) {
-            self.has_rules_first = cells(line.content).next().is_some_and(is_rule_label);
+            self.first_column_names_rules =
+                filled_cells(line.content).next().is_some_and(is_rule_label);
         } else {
             let names_what_follows = line.is_explained_by(next) || line.is_above_items(below);
             self.read_row(line, names_what_follows);
@@ -81,28 +82,30 @@ impl<'t> Reader<'t> {
             return;
         }
         if is_in_notes {
-            self.values.add_note(text);
+            self.values.count_note(text);
             return;
         }
         self.notes_level = None;
         self.values.begin_section(text, heading.level);
-        self.values.words += words_in(text).len();
+        self.values.compared_words += words_in(text).len();
         self.values.add_rule(&words_in(text));
         if let Some(first) = parts(text).first() {
             self.values.add_rule(&words_in(first));
         }
     }
 
-    /// Adds each cell of a row: in a column of rules, as a rule's name; else as a label, if it
-    /// `names_what_follows`; else as an item or a text. A line without a bar is one cell.
+    /// Adds each cell of a row that is not blank. A cell in a first column of rules is the name of
+    /// a rule, and a label. Every other one is a label if the line `names_what_follows`, else an
+    /// item, or a text in a line that is no item and has no bar. A line without a bar is one cell.
     fn read_row(&mut self, line: &Line<'t>, names_what_follows: bool) {
         let row = line.item;
         let is_item = line.is_item() || row.contains('|');
         let behind_bar = row.strip_prefix('|').unwrap_or(row);
-        for (index, cell) in cells(row).enumerate() {
-            // If the first cell is blank, the next one is in another column.
+        for (index, cell) in filled_cells(row).enumerate() {
+            // If the first cell is blank, it is left out here, and the next one is in another
+            // column.
             let is_in_first_column = index == 0 && behind_bar.starts_with(cell);
-            let is_rule = self.has_rules_first && is_in_first_column;
+            let is_rule = self.first_column_names_rules && is_in_first_column;
             if is_rule {
                 self.values.add_rule_unless_number(&words_in(cell));
             }
@@ -120,9 +123,9 @@ impl<'t> Reader<'t> {
     /// Adds what stands in this line, item or cell. Below `Notes`, nothing of it is a value.
     fn read_piece(&mut self, text: &str, role: Role) {
         if self.notes_level.is_some() {
-            self.values.add_note(text);
+            self.values.count_note(text);
         } else {
-            self.values.words += words_in(text).len();
+            self.values.compared_words += words_in(text).len();
             for sentence in sentences(text) {
                 add_piece(&mut self.values, sentence, role);
             }

@@ -32,13 +32,15 @@ pub(crate) fn labelled(text: &str) -> Labelled<'_> {
     for (at, mark) in start.match_indices(LABEL_ENDS) {
         let (name, _) = text.split_at(at);
         let (label, value) = text.split_at(at + mark.len());
+        // In `::` or `=>`, no mark ends a label.
         if name.ends_with(SIGN_PARTS) || value.starts_with(SIGN_PARTS) {
             continue;
         }
         // The first mark that can end a label decides. If no label stands before it, there is none.
         // Each mark but the colon can end one.
-        if mark != ":" || can_end_label(name, value) {
-            if is_label(label) {
+        if mark != ":" || colon_can_end_label(name, value) {
+            // A comma or an open bracket in it makes it no label.
+            if has_form_of_label(label) {
                 return Labelled { label, value };
             }
             break;
@@ -50,7 +52,7 @@ pub(crate) fn labelled(text: &str) -> Labelled<'_> {
 
 /// Whether the colon between `name` and `value` can end a label: in `Phone: 1` and `phone:red` it
 /// can; in `10:20`, `C:\Users` and `a.md:12` it cannot.
-fn can_end_label(name: &str, value: &str) -> bool {
+fn colon_can_end_label(name: &str, value: &str) -> bool {
     if value.is_empty() || value.starts_with(is_unseen) {
         return !is_house_number(name);
     }
@@ -76,7 +78,7 @@ fn is_unseen(c: char) -> bool {
 
 /// Whether a text with a mark at its end is a label: up to eight words, without an open bracket,
 /// and without a comma or another mark of a list, sentence, URL or command.
-fn is_label(text: &str) -> bool {
+fn has_form_of_label(text: &str) -> bool {
     let is_list = NOT_IN_A_LABEL.iter().any(|mark| text.contains(mark));
     count_words(text) <= MAX_LABEL_WORDS && !is_list && !has_open_bracket(text)
 }

@@ -71,15 +71,18 @@ impl Summary {
     pub fn of(document: &str) -> Self {
         let read = document::read(document);
         let mut below_headings = read.sections.iter().skip(1);
-        let has_empty_heading =
-            below_headings.any(|section| section.values == 0 && !section.is_above_others);
-        let mut counts = read.sections.iter().map(|section| section.values);
+        let has_empty_heading = below_headings
+            .any(|section| section.pieces_with_value == 0 && !section.is_above_others);
+        let mut counts = read
+            .sections
+            .iter()
+            .map(|section| section.pieces_with_value);
         Self {
             values_without_heading: counts.next().unwrap_or_default(),
             values_by_heading: counts.collect(),
-            lines_of_notes: read.notes,
+            lines_of_notes: read.lines_of_notes,
             has_empty_heading,
-            has_few_values: read.values.len() * 10 < read.words,
+            has_few_values: read.values.len() * 10 < read.compared_words,
         }
     }
 }
@@ -89,17 +92,19 @@ impl Summary {
 fn replace(report: &str, quotations: Vec<Range<usize>>) -> String {
     let mut kept = String::with_capacity(report.len());
     // Where the quotations so far end. None before the first one.
-    let mut done = None;
+    let mut marked_to = None;
     for Range { start, end } in quotations {
         // Nothing is between two that overlap.
-        let between = report.get(done.unwrap_or(0)..start).unwrap_or_default();
-        if done.is_none() || !between.trim_matches(' ').is_empty() {
+        let between = report
+            .get(marked_to.unwrap_or(0)..start)
+            .unwrap_or_default();
+        if marked_to.is_none() || !between.trim_matches(' ').is_empty() {
             kept += between;
             kept += MARK;
         }
-        done = done.max(Some(end));
+        marked_to = marked_to.max(Some(end));
     }
-    kept += report.get(done.unwrap_or(0)..).unwrap_or_default();
+    kept += report.get(marked_to.unwrap_or(0)..).unwrap_or_default();
     kept
 }
 

@@ -6,32 +6,33 @@ use std::sync::LazyLock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// It says nothing by itself, as `the`.
-    Empty,
+    SaysNothing,
     Ordinary,
     Rare,
 }
 
 /// Words of English in lower case, one a line, sorted, and the rank of each: 0, 1 or 2.
-static LIST: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("../words.txt").lines().collect());
+static COMMON_WORDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("../words.txt").lines().collect());
 
 /// The rank of a word, in any case of its letters. `Larkspur` has none: the list does not have it.
 pub(crate) fn rank(word: &str) -> Option<Rank> {
     let small = word.to_ascii_lowercase();
-    let found = LIST.binary_search_by_key(&&*small, |line| without_rank(line));
-    match LIST.get(found.ok()?)?.bytes().last()? {
-        b'0' => Some(Rank::Empty),
+    let found = COMMON_WORDS.binary_search_by_key(&&*small, |line| without_rank(line));
+    match COMMON_WORDS.get(found.ok()?)?.bytes().last()? {
+        b'0' => Some(Rank::SaysNothing),
         b'1' => Some(Rank::Ordinary),
         _ => Some(Rank::Rare),
     }
 }
 
 /// Words of the names of fields, in lower case and without accents, sorted: `name`, `telefon`.
-static FIELDS: LazyLock<Vec<&str>> =
+static WORDS_OF_FIELDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../fields.txt").lines().collect());
 
 /// Whether this word, with the letters that count, is one of a field's name: `phone` is one.
-pub(crate) fn is_field(letters: &str) -> bool {
-    FIELDS.binary_search(&letters).is_ok()
+pub(crate) fn is_word_of_field(letters: &str) -> bool {
+    WORDS_OF_FIELDS.binary_search(&letters).is_ok()
 }
 
 /// The word of a line: `the` of `the 0`.

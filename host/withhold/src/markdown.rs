@@ -92,9 +92,9 @@ impl<'t> Line<'t> {
     /// Whether this line names the columns of a table: `| Bank | IBAN |` above `|---|---|`.
     /// A row above another row does not.
     pub(crate) fn is_table_head(&self, next: &str) -> bool {
-        let is_rule = next.contains('|') && next.contains('-');
+        let has_bars_and_dashes = next.contains('|') && next.contains('-');
         let rest = next.trim_matches(|c| "> |-:\t".contains(c));
-        self.content.contains('|') && is_rule && rest.is_empty()
+        self.content.contains('|') && has_bars_and_dashes && rest.is_empty()
     }
 
     /// Whether it is explained by the line `next`, as `Larkspur` is by `: our next product`. A
@@ -129,7 +129,7 @@ impl<'t> Line<'t> {
 
 /// What stands between the bars of a row: ` Bank ` and ` IBAN ` of `| Bank | IBAN |`. A cell of
 /// blanks is none.
-pub(crate) fn cells(line: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn filled_cells(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|cell| !cell.trim().is_empty())
 }
 

@@ -4,12 +4,12 @@ use crate::letters::is_separator;
 
 /// Signs between two parts, beside [`is_separator`]. Behind ` #` and ` ^`, Obsidian has a tag or an
 /// id.
-const SIGNS: [&str; 12] = [
+const SEPARATING_SIGNS: [&str; 12] = [
     "->", "==>", "=>", "  ", " #", " ^", "\t", " //", " --", "<!--", " <", "<br>",
 ];
 
 /// Words and signs between two parts, with a blank on each side.
-const ANDS: [&[&str]; 19] = [
+const JOINING_WORDS: [&[&str]; 19] = [
     &["-", "/", "&", "&&", "+", "·"],
     // English and German.
     &["and", "or", "vs.", "aka", "alias"],
@@ -106,7 +106,7 @@ fn cut_first(text: &str) -> (&str, Option<&str>) {
 /// What stands behind the separator that this text begins with: `old)` of `(old)`. `-Ann` begins
 /// with none.
 fn behind_separator(text: &str) -> Option<&str> {
-    SIGNS
+    SEPARATING_SIGNS
         .iter()
         .find_map(|sign| text.strip_prefix(sign))
         .or_else(|| text.strip_prefix(is_separator))
@@ -118,7 +118,7 @@ fn behind_separator(text: &str) -> Option<&str> {
 /// `Tansy` of ` and Tansy`. ` but Tansy` has no such word.
 fn behind_and(text: &str) -> Option<&str> {
     let (word, behind) = text.strip_prefix(' ')?.split_once(' ')?;
-    let mut ands = ANDS.iter().copied().flatten();
+    let mut ands = JOINING_WORDS.iter().copied().flatten();
     if ands.any(|and| and.eq_ignore_ascii_case(word)) {
         Some(behind)
     } else {

@@ -1,7 +1,7 @@
 //! What stands in one line, item or cell of a document, and which of its words are values.
 
 use crate::label::{LABEL_ENDS, Labelled, count_words, is_rule_label, labelled, rule_name};
-use crate::list::{Rank, is_field};
+use crate::list::{Rank, is_word_of_field};
 use crate::markdown::without_marker;
 use crate::parts::{first_part, parts};
 use crate::values::{SHORT_PART_WORDS, Values};
@@ -91,10 +91,10 @@ fn is_name_of_field(words: &[Word], is_quoted: bool) -> bool {
     let behind_first = words.get(1..).unwrap_or_default();
     let says_whose = behind_first.iter().any(|word| {
         (word.is_capital || is_quoted && word.has_blank)
-            && word.rank != Some(Rank::Empty)
-            && !is_field(&word.letters)
+            && word.rank != Some(Rank::SaysNothing)
+            && !is_word_of_field(&word.letters)
     });
-    !says_whose && words.iter().any(|word| is_field(&word.letters))
+    !says_whose && words.iter().any(|word| is_word_of_field(&word.letters))
 }
 
 /// A line, item or cell, cut into a label and a value.

@@ -1,7 +1,7 @@
 //! Where a text that is about to be published has a value of a document.
 
 use crate::document;
-use crate::list::is_field;
+use crate::list::is_word_of_field;
 use crate::quotation::{TextKind, quotations};
 use crate::values::Section;
 use crate::words::words_in;
@@ -33,7 +33,7 @@ impl Rule {
     fn of(number: usize, section: Option<&Section>) -> Self {
         let name = section.map_or(String::new(), |section| section.heading.clone());
         let words = words_in(&name);
-        let are_fields = words.iter().all(|word| is_field(&word.letters));
+        let are_fields = words.iter().all(|word| is_word_of_field(&word.letters));
         Self {
             number,
             name,

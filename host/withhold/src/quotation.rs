@@ -32,7 +32,8 @@ pub(crate) enum TextKind {
 /// Where the report has one of these values, sorted by where each quotation starts. Of
 /// `Theo Blix`, there may be one for each name, and one for both.
 ///
-/// What lies in one of the `known` paths or in the name of a rule is no quotation.
+/// What lies in one of the `known` paths or in the name of a rule is no quotation: such places are
+/// collected as allowed, and left out at the end.
 pub(crate) fn quotations(
     report: &str,
     kind: TextKind,
@@ -49,11 +50,12 @@ pub(crate) fn quotations(
     for path in known {
         comparison.allowed.extend(places_of_path(report, path));
     }
+    // This adds the values to `quoted`, and the names of rules to `allowed`.
     comparison.compare(&words_in(report));
     if report.contains(ESCAPES) {
         comparison.compare(&decoded_words_in(report));
     }
-    comparison.quotations()
+    comparison.quotations_not_allowed()
 }
 
 /// A report that is compared with a document's values, and what was found in it so far.
@@ -134,7 +136,7 @@ impl Comparison<'_> {
     }
 
     /// The quotations that lie in none of the allowed places, sorted.
-    fn quotations(mut self) -> Vec<Quotation> {
+    fn quotations_not_allowed(mut self) -> Vec<Quotation> {
         self.quoted
             .sort_unstable_by_key(|quotation| quotation.at.start);
         self.allowed.sort_unstable_by_key(|place| place.start);

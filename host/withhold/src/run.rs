@@ -80,7 +80,7 @@ pub(crate) struct Known {
     gaps: Gaps,
     /// Whether one of the runs has a telling word, or three words or more: then capitals do not
     /// matter.
-    has_any_case: bool,
+    ignores_capitals: bool,
     /// The section of the document in which the first one stands.
     pub(crate) section: usize,
 }
@@ -105,7 +105,7 @@ pub(crate) struct Run {
     /// Whether a word of it is no number.
     has_letters: bool,
     /// Whether a word is of a script with capitals, or a number.
-    has_case: bool,
+    has_cased_script: bool,
     /// Whether its last letter is a digit.
     ends_with_digit: bool,
     /// Whether a word tells more than an ordinary one.
@@ -140,9 +140,9 @@ impl Run {
         self.ends_with_digit = letters.ends_with(char::is_numeric);
         // A rare word tells more, and so does one that the list lacks, or of a script without
         // capitals.
-        let is_ordinary = matches!(word.rank, Some(Rank::Empty | Rank::Ordinary));
+        let is_ordinary = matches!(word.rank, Some(Rank::SaysNothing | Rank::Ordinary));
         self.has_telling |= !is_ordinary || word.is_caseless;
-        self.has_case |= !word.is_caseless;
+        self.has_cased_script |= !word.is_caseless;
         self.lacks_capital |= !word.is_capital;
     }
 
@@ -189,7 +189,7 @@ impl Run {
             ..Known::default()
         });
         known.gaps |= self.gaps;
-        known.has_any_case |= self.has_telling || self.words > 2;
+        known.ignores_capitals |= self.has_telling || self.words > 2;
     }
 
     /// What is known of this run, if it is one of `runs`. None unless one of these has the same
@@ -202,12 +202,12 @@ impl Run {
     pub(crate) fn known_in<'r>(&self, runs: &'r Runs) -> Option<&'r Known> {
         let known = runs.get(&self.hash)?;
         let is_glued = self.words > 1 && !self.has_blank;
-        if self.lacks_capital && !is_glued && !known.has_any_case {
+        if self.lacks_capital && !is_glued && !known.ignores_capitals {
             return None;
         }
         let compared_gaps = if self.is_short_number() {
             self.gaps
-        } else if self.is_long_code() || !self.has_case {
+        } else if self.is_long_code() || !self.has_cased_script {
             0
         } else {
             self.gaps_that_count

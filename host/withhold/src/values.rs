@@ -37,8 +37,8 @@ pub(crate) struct Values {
     /// stands above all headings, and has none.
     pub(crate) sections: Vec<Section>,
     /// How many words are compared, and how many lines are not: those below `Notes`.
-    pub(crate) words: usize,
-    pub(crate) notes: usize,
+    pub(crate) compared_words: usize,
+    pub(crate) lines_of_notes: usize,
     /// Whether the line, item or cell that is being read has a value.
     has_value: bool,
 }
@@ -53,14 +53,14 @@ pub(crate) struct Section {
     /// Whether a heading of a deeper level follows it.
     pub(crate) is_above_others: bool,
     /// How many lines, items and cells have a value.
-    pub(crate) values: usize,
+    pub(crate) pieces_with_value: usize,
 }
 
 impl Values {
     /// Adds the name of a rule, if it has at most 12 words.
     pub(crate) fn add_rule(&mut self, words: &[Word]) {
         if let Some(run) = run_of(words) {
-            let section = self.section();
+            let section = self.section_number();
             run.add_to(&mut self.rules, section);
         }
     }
@@ -85,7 +85,7 @@ impl Values {
         let Some(run) = run_of(words) else {
             return;
         };
-        let section = self.section();
+        let section = self.section_number();
         run.add_to(&mut self.values, section);
         if run.is_short_name() {
             self.short_names.insert(run.first_written);
@@ -109,19 +109,19 @@ impl Values {
     pub(crate) fn end_piece(&mut self) {
         let had_value = mem::take(&mut self.has_value);
         if had_value && let Some(section) = self.sections.last_mut() {
-            section.values += 1;
+            section.pieces_with_value += 1;
         }
     }
 
     /// Counts a line below `Notes`, unless it is blank.
-    pub(crate) fn add_note(&mut self, text: &str) {
+    pub(crate) fn count_note(&mut self, text: &str) {
         if !text.is_empty() {
-            self.notes += 1;
+            self.lines_of_notes += 1;
         }
     }
 
     /// The number of the section that is being read. The first one is 0.
-    fn section(&self) -> usize {
+    fn section_number(&self) -> usize {
         self.sections.len().saturating_sub(1)
     }
 
@@ -139,7 +139,7 @@ impl Values {
             self.add_run(slice::from_ref(word));
             let name = Name {
                 size: word.size.max(word.letters.chars().count()),
-                section: self.section(),
+                section: self.section_number(),
             };
             self.names.entry(hash(0, &word.letters)).or_insert(name);
             // Behind an apostrophe or the like, both words are a value as well.
@@ -167,7 +167,7 @@ impl Values {
 
     /// Adds the dates among these words: of `born 12 March 2011`, one.
     pub(crate) fn add_dates(&mut self, words: &[Word]) {
-        let section = self.section();
+        let section = self.section_number();
         for start in 0..words.len() {
             let date = words.get(start..).and_then(date_at);
             for day in date.into_iter().flat_map(|date| date.days) {

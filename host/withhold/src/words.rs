@@ -73,7 +73,7 @@ impl Word {
     /// The rank of this word, which is written as `text`. One letter alone says nothing.
     fn rank_of(&self, text: &str) -> Option<Rank> {
         if self.size < 2 {
-            return Some(Rank::Empty);
+            return Some(Rank::SaysNothing);
         }
         // The list has no word with a digit or an accent.
         if self.digits > 0 || !text.is_ascii() {
@@ -87,7 +87,7 @@ impl Word {
     fn points_of(&self, text: &str) -> usize {
         if text.starts_with(is_ideograph) {
             POINTS_OF_NOTHING + 1
-        } else if self.rank == Some(Rank::Empty) {
+        } else if self.rank == Some(Rank::SaysNothing) {
             POINTS_OF_NOTHING
         } else if self.digits > 0 || self.is_capital {
             POINTS_OF_NOTHING + 2
@@ -167,8 +167,9 @@ impl Cutter {
         }
     }
 
-    /// Adds a letter to the last word, or begins a word with it. In a script that puts no blanks
-    /// between words, as Chinese, each letter is a word.
+    /// Adds a letter to the last word, or begins a word with it: behind a gap, as the first one,
+    /// and as a capital behind a small letter, like the `P` in `harborPine`. In a script that puts
+    /// no blanks between words, as Chinese, each letter is a word.
     fn push_letter(&mut self, c: char, at: Range<usize>) {
         let is_unspaced = is_unspaced(c);
         if is_unspaced || self.begins_word(c) {
@@ -184,6 +185,7 @@ impl Cutter {
                 ..Word::default()
             });
         }
+        // Behind a letter that is a word by itself, the next one begins a word.
         self.letter_before = if is_unspaced { None } else { Some(c) };
         if let Some(word) = self.words.last_mut() {
             word.at.end = at.end;
