@@ -131,8 +131,8 @@ impl Lines {
             .iter()
             .all(|word| hooks.contains(word));
         // Each server of ours must have `--require-ticket`.
-        let asking = servers.matches("--require-ticket").count();
-        if !has_hook || asking < servers.matches("--bind").count() {
+        let asking_for_ticket = servers.matches("--require-ticket").count();
+        if !has_hook || asking_for_ticket < servers.matches("--bind").count() {
             return Self::Unguarded;
         }
         // Setup writes a file for one binding.
@@ -150,8 +150,8 @@ impl Lines {
         // The client's only text is an agent's file.
         let file = client.parts.first();
         // As setup would write it now, with the program and the folder for tickets that it has.
-        let setups = file.and_then(|file| recipe.as_setup_writes(file, text));
-        if !setups.is_some_and(|setups| has_same_server(text, &setups)) {
+        let written_now = file.and_then(|file| recipe.as_setup_writes(file, text));
+        if !written_now.is_some_and(|written| has_same_server(text, &written)) {
             return Self::Changed;
         }
         if !head.iter().any(|entry| gives_name(entry, agent)) {

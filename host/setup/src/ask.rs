@@ -41,8 +41,8 @@ impl Screen {
         let (home, variable) = (&user.home, user.variable);
         // If root becomes the user whose home this is, as by `sudo -iu theo`, nobody's files are
         // mixed up.
-        let is_own = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
-        if is_under_sudo(variable) && (geteuid().is_root() || !is_own) {
+        let is_own_home = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
+        if is_under_sudo(variable) && (geteuid().is_root() || !is_own_home) {
             return stop_with("nothing is changed under sudo: run this as yourself, without it");
         }
         if is_clients_shell(variable) {

@@ -94,7 +94,7 @@ impl Found {
             let why = "it is a link, and nothing is where it leads";
             found.real = fs::canonicalize(path).map_err(|_| Unfit::file(path, why))?;
         }
-        let folder_fault = why_no_folder(&found.real);
+        let folder_fault = why_no_file_below(&found.real);
         if let Err(why) = found.read_real() {
             // If the folder has a fault, too, that says more than why the file is not read.
             return Err(Unfit::file(path, folder_fault.map_or(why, Why::from)));
@@ -158,20 +158,20 @@ impl Found {
 
     /// Writes the new file, beside the old one, and puts it in the place of that.
     fn write_and_rename(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
-        self.is_unchanged()?;
+        self.require_unchanged()?;
         self.write_new(new_file, new)?;
-        self.is_unchanged()?;
+        self.require_unchanged()?;
         Ok(fs::rename(new_file, &self.real)?)
     }
 
     /// Takes the file away, if it is still what was found.
     fn remove(&self) -> Result<(), Why> {
-        self.is_unchanged()?;
+        self.require_unchanged()?;
         Ok(fs::remove_file(&self.real)?)
     }
 
     /// Fails unless what is there now is what was found.
-    fn is_unchanged(&self) -> Result<(), Why> {
+    fn require_unchanged(&self) -> Result<(), Why> {
         if Self::at(&self.named).is_ok_and(|now| now == *self) {
             Ok(())
         } else {
@@ -230,22 +230,27 @@ fn is_leftover_number(number: &str) -> bool {
     pid == getpid() || test_kill_process(pid) == Err(Errno::SRCH)
 }
 
-const NOT_MADE: &str = "its folder is not there, and you may not make it: have it made, or correct the variable that names it";
+const FOLDER_IS_MISSING: &str = "its folder is not there, and you may not make it: have it made, or correct the variable that names it";
 
-/// Why a file cannot be put there, because of the folders above it. None if it can.
-fn why_no_folder(file: &Path) -> Option<&'static str> {
+/// Why a file cannot be made at this path, because of its folder or, if that is not there, of the
+/// lowest folder above it that is. None if it can.
+fn why_no_file_below(file: &Path) -> Option<&'static str> {
     for folder in file.ancestors().skip(1) {
         if let Ok(found) = fs::metadata(folder) {
-            let why = why_none_in(folder, &found)?;
-            let is_missing = file.parent() != Some(folder) && found.is_dir();
-            return Some(if is_missing { NOT_MADE } else { why });
+            let why = why_no_file_in(folder, &found)?;
+            let own_is_missing = file.parent() != Some(folder) && found.is_dir();
+            return Some(if own_is_missing {
+                FOLDER_IS_MISSING
+            } else {
+                why
+            });
         }
     }
     Some("it has no folder")
 }
 
 /// Why no file can be made in what is there, which should be a folder. None if one can.
-fn why_none_in(folder: &Path, found: &Metadata) -> Option<&'static str> {
+fn why_no_file_in(folder: &Path, found: &Metadata) -> Option<&'static str> {
     if !found.is_dir() {
         Some("a folder above it is a file")
     } else if found.uid() != geteuid().as_raw() {

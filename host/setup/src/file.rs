@@ -212,40 +212,41 @@ fn look_of(name: &OsStr) -> String {
 /// each folder on the way.
 pub fn is_open(real: &Path) -> bool {
     let mut folders = real.ancestors().skip(1);
-    let mut same_folders = folders.clone();
+    let mut folders_again = folders.clone();
     if others_may(READ, real)
         && folders.all(|folder| others_may(PASS, folder) || group_may(PASS, folder))
     {
         return true;
     }
-    group_may(READ, real) && same_folders.all(|folder| has_any(0o011, folder))
+    group_may(READ, real) && folders_again.all(|folder| has_any_bit(0o011, folder))
 }
 
 /// Whether the file or folder has one of these bits in its mode.
-fn has_any(bits: u32, at: &Path) -> bool {
+fn has_any_bit(bits: u32, at: &Path) -> bool {
     fs::metadata(at).is_ok_and(|found| found.mode() & bits != 0)
 }
 
 /// Whether users other than the owner and the group have the right there.
 fn others_may(right: u16, at: &Path) -> bool {
-    has_any(right.into(), at)
+    has_any_bit(right.into(), at)
 }
 
 /// Whether the group has the right there, and somebody else may be in it.
 fn group_may(right: u16, at: &Path) -> bool {
-    has_any(u32::from(right) << 3, at) && only_user_in_groups(right, at) != Some(true)
+    has_any_bit(u32::from(right) << 3, at) && only_user_in_groups(right, at) != Some(true)
 }
 
 /// Whether only the user and root are in each group that may have this right there: the groups that
 /// an access list gives it to, or without a list the file's own. False also if nobody can tell who
-/// is in a group. None if the file or its list cannot be read here, or the list gives the right to
-/// another user.
+/// is in a group. None if the file cannot be looked at, or if the list gives the right to another
+/// user, or is not understood. A list that cannot be read counts as no list.
 fn only_user_in_groups(right: u16, at: &Path) -> Option<bool> {
     let own_group = fs::metadata(at).ok()?.gid();
     let user = geteuid().as_raw();
     let mut list = [0; 4096];
     let groups = match getxattr(at, ACCESS_LIST, &mut list[..]) {
         Ok(size) => groups_in(&list[..size], right, own_group, Some(user))?,
+        // No list, or none that can be read: then only the mode counts.
         Err(_) => vec![own_group],
     };
     for group in groups {

@@ -7,7 +7,7 @@ use crate::{
     disk::Found,
     error::refused,
     file::{File, NEW_FILE_OF_SETUP, TEMPLATE, shown},
-    json::{Change, DENY_RULES, PROGRESS_SWITCH},
+    json::{Change, DENY_RULES, NO_PROGRESS_VARIABLE},
     own::own_entries,
     recipe::{EXAMPLE_AGENT, Filled, Recipe},
     shells,
@@ -159,7 +159,7 @@ impl Plan {
         let mut changes = Vec::new();
         // The plugin compares what its agent reports.
         if request.client.is_plugin() && settings.lets_agents_tell_progress() {
-            changes.push(Change::new(PROGRESS_SWITCH, Vec::new(), "1"));
+            changes.push(Change::new(NO_PROGRESS_VARIABLE, Vec::new(), "1"));
         }
         if walls != Walls::None {
             changes.extend(self.missing_rules(request, &settings, &places));
@@ -271,7 +271,7 @@ impl Plan {
             self.notes.push(format!(
                 "The folder for this agent's tickets is {folder}; it is made if it is not there."
             ));
-            if has_another_agent(places, name) {
+            if is_name_of_other_file(places, name) {
                 return refused(
                     "another file in the client's folder of agents has this name in it. Choose another name",
                 );
@@ -361,7 +361,7 @@ impl Plan {
         }
         if request.client.is_claude_code() {
             let places = Places::find(&request.user.home, request.user.variable);
-            if places.is_ok_and(|places| has_another_agent(&places, &request.name)) {
+            if places.is_ok_and(|places| is_name_of_other_file(&places, &request.name)) {
                 return true;
             }
         }
@@ -384,8 +384,8 @@ fn is_bound_to_another(request: &Request<'_>) -> bool {
     path.is_some_and(|path| !request.file.is_at(&path))
 }
 
-/// Whether an agent has this name whose file is called otherwise.
-fn has_another_agent(places: &Places, name: &str) -> bool {
+/// Whether an agent's file gives this name, and is itself called otherwise.
+fn is_name_of_other_file(places: &Places, name: &str) -> bool {
     let stems = agents_named(&places.claude, name);
     stems.iter().any(|stem| stem != name)
 }

@@ -20,13 +20,13 @@ use std::slice;
 pub(crate) const DENY_RULES: &[&str] = &["permissions", "deny"];
 
 /// The place of the variable that keeps the client from saying what agents do.
-pub(crate) const PROGRESS_SWITCH: &[&str] = &["env", settings::NO_PROGRESS_LINES];
+pub(crate) const NO_PROGRESS_VARIABLE: &[&str] = &["env", settings::NO_PROGRESS_LINES];
 
 /// A change at one place of the settings: of a list there, or of a value that is no list.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     /// The place: a name of the settings, then those in the tables below it.
-    pub(crate) at: Vec<&'static str>,
+    pub(crate) place: Vec<&'static str>,
     /// What is taken out of the list, as far as it is there; or the value that is taken away.
     pub(crate) goes: Vec<Value>,
     /// What is added to the list, as far as it is not there; or the value, if none is there. Null
@@ -36,9 +36,9 @@ pub(crate) struct Change {
 
 impl Change {
     /// The change at this place.
-    pub(crate) fn new(at: &[&'static str], goes: Vec<Value>, comes: impl Into<Value>) -> Self {
+    pub(crate) fn new(place: &[&'static str], goes: Vec<Value>, comes: impl Into<Value>) -> Self {
         Self {
-            at: at.to_vec(),
+            place: place.to_vec(),
             goes,
             comes: comes.into(),
         }
@@ -49,8 +49,8 @@ impl Change {
         let Value::Array(comes) = &self.comes else {
             return lines_of("", &self.lines_with(&self.goes), &self.by_hand());
         };
-        let place = self.at.join(".");
-        lines_of(&place, &lines(&self.goes), &lines(comes))
+        let names = self.place.join(".");
+        lines_of(&names, &lines(&self.goes), &lines(comes))
     }
 
     /// What comes, for a user who writes it.
@@ -64,7 +64,7 @@ impl Change {
 
     /// These values, each on a line with the place.
     fn lines_with(&self, values: &[Value]) -> String {
-        let lines = settings::lines_at(&self.at, &json!(values));
+        let lines = settings::lines_at(&self.place, &json!(values));
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
@@ -84,7 +84,7 @@ impl Change {
             };
             return if is_to_do { Some(rest) } else { None };
         };
-        let old = list(there);
+        let old = list_or_empty(there);
         comes.retain(|value| !old.contains(value));
         rest.goes = old.to_vec();
         rest.goes.retain(|value| self.goes.contains(value));
@@ -100,7 +100,7 @@ impl Change {
         let Value::Array(comes) = &self.comes else {
             return self.comes.clone();
         };
-        let mut new = list(there).to_vec();
+        let mut new = list_or_empty(there).to_vec();
         new.retain(|value| !self.goes.contains(value));
         new.extend_from_slice(comes);
         new.into()
@@ -124,7 +124,7 @@ fn lines(values: &[Value]) -> String {
 }
 
 /// The list that stands there. Empty if none does.
-fn list(there: Option<&Value>) -> &[Value] {
+fn list_or_empty(there: Option<&Value>) -> &[Value] {
     there.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<Edited, EditError> 
     };
     let mut shown = String::new();
     for wanted in changes {
-        let there = draft.value.pointer(&settings::pointer(&wanted.at));
+        let there = draft.value.pointer(&settings::pointer(&wanted.place));
         if let Some(change) = wanted.still_to_do(there) {
             draft.make(&change)?;
             shown += &change.shown();
@@ -179,19 +179,19 @@ impl Draft {
         let Some(whole) = tree.object_value() else {
             return Err(EditError::OtherKind("the file"));
         };
-        apply_to_text(&whole, &change.at, change)?;
-        let value = change.applied_to(self.value.pointer(&settings::pointer(&change.at)));
-        match change.at[..] {
+        apply_to_text(&whole, &change.place, change)?;
+        let value = change.applied_to(self.value.pointer(&settings::pointer(&change.place)));
+        match change.place[..] {
             // Two names lead there, and nothing is to stay. Under more names, an empty list stays.
             [group, name] if value == json!([]) || value.is_null() => {
                 prune(&whole, &mut self.value, group, name);
             }
             _ => {
-                let mut place = &mut self.value;
-                for name in &change.at {
-                    place = &mut place[*name];
+                let mut there = &mut self.value;
+                for name in &change.place {
+                    there = &mut there[*name];
                 }
-                *place = value;
+                *there = value;
             }
         }
         self.text = tree.to_string();
@@ -199,7 +199,7 @@ impl Draft {
     }
 }
 
-/// Makes a change in the text, where `at` has the names from this object to the change's place.
+/// Makes a change in the text, where `names` lead from this object to the change's place.
 /// Changes the list at the place. If a name is not there, adds what comes under it. A single value
 /// that goes stays in the text: `prune` takes it out.
 ///
@@ -208,10 +208,10 @@ impl Draft {
 /// no object or list.
 fn apply_to_text(
     object: &CstObject,
-    at: &[&'static str],
+    names: &[&'static str],
     change: &Change,
 ) -> Result<(), EditError> {
-    let [name, inner @ ..] = at else {
+    let [name, inner @ ..] = names else {
         return Ok(());
     };
     let members = object.properties().into_iter();
@@ -252,7 +252,7 @@ fn change_list(list: &CstArray, change: &Change) {
         }
     }
     for value in change.comes.as_array().into_iter().flatten() {
-        list.append(input(value));
+        list.append(tree_value(value));
     }
 }
 
@@ -287,7 +287,7 @@ fn add_member(object: &CstObject, name: &str, value: &Value) {
         first_name.set_raw_value(format!("{}: {value}, {first_name}", json!(name)));
         return;
     }
-    let member = object.append(name, input(value));
+    let member = object.append(name, tree_value(value));
     // A list gets a line for each value, also one in a table.
     let table = member.object_value();
     let inner = table.and_then(|table| table.properties().pop());
@@ -297,14 +297,14 @@ fn add_member(object: &CstObject, name: &str, value: &Value) {
 }
 
 /// The value, as the tree takes it.
-fn input(value: &Value) -> CstInputValue {
+fn tree_value(value: &Value) -> CstInputValue {
     match value {
         Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(tree_value).collect()),
         Value::Object(members) => {
             let mut inputs = Vec::new();
             for (name, value) in members {
-                inputs.push((name.clone(), input(value)));
+                inputs.push((name.clone(), tree_value(value)));
             }
             CstInputValue::Object(inputs)
         }

@@ -225,21 +225,21 @@ impl Plan {
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
         };
         let map = live.parse(self.map.as_bytes())?;
-        let added = Addition {
+        let missing = Addition {
             table: self.missing_table(&map, request, fresh_key, chosen)?,
             root: self.missing_root(&map, request)?,
         };
-        if added.table.is_none() && added.root.is_none() {
+        if missing.table.is_none() && missing.root.is_none() {
             return Ok(());
         }
         let found = read?;
-        match added.added_to(&self.map) {
+        match missing.added_to(&self.map) {
             Ok(edited) => {
                 self.map.clone_from(&edited.text);
                 self.add_edit(found, Some(edited.text), edited.shown)
             }
             Err(why) => {
-                let lines = added.by_hand(fresh_key, &request.name);
+                let lines = missing.by_hand(fresh_key, &request.name);
                 Err(by_hand(place, why, &lines).into())
             }
         }

@@ -26,8 +26,7 @@ pub fn quoted(text: &str) -> String {
 /// the lowest folder above it that is.
 pub fn word_to_change(path: &Path) -> Option<&str> {
     let text = bare_word(path.to_str()?)?;
-    let mut places = path.ancestors();
-    let there = places.find(|at| at.symlink_metadata().is_ok())?;
+    let there = path.ancestors().find(|at| at.symlink_metadata().is_ok())?;
     let owner = there.symlink_metadata().ok()?.uid();
     if owner != rustix::process::geteuid().as_raw() {
         return None;
@@ -36,7 +35,7 @@ pub fn word_to_change(path: &Path) -> Option<&str> {
     if there.canonicalize().ok()? != there {
         return None;
     }
-    let folder = if there == path { places.next()? } else { there };
+    let folder = if there == path { path.parent()? } else { there };
     // The walk fails if somebody else can change a folder above it.
     if Walker::new(System).walk(folder, Policy::Directory).is_err() {
         return None;

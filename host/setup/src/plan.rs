@@ -69,11 +69,13 @@ impl Plan {
         Ok(())
     }
 
-    /// Changes Claude Code's settings, as far as that is needed.
+    /// Adds an edit that makes these changes in Claude Code's settings, as far as they are still to
+    /// do.
     pub(crate) fn change_settings(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
-        let edited = json::edit(settings.text()?, changes);
-        let lines = || changes.iter().map(Change::by_hand).collect::<String>();
-        let edited = edited.map_err(|why| by_hand(&settings.named, why, &lines()))?;
+        let edited = json::edit(settings.text()?, changes).map_err(|why| {
+            let lines: String = changes.iter().map(Change::by_hand).collect();
+            by_hand(&settings.named, why, &lines)
+        })?;
         if edited.shown.is_empty() {
             return Ok(());
         }

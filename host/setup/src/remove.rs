@@ -6,7 +6,7 @@ use crate::{
     disk::Found,
     error::refused,
     file::shown,
-    json::{Change, DENY_RULES, PROGRESS_SWITCH},
+    json::{Change, DENY_RULES, NO_PROGRESS_VARIABLE},
     map::{self, Named, NewEntry, all_entries},
     own::{key, own_entries},
     recipe::Recipe,
@@ -76,20 +76,20 @@ struct Entries {
     agent: Option<String>,
     /// The files that its entries have.
     files: Vec<PathBuf>,
-    /// Those that others have.
-    others: Vec<PathBuf>,
-    /// Whether reports of others are compared with their files.
-    withholds_others: bool,
+    /// The files that the entries of other names have.
+    files_of_others: Vec<PathBuf>,
+    /// Whether the plugin compares reports with the file of an entry of another name.
+    others_withhold: bool,
 }
 
 impl Plan {
     /// The plan that takes away all that is recognizably setup's for a name: tables of the map,
-    /// files of clients, and the `rules` that no entry needs any more, if they are to go. If Claude
-    /// Code's settings cannot be edited, they stay, and the user is told.
+    /// files of clients, and the rules that no entry needs any more, if `fate_of_rules` lets them
+    /// go. If Claude Code's settings cannot be edited, they stay, and the user is told.
     ///
     /// # Errors
     /// If nothing is setup's, or another file cannot be edited.
-    pub fn remove(user: &User<'_>, name: &str, rules: Rules) -> Result<Self> {
+    pub fn remove(user: &User<'_>, name: &str, fate_of_rules: Rules) -> Result<Self> {
         let mut plan = Self::default();
         let entries = plan.take_from_map(user, name)?;
         // Where no agent was said, setup gave the agent the same name, and its files say no other.
@@ -105,7 +105,7 @@ impl Plan {
                 plan.remove_clients_file(recipe, part)?;
             }
         }
-        match plan.take_from_settings(user, name, &entries, rules) {
+        match plan.take_from_settings(user, name, &entries, fate_of_rules) {
             Err(SetupError::Unfit(why)) => plan
                 .todo
                 .push(format!("Claude Code's settings stay as they are: {why}")),
@@ -116,7 +116,7 @@ impl Plan {
                 "nothing of this name is recognizably setup's; `keyhole setup remove` lists the names",
             );
         }
-        if entries.others.is_empty() {
+        if entries.files_of_others.is_empty() {
             let tickets = user.tickets();
             plan.folders_to_remove = vec![tickets.join("tickets"), tickets];
         }
@@ -144,8 +144,8 @@ impl Plan {
         for (named, entry) in all_entries(&map) {
             let file = user.map.location.expand(&entry.path);
             if name_to_remove(named, entry) != Some(name) {
-                entries.others.extend(file);
-                entries.withholds_others |= entry.withhold;
+                entries.files_of_others.extend(file);
+                entries.others_withhold |= entry.withhold;
             } else if let Some(taken) = without_entry(user, &new_map, named, entry) {
                 entries.files.extend(file);
                 entries.agent = first_agent(entry);
@@ -153,8 +153,8 @@ impl Plan {
                 new_map = taken.rest;
             } else {
                 // It stays, so it still needs its lines of the settings.
-                entries.others.extend(file);
-                entries.withholds_others |= entry.withhold;
+                entries.files_of_others.extend(file);
+                entries.others_withhold |= entry.withhold;
                 let (line, shown) = (entry.line, printable(place));
                 self.todo.push(format!("Line {line} of the map, {shown}, is not as setup writes it. Take that entry away yourself."));
             }
@@ -206,8 +206,9 @@ impl Plan {
     }
 
     /// Finds what setup wrote into Claude Code's settings that no other entry needs: deny rules,
-    /// and the plugin's variable. Shows them in `self.rules`. Plans to take them out if `unneeded`
-    /// says that they go. Rules for agents' conversations stay as long as there are some.
+    /// and, of the plugin, the variable against progress lines. Shows them in `self.rules`. Plans
+    /// to take them out, unless `fate_of_rules` is [`Rules::Stay`]. Rules for transcripts of agents
+    /// are left out as long as a session has such transcripts.
     ///
     /// # Errors
     /// If the settings are no JSON, or cannot be edited.
@@ -216,7 +217,7 @@ impl Plan {
         user: &User<'_>,
         name: &str,
         entries: &Entries,
-        unneeded: Rules,
+        fate_of_rules: Rules,
     ) -> Result<()> {
         let places = Places::find(&user.home, user.variable)?;
         let file = places.settings();
@@ -224,23 +225,28 @@ impl Plan {
         let Ok(value) = settings::json(found.text()?) else {
             return Err(Unfit::file(&file, EditError::Syntax("JSON")).into());
         };
-        if entries.others.is_empty() && value["sandbox"]["enabled"] == true {
+        if entries.files_of_others.is_empty() && value["sandbox"]["enabled"] == true {
             let shown = shown(&file, &user.home);
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {shown}, and the rules there that begin with Edit."));
         }
         let mut rules = unneeded_rules(&places, &value, entries);
         let of_transcripts = rules_of_transcripts(&places);
-        let has_some_of_these = rules.iter().any(|rule| of_transcripts.contains(rule));
-        if has_some_of_these && let Some(todo) = todo_if_sessions_stay(&places) {
+        let has_rule_of_transcripts = rules.iter().any(|rule| of_transcripts.contains(rule));
+        if has_rule_of_transcripts && let Some(todo) = todo_if_transcripts_stay(&places) {
             self.todo.push(todo);
             rules.retain(|rule| !of_transcripts.contains(rule));
         }
         let mut changes = Vec::new();
+        // The plugin needs the variable only to compare reports.
         if name == PLUGIN_NAME
-            && !entries.withholds_others
-            && value.pointer(&pointer(PROGRESS_SWITCH)) == Some(&"1".into())
+            && !entries.others_withhold
+            && value.pointer(&pointer(NO_PROGRESS_VARIABLE)) == Some(&"1".into())
         {
-            changes.push(Change::new(PROGRESS_SWITCH, vec!["1".into()], Value::Null));
+            changes.push(Change::new(
+                NO_PROGRESS_VARIABLE,
+                vec!["1".into()],
+                Value::Null,
+            ));
         }
         if !rules.is_empty() {
             if entries.files.is_empty() {
@@ -250,7 +256,7 @@ impl Plan {
             changes.push(Change::new(DENY_RULES, gone, json!([])));
         }
         self.rules = changes.iter().map(Change::shown).collect();
-        if unneeded == Rules::Stay {
+        if fate_of_rules == Rules::Stay {
             return Ok(());
         }
         self.change_settings(found, &changes)
@@ -315,8 +321,8 @@ fn clients_file(recipe: Recipe<'_>, part: &Part) -> Option<Found> {
 fn unneeded_rules(places: &Places, settings: &Value, entries: &Entries) -> Vec<String> {
     let wanted = all_rules(places, &entries.files);
     let mut needed = Vec::new();
-    if !entries.others.is_empty() {
-        needed = all_rules(places, &entries.others);
+    if !entries.files_of_others.is_empty() {
+        needed = all_rules(places, &entries.files_of_others);
     }
     let mut rules = Denied::of([settings]).into_rules();
     rules.retain(|rule| wanted.contains(rule) && !needed.contains(rule));
@@ -328,16 +334,16 @@ fn all_rules(places: &Places, files: &[PathBuf]) -> Vec<String> {
     places.missing(&Denied::default(), files, true).rules
 }
 
-/// The rules for conversations of agents, without those for our own programs.
+/// The rules for transcripts of agents, without those for our own programs.
 fn rules_of_transcripts(places: &Places) -> Vec<String> {
     let mut rules = places.missing(&Denied::default(), &[], false).rules;
     rules.retain(|rule| !rule.contains("keyhole"));
     rules
 }
 
-/// What to do if conversations of agents are still there, with what they read: then their rules
-/// stay.
-fn todo_if_sessions_stay(places: &Places) -> Option<String> {
+/// What to do if transcripts of agents are still there, with what the agents read: then their
+/// rules stay. None if no session has any.
+fn todo_if_transcripts_stay(places: &Places) -> Option<String> {
     let projects = inside(places.claude.join("projects"));
     let mut sessions = projects.flat_map(inside);
     if !sessions.any(|session| session.join("subagents").is_dir()) {

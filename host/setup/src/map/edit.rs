@@ -161,8 +161,8 @@ pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
         return None;
     }
     let mut above = before;
+    // The blank line above is setup's, too.
     if before.ends_with(&end.repeat(2)) {
-        // The blank line above is setup's, too.
         above = before.strip_suffix(end)?;
     }
     let new = above.to_owned() + after;
@@ -185,8 +185,8 @@ pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
 fn insert_entry(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
     let parsed = parse(entry).map_err(|_| EditError::ChangesMore)?;
     for (kind, entries) in parsed {
-        let of_kind = tables.entry(kind).or_insert(toml::Table::new().into());
-        let there = of_kind.as_table_mut().ok_or(EditError::ChangesMore)?;
+        let table = tables.entry(kind).or_insert(toml::Table::new().into());
+        let there = table.as_table_mut().ok_or(EditError::ChangesMore)?;
         for (name, fields) in entries.as_table().ok_or(EditError::ChangesMore)? {
             if there.insert(name.clone(), fields.clone()).is_some() {
                 return Err(EditError::ChangesMore);
