@@ -136,14 +136,15 @@ pub(crate) fn start<S>(
     let also_readable = tickets_folder.as_ref().map(File::try_clone).transpose()?;
     // In this order: Landlock takes every right but to read. This closure finds what must be
     // readable. Landlock leaves only that. A filter forbids system calls.
-    let (wall, read) = restrict_process(rights, tickets_folder, || {
+    let (wall, map_or_error) = restrict_process(rights, tickets_folder, || {
         let map = live.current();
         match readable_directories(live, &map, also_readable) {
             Ok(readable) => (readable, Ok(map)),
+            // Not for an unusable map: only for too few descriptors or too little memory.
             Err(error) => (None, Err(error)),
         }
     })?;
-    let map = read?;
+    let map = map_or_error?;
     make_threads(&runtime, threads)?;
     Ok(Started {
         map,

@@ -68,10 +68,12 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Adds this name to the links if it leads to a folder outside of the project, or ends in `.md`
-    /// and leads elsewhere or nowhere. Of a folder in the project, looks at what is in it, down to
-    /// `depth` names, or of a plugin, down to the last one: a skill may be one, which has skills of
-    /// its own (2.1.290). After 1,000 names, adds one link for the rest, and looks at no more.
+    /// Adds this name to the links in two cases: it leads to a folder outside of the project; or it
+    /// ends in `.md`, and leads elsewhere or nowhere.
+    ///
+    /// If it is a folder in the project, this looks at what is in it, down to `depth` names. In a
+    /// plugin, it looks at any depth: a skill may be a plugin, which has skills of its own
+    /// (2.1.290). The 1,000th name and those after it are not looked at: they add one link together.
     fn look_at(&mut self, name: &Path, depth: usize) {
         self.looked_at += 1;
         if self.looked_at >= MAX_NAMES {
