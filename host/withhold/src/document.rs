@@ -51,12 +51,12 @@ impl<'t> Reader<'t> {
             self.first_column_names_rules = false;
         }
         if let Some(open) = self.open_code {
-            if line.is_end_of(open) {
+            if line.ends_code_of(open) {
                 self.open_code = None;
             } else {
                 self.read_piece(line.content, Role::Item);
             }
-        } else if let Some(marks) = line.fence() {
+        } else if let Some(marks) = line.code_marks() {
             self.open_code = Some(marks);
         } else if let Some(heading) = line.heading(next) {
             self.read_heading(&heading);

@@ -105,7 +105,7 @@ impl<'t> Line<'t> {
 
     /// The marks with which this line begins or ends a block of code: "```" of "```sh". None if
     /// there are fewer than three, or if they also end code in this line, as in "```sh```".
-    pub(crate) fn fence(&self) -> Option<&'t str> {
+    pub(crate) fn code_marks(&self) -> Option<&'t str> {
         let line = self.item;
         let mark = line.chars().next()?;
         if !matches!(mark, '`' | '~') {
@@ -122,8 +122,8 @@ impl<'t> Line<'t> {
 
     /// Whether this line ends the block of code that these marks began. Another kind of marks, or
     /// fewer, end none, and neither do marks with a text behind them.
-    pub(crate) fn is_end_of(&self, open: &str) -> bool {
-        self.fence() == Some(self.item.trim_end()) && self.item.starts_with(open)
+    pub(crate) fn ends_code_of(&self, open: &str) -> bool {
+        self.code_marks() == Some(self.item.trim_end()) && self.item.starts_with(open)
     }
 }
 

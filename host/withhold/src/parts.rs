@@ -68,6 +68,7 @@ pub(crate) fn sentences(line: &str) -> Vec<&str> {
         let (before, behind) = line.split_at(at);
         let last_word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
         let is_long = last_word.is_some_and(|word| word.chars().count() >= 4);
+        // Past the full stop and the blank, the next sentence begins.
         if is_long
             && behind
                 .get(2..)

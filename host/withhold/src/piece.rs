@@ -218,7 +218,7 @@ struct Part<'t> {
 enum Quotes {
     /// No quotes.
     No,
-    /// Quotes.
+    /// Quotes, and no mark of a label behind them.
     Value,
     /// Quotes, and the mark of a label behind them, as in JSON.
     Label,

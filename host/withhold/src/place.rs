@@ -5,10 +5,10 @@ use std::ops::Range;
 
 /// So many characters before a number show whether it is a place: to look at all would take too
 /// long.
-const LOOK_BACK: usize = 128;
+const LOOK_BACK_CHARS: usize = 128;
 
 /// The most characters of an ending of a file's name, as in `a.jsonl`.
-const MAX_ENDING: usize = 5;
+const MAX_ENDING_CHARS: usize = 5;
 
 /// Whether this run in the report is the number of a place in a file, as in `a.md:12:4`, or a short
 /// number in a path, as in `src/12/a.md`. In `room 12`, it is not.
@@ -26,10 +26,10 @@ pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     run.is_short_number() && (is_in_path(just_before) || is_before_ending(after))
 }
 
-/// The last [`LOOK_BACK`] characters of the text, or all.
+/// The last [`LOOK_BACK_CHARS`] characters of the text, or all.
 fn end_of(text: &str) -> &str {
     let mut starts = text.char_indices().rev();
-    let start = starts.nth(LOOK_BACK - 1).map_or(0, |(at, _)| at);
+    let start = starts.nth(LOOK_BACK_CHARS - 1).map_or(0, |(at, _)| at);
     text.split_at(start).1
 }
 
@@ -74,7 +74,7 @@ fn end_of_path(text: &str) -> &str {
 
 /// Whether a file's name may end so, behind the dot: `md`, `mp3`. `Blix` and `7z` do not.
 fn is_ending(text: &str) -> bool {
-    text.len() <= MAX_ENDING
+    text.len() <= MAX_ENDING_CHARS
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text
             .chars()

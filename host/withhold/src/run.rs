@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// A number with fewer digits is compared as written: `47:11` may be a place in a file.
-pub(crate) const LONG_NUMBER: usize = 6;
+pub(crate) const LONG_NUMBER_DIGITS: usize = 6;
 
 /// A name of so many letters may have an ending, of at most so many, or a letter before it.
 const LONG_NAME_LETTERS: usize = 5;
@@ -109,7 +109,7 @@ pub(crate) struct Run {
     /// Whether its last letter is a digit.
     ends_with_digit: bool,
     /// Whether a word tells more than an ordinary one.
-    has_telling: bool,
+    has_telling_word: bool,
     /// Whether a word does not begin with a capital letter.
     lacks_capital: bool,
     /// Whether a blank stands between two of its words.
@@ -141,7 +141,7 @@ impl Run {
         // A rare word tells more, and so does one that the list lacks, or of a script without
         // capitals.
         let is_ordinary = matches!(word.rank, Some(Rank::SaysNothing | Rank::Ordinary));
-        self.has_telling |= !is_ordinary || word.is_caseless;
+        self.has_telling_word |= !is_ordinary || word.is_caseless;
         self.has_cased_script |= !word.is_caseless;
         self.lacks_capital |= !word.is_capital;
     }
@@ -169,7 +169,7 @@ impl Run {
 
     /// Whether it is a number that is compared as it is written.
     pub(crate) fn is_short_number(&self) -> bool {
-        self.is_number() && self.digits < LONG_NUMBER
+        self.is_number() && self.digits < LONG_NUMBER_DIGITS
     }
 
     /// Whether it has a digit and is long, as an IBAN: people write it in groups, or in one piece.
@@ -189,7 +189,7 @@ impl Run {
             ..Known::default()
         });
         known.gaps |= self.gaps;
-        known.ignores_capitals |= self.has_telling || self.words > 2;
+        known.ignores_capitals |= self.has_telling_word || self.words > 2;
     }
 
     /// What is known of this run, if it is one of `runs`. None unless one of these has the same

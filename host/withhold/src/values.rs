@@ -1,7 +1,7 @@
 //! The values of a document, and which words are worth to be one.
 
 use crate::dates::{Days, date_at};
-use crate::run::{LONG_NUMBER, Name, Names, Run, Runs, hash};
+use crate::run::{LONG_NUMBER_DIGITS, Name, Names, Run, Runs, hash};
 use crate::words::{PHONE_DIGITS, POINTS_OF_NOTHING, Word, digits_in, words_in};
 use std::collections::HashSet;
 use std::{mem, slice};
@@ -67,7 +67,7 @@ impl Values {
 
     /// Adds the name of a rule, unless it has a long number: that may be a person's.
     pub(crate) fn add_rule_unless_number(&mut self, words: &[Word]) {
-        if digits_in(words) < LONG_NUMBER {
+        if digits_in(words) < LONG_NUMBER_DIGITS {
             self.add_rule(words);
         }
     }
@@ -192,7 +192,7 @@ impl Values {
     /// - a single number of four or five digits that is no year: `4711`, not `1984`;
     /// - a phone number without its country's code, if all are numbers.
     fn add_code(&mut self, words: &[Word]) {
-        if digits_in(words) >= LONG_NUMBER || words.iter().any(is_long_code) {
+        if digits_in(words) >= LONG_NUMBER_DIGITS || words.iter().any(is_long_code) {
             self.add_value(words);
         }
         for word in words {
@@ -221,7 +221,7 @@ impl Values {
             }
             let behind_code = with_code.get(code_digits..).unwrap_or_default();
             let rest = behind_code.trim_start_matches('0');
-            if rest.len() >= LONG_NUMBER {
+            if rest.len() >= LONG_NUMBER_DIGITS {
                 self.add_run(&words_in(rest));
             }
         }
@@ -284,7 +284,7 @@ fn is_long_code(word: &Word) -> bool {
 fn is_short_code(word: &Word) -> bool {
     let century = word.letters.get(..2);
     let is_year = word.digits == 4 && matches!(century, Some("19" | "20"));
-    word.is_number && (SHORT_CODE_CHARS..LONG_NUMBER).contains(&word.digits) && !is_year
+    word.is_number && (SHORT_CODE_CHARS..LONG_NUMBER_DIGITS).contains(&word.digits) && !is_year
 }
 
 /// The fewest words at the start of these that are a quotation: `Blue Door` of
@@ -310,7 +310,7 @@ fn is_quotation(words: &[Word]) -> bool {
     if words.iter().all(|word| word.is_number) {
         let digits = digits_in(words);
         // A year and a month are no number.
-        return digits > LONG_NUMBER || digits == LONG_NUMBER && words.len() == 1;
+        return digits > LONG_NUMBER_DIGITS || digits == LONG_NUMBER_DIGITS && words.len() == 1;
     }
     if let [word, number] = words
         && word.rank.is_some()
