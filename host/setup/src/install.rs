@@ -187,10 +187,10 @@ impl Plan {
         for fault in settings.faults(&servers) {
             // A fault that stops both the plugin and the rules means that the client may load
             // nothing of the user's settings. Rules that setup adds there would keep nothing back.
-            let is_unread =
+            let loads_no_settings =
                 fault.ways().contains(&Way::Plugin) && fault.ways().contains(&Way::Rules);
-            let is_off = way.is_some_and(|way| fault.ways().contains(&way));
-            if is_unread || is_off {
+            let is_way_off = way.is_some_and(|way| fault.ways().contains(&way));
+            if loads_no_settings || is_way_off {
                 return refused(fault.to_string());
             }
             self.notes.push(fault.to_string());
@@ -232,9 +232,10 @@ impl Plan {
         Some(change)
     }
 
-    /// The changes that take out what an older setup wrote, and switch the sandbox for shells on.
-    /// The second are left out if the settings lack nothing for it, or nobody can tell which
-    /// settings count; and if the sandbox would not hold: then a note says why.
+    /// The changes for the client's sandbox for shells: one that takes out what an older setup
+    /// wrote, if that is there; and those that switch the sandbox on. It is not switched on if the
+    /// settings lack nothing for it, or if nobody can tell which settings count; nor if it would not
+    /// hold shells: then a note says why.
     fn sandbox_changes(
         &mut self,
         request: &Request<'_>,

@@ -70,11 +70,12 @@ pub enum Rules {
     Go,
 }
 
-/// What the map has for a name, and for others.
+/// What the map has for the name that is taken away, and for others.
 #[derive(Default)]
 struct Entries {
+    /// The agent that the name's entry names first.
     agent: Option<String>,
-    /// The files that its entries have.
+    /// The files that the entries of this name have.
     files: Vec<PathBuf>,
     /// The files that the entries of other names have.
     files_of_others: Vec<PathBuf>,
@@ -183,13 +184,13 @@ impl Plan {
         };
         let text = found.text().unwrap_or_default().to_owned();
         // For a name that the client does not take, setup has written nothing.
-        let Some(whole) = recipe.as_setup_writes(part, &text) else {
+        let Some(written) = recipe.as_setup_writes(part, &text) else {
             return Ok(());
         };
         let shown = shown(&found.named, &user.home);
         let is_link = found.named.is_symlink();
         // An editor may have given it other line ends.
-        if !is_link && text.lines().eq(whole.lines()) {
+        if !is_link && text.lines().eq(written.lines()) {
             // The user is shown all lines of the file as those that go.
             return self.add_edit(found, None, lines_of("", &text, ""));
         }
@@ -197,8 +198,8 @@ impl Plan {
         let calls_server = text.contains(name) && text.contains("load_context");
         if !is_link && !entries.is_empty() && shown.ends_with(".md") {
             let keys: Vec<&str> = entries.iter().map(|entry| key(entry)).collect();
-            let own = keys.join(" and ");
-            self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {own} out of it yourself, by which it starts Keyhole."));
+            let own_keys = keys.join(" and ");
+            self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {own_keys} out of it yourself, by which it starts Keyhole."));
         } else if calls_server || text.contains("--bind") {
             self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
         }
@@ -237,7 +238,8 @@ impl Plan {
             rules.retain(|rule| !of_transcripts.contains(rule));
         }
         let mut changes = Vec::new();
-        // The plugin needs the variable only to compare reports.
+        // The plugin needs the variable only to compare reports. If somebody else set it to another
+        // value, it stays.
         if name == PLUGIN_NAME
             && !entries.others_withhold
             && value.pointer(&pointer(NO_PROGRESS_VARIABLE)) == Some(&"1".into())

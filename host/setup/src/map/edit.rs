@@ -169,6 +169,7 @@ pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
     // Put back, the table must give the old map. To take it out of the old map's tables would not
     // tell whether an empty `[keys]` stays.
     let mut tables = parse(&new).ok()?;
+    // This fails if the table is still there: it stood there twice.
     insert_entry(table, &mut tables).ok()?;
     if tables == parse(text).ok()? {
         Some(new)
