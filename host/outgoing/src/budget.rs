@@ -37,7 +37,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`Uncollected::TooSlow`] if there is none.
-    pub(crate) fn time(&self) -> Result<Duration, Uncollected> {
+    pub(crate) fn time_left(&self) -> Result<Duration, Uncollected> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Uncollected::TooSlow);
@@ -49,7 +49,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`Uncollected::TooMuch`] if these are more than are left.
-    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Uncollected> {
+    pub(crate) fn take_bytes(&mut self, bytes: usize) -> Result<(), Uncollected> {
         self.bytes = self.bytes.checked_sub(bytes).ok_or(Uncollected::TooMuch)?;
         Ok(())
     }

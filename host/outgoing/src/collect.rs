@@ -3,9 +3,9 @@
 use crate::{
     Outgoing, Passage, Place, Repository, Sent, Uncollected, Wanted,
     budget::{Budget, MAX_COMMITS, MAX_FILES, at_most},
-    diff::{Commit, FORMAT, Output},
+    diff::{Commit, LOG_FORMAT, Output},
     file,
-    git::{DIFF, Git},
+    git::{DIFF_OPTIONS, Git},
     refs::{Named, Refs},
     scratch::Scratch,
     settings,
@@ -20,10 +20,11 @@ use std::{
 };
 
 /// The bytes of a new file at most.
-const NEW_FILE: usize = 2 << 20;
+const MAX_NEW_FILE: usize = 2 << 20;
 
-/// Looks at each file again, also at those that the index calls unchanged (`--assume-unchanged`).
-const REFRESH: [&str; 5] = [
+/// Git's command that looks at each file again, also at those that the index calls unchanged
+/// (`--assume-unchanged`).
+const REFRESH_INDEX: [&str; 5] = [
     "update-index",
     "-q",
     "--unmerged",
@@ -38,7 +39,7 @@ impl Repository {
     /// It takes ten seconds at most. A caller that may be ended before leaves that folder.
     ///
     /// # Errors
-    /// It tells all, or says why it cannot: see [`Uncollected`].
+    /// If something is unknown, nothing is told but why: see [`Uncollected`].
     pub fn collect(
         &self,
         folder: &Path,
@@ -48,9 +49,9 @@ impl Repository {
         let mut budget = Budget::new();
         let refs = Refs::of(self, &budget)?;
         let format = refs.format();
-        let own = Scratch::make(self, format, scratch, &mut budget)?;
+        let git_folder = Scratch::make(self, format, scratch, &mut budget)?;
         let git = Git {
-            scratch: &own,
+            scratch: &git_folder,
             top: self.top(),
             budget: &mut budget,
         };
@@ -59,30 +60,31 @@ impl Repository {
             outgoing: Outgoing::default(),
         };
         settings::check_checkout(self, &mut collector.git)?;
+        // What is staged differs from this commit.
         let mut base = refs.head.clone();
         if wanted.amends
             && let Some(head) = &refs.head
         {
-            base = collector.amended(head)?;
+            base = collector.add_amended(head)?;
         }
         if let Some(checkout) = &self.checkout
             && !wanted.only_committed
         {
             let base_name = base.as_deref().unwrap_or(format.empty_tree);
             let staged = ["diff-index", "--cached", base_name];
-            collector.outgoing.staged = collector.differing(&staged, None)?;
+            collector.outgoing.staged = collector.add_differing(&staged, None)?;
             let taken = Taken::of(wanted, folder, checkout, collector.git.budget)?;
             if !taken.is_nothing() {
-                collector.git.run(&REFRESH, "")?;
+                collector.git.run(&REFRESH_INDEX, "")?;
                 let changed = ["diff-files", "-0"];
-                collector.outgoing.changed = collector.differing(&changed, Some(&taken))?;
-                collector.new_files(&taken)?;
+                collector.outgoing.changed = collector.add_differing(&changed, Some(&taken))?;
+                collector.add_new_files(&taken)?;
             }
         }
         if let Some(sent) = &wanted.sends {
-            let added = settings::added(self, &mut collector.git)?;
-            let sending = refs.sent_by(&wanted.words, sent, added);
-            collector.sent(&refs, sending, sent)?;
+            let also_sent = settings::also_sent(self, &mut collector.git)?;
+            let sending = refs.sent_by(&wanted.words, sent, also_sent);
+            collector.add_sent(&refs, sending, sent)?;
         }
         let Outgoing {
             staged,
@@ -102,30 +104,42 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Tells the message of the commit `head`, which is made again, and returns its first parent.
-    fn amended(&mut self, head: &str) -> Result<Option<String>, Uncollected> {
-        let arguments = ["log", "--stdin", "--no-walk", "-s", "--no-mailmap", FORMAT];
+    /// Adds the message of the commit `head`, which is made again. Returns its first parent, or
+    /// None if it is the first commit.
+    fn add_amended(&mut self, head: &str) -> Result<Option<String>, Uncollected> {
+        let arguments = [
+            "log",
+            "--stdin",
+            "--no-walk",
+            "-s",
+            "--no-mailmap",
+            LOG_FORMAT,
+        ];
         let output = self.git.run(&arguments, head)?;
         let commits = Output::new(&output).commits()?;
         let commit = commits.first().ok_or(Uncollected::Unreadable)?;
         let objects = self.objects([head])?;
-        self.messages(commit, &mut Output::new(&objects))?;
+        self.add_messages(commit, &mut Output::new(&objects))?;
         Ok(commit.parents.first().cloned())
     }
 
-    /// Tells what differs by this command of git's: of the files that are `taken`, or with None, of
-    /// all. Returns how many of these files add something.
-    fn differing(&mut self, command: &[&str], taken: Option<&Taken>) -> Result<usize, Uncollected> {
+    /// Adds what differs by this command of git's: of the files that are in `taken`, or with None,
+    /// of all. Returns how many of these files add something.
+    fn add_differing(
+        &mut self,
+        command: &[&str],
+        taken: Option<&Taken>,
+    ) -> Result<usize, Uncollected> {
         let mut arguments = command.to_vec();
-        arguments.extend(DIFF);
+        arguments.extend(DIFF_OPTIONS);
         arguments.push("--");
         let output = self.git.run(&arguments, "")?;
         let mut count = 0;
         for file in Output::new(&output).differences()? {
-            self.git.budget.time()?;
+            self.git.budget.time_left()?;
             let passages = file.passages(&output, None);
             let is_taken = taken.is_none_or(|some| some.takes(&file.path));
-            // Git also tells a file that was only written again.
+            // Git also prints a file that was only written again.
             if is_taken && !passages.is_empty() {
                 count += 1;
                 self.outgoing.passages.extend(passages);
@@ -134,30 +148,31 @@ impl Collector<'_> {
         Ok(count)
     }
 
-    /// Tells the whole of each file that git does not have yet, or of which it has several versions
-    /// since a merge, of those that are taken.
-    fn new_files(&mut self, taken: &Taken) -> Result<(), Uncollected> {
+    /// Adds the whole of each file in `taken` that git does not have yet, or of which it has
+    /// several versions since a merge.
+    fn add_new_files(&mut self, taken: &Taken) -> Result<(), Uncollected> {
         let mut arguments = vec!["ls-files", "-o", "-u", "-t", "-z"];
         if !taken.forces {
             arguments.push("--exclude-standard");
         }
         arguments.push("--");
         let output = self.git.run(&arguments, "")?;
-        for (path, state) in listed(&output)? {
-            self.git.budget.time()?;
+        for (path, state) in new_and_unmerged(&output)? {
+            self.git.budget.time_left()?;
             if !taken.takes(&path) {
                 continue;
             }
-            let Some(bytes) = whole(&self.git.top.join(&path))? else {
+            // A file that is gone adds nothing.
+            let Some(bytes) = contents_or_target(&self.git.top.join(&path))? else {
                 continue;
             };
-            self.git.budget.take(bytes.len())?;
+            self.git.budget.take_bytes(bytes.len())?;
             match state {
-                State::New => {
+                ToldWhole::New => {
                     self.outgoing.new += 1;
                     self.outgoing.passages.push(Passage::of_path(&path));
                 }
-                State::Unmerged => self.outgoing.changed += 1,
+                ToldWhole::Unmerged => self.outgoing.changed += 1,
             }
             at_most(self.outgoing.new + self.outgoing.changed, MAX_FILES)?;
             let passage = Passage::of_lines(&path, 1, None, &bytes);
@@ -166,40 +181,54 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Tells these names, which a call sends, with their commits and tags.
-    fn sent(&mut self, refs: &Refs, sending: Vec<Named>, sent: &Sent) -> Result<(), Uncollected> {
+    /// Adds what a call sends with the refs `sending` and with HEAD: the names that are not
+    /// published yet, the commits that no remote has (or not `sent.remote`), and the tags'
+    /// messages.
+    fn add_sent(
+        &mut self,
+        refs: &Refs,
+        sending: Vec<Named>,
+        sent: &Sent,
+    ) -> Result<(), Uncollected> {
         let published = refs.published(sent.remote.as_deref());
-        let known: BTreeSet<&str> = published.iter().map(|branch| &*branch.name).collect();
-        let mut starts: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();
+        let published_names: BTreeSet<&str> =
+            published.iter().map(|branch| &*branch.name).collect();
+        let mut sent_objects: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();
         for named in &sending {
-            starts.insert(&named.object);
-            if !known.contains(named.short()) {
+            sent_objects.insert(&named.object);
+            if !published_names.contains(named.short()) {
                 let text = named.short().to_owned();
                 let place = Place::Branch(text.clone());
                 self.outgoing.passages.push(Passage { place, text });
             }
         }
-        if !starts.is_empty() {
-            let mut names = lines(starts);
+        if !sent_objects.is_empty() {
+            let mut names = one_per_line(sent_objects);
             for branch in &published {
                 names.push_str(&format!("^{}\n", branch.object));
             }
-            self.commits(&names)?;
+            self.add_commits(&names)?;
         }
         let mut tags = sending;
         tags.retain(Named::is_tag);
         while !tags.is_empty() {
-            tags = self.tags(&tags)?;
+            // A tag may stand for another tag.
+            tags = self.add_tag_messages(&tags)?;
         }
         Ok(())
     }
 
-    /// Tells the commits that these lines ask for, each by itself. The line of an object's name
-    /// asks for all commits that lead to the object. `^` before the name leaves those out.
-    fn commits(&mut self, names: &str) -> Result<(), Uncollected> {
+    /// Adds the messages and differences of the commits that these lines ask for. The line of an
+    /// object's name asks for all commits that lead to the object. `^` before the name leaves those
+    /// out.
+    ///
+    /// # Errors
+    /// [`Uncollected::TooMuch`] if there are more than [`MAX_COMMITS`]; and those of git.
+    fn add_commits(&mut self, names: &str) -> Result<(), Uncollected> {
+        // One more, to see that there are more.
         let most = format!("--max-count={}", MAX_COMMITS + 1);
-        let mut arguments = vec!["log", "--stdin", &most, FORMAT, "-m"];
-        arguments.extend(DIFF);
+        let mut arguments = vec!["log", "--stdin", &most, LOG_FORMAT, "-m"];
+        arguments.extend(DIFF_OPTIONS);
         arguments.extend(["--no-mailmap", "--no-notes", "--no-decorate"]);
         let output = self.git.run(&arguments, names)?;
         let commits = Output::new(&output).commits()?;
@@ -208,8 +237,8 @@ impl Collector<'_> {
         let objects = self.objects(commits.iter().map(|commit| &*commit.name))?;
         let mut printed = Output::new(&objects);
         for commit in &commits {
-            self.git.budget.time()?;
-            self.messages(commit, &mut printed)?;
+            self.git.budget.time_left()?;
+            self.add_messages(commit, &mut printed)?;
             for file in &commit.differences {
                 let passages = file.passages(&output, Some(commit.short()));
                 self.outgoing.passages.extend(passages);
@@ -218,16 +247,17 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Tells the messages of those tags that have one, and returns the tags that they stand for.
+    /// Adds the messages of these tags, and returns what the tags stand for, which may be tags
+    /// again. A tag of a commit has no message, and is passed by.
     ///
     /// # Errors
-    /// [`Uncollected::Unreadable`] if a tag is a file or a folder.
-    fn tags(&mut self, tags: &[Named]) -> Result<Vec<Named>, Uncollected> {
+    /// [`Uncollected::Unreadable`] if a tag stands for a file or a folder.
+    fn add_tag_messages(&mut self, tags: &[Named]) -> Result<Vec<Named>, Uncollected> {
         let output = self.objects(tags.iter().map(|tag| &*tag.object))?;
         let mut printed = Output::new(&output);
-        let mut next = Vec::new();
+        let mut targets = Vec::new();
         for tag in tags {
-            let object = printed.object()?;
+            let object = printed.next_object()?;
             if object.kind == "commit" {
                 continue;
             }
@@ -244,25 +274,29 @@ impl Collector<'_> {
                 place: Place::TagMessage(tag.short().to_owned()),
                 text: message.to_owned(),
             });
-            next.extend(target.map(|found| Named {
+            targets.extend(target.map(|found| Named {
                 name: tag.name.clone(),
                 object: found.to_owned(),
             }));
         }
-        Ok(next)
+        Ok(targets)
     }
 
-    /// The objects of these names, as git prints them for [`Output::object`].
+    /// The objects of these names, as git prints them for [`Output::next_object`].
     fn objects<'n>(
         &mut self,
         names: impl IntoIterator<Item = &'n str>,
     ) -> Result<Vec<u8>, Uncollected> {
-        self.git.run(&["cat-file", "--batch"], &lines(names))
+        self.git.run(&["cat-file", "--batch"], &one_per_line(names))
     }
 
-    /// Tells a commit's message. Its object is the next one that git has printed.
-    fn messages(&mut self, commit: &Commit, objects: &mut Output<'_>) -> Result<(), Uncollected> {
-        let object = objects.object()?;
+    /// Adds a commit's messages. Its object is the next one of `objects`, which git has printed.
+    fn add_messages(
+        &mut self,
+        commit: &Commit,
+        objects: &mut Output<'_>,
+    ) -> Result<(), Uncollected> {
+        let object = objects.next_object()?;
         for text in commit.messages(&object) {
             let place = Place::Message(commit.short().to_owned());
             self.outgoing.passages.push(Passage { place, text });
@@ -271,8 +305,8 @@ impl Collector<'_> {
     }
 }
 
-/// Names in lines, as git reads them.
-fn lines<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+/// These names, each with a line's end behind it.
+fn one_per_line<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut text = String::new();
     for name in names {
         text.push_str(name);
@@ -281,8 +315,8 @@ fn lines<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
-/// Why a file is told as a whole.
-enum State {
+/// Why the whole of a file is added.
+enum ToldWhole {
     /// Git does not have it.
     New,
     /// A merge has left several versions of it.
@@ -292,15 +326,15 @@ enum State {
 /// The files that `git ls-files -o -u -t -z` prints, with a NUL behind each. `? a.rs` is new.
 /// `M 100644 NAME 1`, a tabulator and the path are one version of an unmerged file. Any other line
 /// is refused.
-fn listed(output: &[u8]) -> Result<BTreeMap<PathBuf, State>, Uncollected> {
+fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, ToldWhole>, Uncollected> {
     let mut files = BTreeMap::new();
     for line in output.split(|byte| *byte == 0) {
         let (state, name) = match line {
             [] => continue,
-            [b'?', b' ', name @ ..] => (State::New, Some(name)),
+            [b'?', b' ', name @ ..] => (ToldWhole::New, Some(name)),
             [b'M', b' ', rest @ ..] => {
                 let tab = rest.iter().position(|byte| *byte == b'\t');
-                (State::Unmerged, tab.and_then(|at| rest.get(at + 1..)))
+                (ToldWhole::Unmerged, tab.and_then(|at| rest.get(at + 1..)))
             }
             _ => return Err(Uncollected::Unreadable),
         };
@@ -314,12 +348,16 @@ fn listed(output: &[u8]) -> Result<BTreeMap<PathBuf, State>, Uncollected> {
     Ok(files)
 }
 
-/// All of a file in a checkout, or the target of a link. None if it is gone.
+/// All of a file in a checkout, or the target of a link. None if nothing is there.
+///
+/// # Errors
+/// [`Uncollected::TooMuch`] if the file has more than [`MAX_NEW_FILE`] bytes; and those of
+/// [`file::contents`].
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn whole(path: &Path) -> Result<Option<Vec<u8>>, Uncollected> {
+fn contents_or_target(path: &Path) -> Result<Option<Vec<u8>>, Uncollected> {
     match fs::read_link(path) {
         Ok(target) => Ok(Some(target.into_os_string().into_vec())),
         // The path is no link, or nothing is there.
-        Err(_) => file::contents(path, NEW_FILE),
+        Err(_) => file::contents(path, MAX_NEW_FILE),
     }
 }

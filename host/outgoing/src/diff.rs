@@ -14,13 +14,13 @@ use std::{
 };
 
 /// How `git log` prints the head of a commit: name, parents, author, committer, message.
-pub(crate) const FORMAT: &str = "--format=%x00%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%B%x00";
+pub(crate) const LOG_FORMAT: &str = "--format=%x00%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%B%x00";
 
 /// How many digits of a commit's name are told.
-const SHORT: usize = 7;
+const SHORT_DIGITS: usize = 7;
 
 /// Lines of a difference that tell nothing of what leaves.
-const HEADERS: [&[u8]; 13] = [
+const SKIPPED_LINES: [&[u8]; 13] = [
     b"index ",
     b"mode ",
     b"old mode ",
@@ -65,13 +65,13 @@ pub(crate) struct Commit {
     pub(crate) name: String,
     /// The names of its parents.
     pub(crate) parents: Vec<String>,
-    /// From how many parents git has told a difference: from all, or from fewer if the commit is
-    /// the same as a parent.
-    told: usize,
+    /// How many parents git has told a difference from: all, or fewer if the commit is the same as
+    /// a parent.
+    parents_told: usize,
     /// Its author and its committer, as `NAME <ADDRESS>`.
     people: [String; 2],
     /// Its message as git shows it. Git decodes it first, if the commit names an encoding.
-    shown: String,
+    shown_message: String,
     /// What it adds: of a merge, what none of its parents has.
     pub(crate) differences: Vec<Difference>,
 }
@@ -91,25 +91,25 @@ pub(crate) struct Output<'a> {
     /// All of the output.
     bytes: &'a [u8],
     /// The number of the bytes that are read.
-    at: usize,
+    read: usize,
 }
 
 impl<'a> Output<'a> {
     /// All of git's output.
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, read: 0 }
     }
 
-    /// The commits that `git log -m -p -U0` tells in [`FORMAT`]. Git tells a merge once for each
-    /// parent from which it differs. Of a merge, only the lines stay that no parent has. If it is
-    /// the same as a parent, git leaves out that parent, and nothing stays.
+    /// The commits that `git log -m -p -U0` tells in [`LOG_FORMAT`]. Git tells a merge once for
+    /// each parent from which it differs. Of a merge, only the lines stay that no parent has. If it
+    /// is the same as a parent, git leaves out that parent, and nothing stays.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if something is not understood.
     pub(crate) fn commits(mut self) -> Result<Vec<Commit>, Uncollected> {
         let mut commits: Vec<Commit> = Vec::new();
-        while !self.rest().is_empty() {
-            let commit = self.commit()?;
+        while !self.unread().is_empty() {
+            let commit = self.next_commit()?;
             match commits.last_mut() {
                 Some(last) if last.name == commit.name => last.keep_common(&commit, self.bytes),
                 _ => commits.push(commit),
@@ -117,7 +117,7 @@ impl<'a> Output<'a> {
         }
         for commit in &mut commits {
             // Git has left out a parent: the merge is the same as that one.
-            if commit.told < commit.parents.len() {
+            if commit.parents_told < commit.parents.len() {
                 commit.differences.clear();
             }
         }
@@ -128,34 +128,38 @@ impl<'a> Output<'a> {
     /// line its bytes.
     ///
     /// # Errors
-    /// [`Uncollected::ObjectMissing`] if git does not have it; [`Uncollected::Unreadable`].
-    pub(crate) fn object(&mut self) -> Result<Object<'a>, Uncollected> {
-        let line = String::from_utf8_lossy(self.until(b'\n')?);
+    /// [`Uncollected::ObjectMissing`] if git prints no size, as it does for an object that it does
+    /// not have; [`Uncollected::Unreadable`] if the output ends before the object does.
+    pub(crate) fn next_object(&mut self) -> Result<Object<'a>, Uncollected> {
+        let line = String::from_utf8_lossy(self.read_until(b'\n')?);
         let mut words = line.split(' ').skip(1);
         let kind = words.next().unwrap_or_default().to_owned();
         let size = words.next().and_then(|word| word.parse().ok());
+        // `NAME missing` has no size.
         let length: usize = size.ok_or(Uncollected::ObjectMissing)?;
-        let content = self.rest().get(..length).ok_or(Uncollected::Unreadable)?;
-        self.at += length;
-        self.until(b'\n')?;
+        let content = self.unread().get(..length).ok_or(Uncollected::Unreadable)?;
+        self.read += length;
+        self.read_until(b'\n')?;
         Ok(Object { kind, content })
     }
 
     /// The next commit, with its differences from one parent.
-    fn commit(&mut self) -> Result<Commit, Uncollected> {
-        if !self.until(0)?.is_empty() {
+    fn next_commit(&mut self) -> Result<Commit, Uncollected> {
+        // A commit begins with a NUL.
+        if !self.read_until(0)?.is_empty() {
             return Err(Uncollected::Unreadable);
         }
-        let name = self.text()?;
-        let parents = self.text()?;
-        let people = [self.text()?, self.text()?];
-        let shown = self.text()?;
+        let name = self.read_text()?;
+        let parents = self.read_text()?;
+        // Its author and its committer.
+        let people = [self.read_text()?, self.read_text()?];
+        let shown_message = self.read_text()?;
         Ok(Commit {
             name,
             parents: parents.split_whitespace().map(str::to_owned).collect(),
-            told: 1,
+            parents_told: 1,
             people,
-            shown,
+            shown_message,
             differences: self.differences()?,
         })
     }
@@ -166,47 +170,49 @@ impl<'a> Output<'a> {
     /// [`Uncollected::Unreadable`] if something is not understood.
     pub(crate) fn differences(&mut self) -> Result<Vec<Difference>, Uncollected> {
         let mut differences: Vec<Difference> = Vec::new();
-        while self.rest().first().is_some_and(|byte| *byte != 0) {
-            let line = self.until(b'\n')?;
+        while self.unread().first().is_some_and(|byte| *byte != 0) {
+            let line = self.read_until(b'\n')?;
             if let Some(names) = line.strip_prefix(b"diff --git ") {
                 differences.push(Difference {
-                    path: same_path(names),
+                    path: path_if_same(names),
                     is_new: false,
                     added: Vec::new(),
                 });
-            } else if line.is_empty() || HEADERS.iter().any(|header| line.starts_with(header)) {
+            } else if line.is_empty() || SKIPPED_LINES.iter().any(|header| line.starts_with(header))
+            {
                 continue;
             } else {
                 let last = differences.last_mut().ok_or(Uncollected::Unreadable)?;
-                self.tell(last, line)?;
+                self.read_line_of(last, line)?;
             }
         }
         Ok(differences)
     }
 
-    /// Reads what this line of a difference tells of its `file`. A line that is none of these is
-    /// refused.
-    fn tell(&mut self, file: &mut Difference, line: &[u8]) -> Result<(), Uncollected> {
+    /// Notes in `file` what this line of its difference tells: `new file mode` and `rename to` that
+    /// the path is new, and the head of a hunk (`@@ -`) that added lines follow, which are read.
+    /// Any other line is refused.
+    fn read_line_of(&mut self, file: &mut Difference, line: &[u8]) -> Result<(), Uncollected> {
         if line.starts_with(b"new file mode ") {
             file.is_new = true;
         } else if let Some(name) = line.strip_prefix(b"rename to ") {
             file.is_new = true;
             file.path = path(name);
         } else if let Some(counts) = line.strip_prefix(b"@@ -") {
-            file.added.extend(self.run(counts)?);
+            file.added.extend(self.added_run(counts)?);
         } else {
             return Err(Uncollected::Unreadable);
         }
         Ok(())
     }
 
-    /// The added lines that follow the head of a hunk, with counts such as `3,1 +4,2 @@`: here, one
-    /// lost line comes first, and then two added ones. The hunk has no other lines (`-U0`). None if
-    /// nothing is added.
+    /// The added lines that follow the head of a hunk. `counts` are its words such as `3,1 +4,2
+    /// @@`: here, one lost line comes first, and then two added ones. The hunk has no other lines
+    /// (`-U0`). None if nothing is added.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if the counts are no numbers, or other lines follow.
-    fn run(&mut self, counts: &[u8]) -> Result<Option<Run>, Uncollected> {
+    fn added_run(&mut self, counts: &[u8]) -> Result<Option<Run>, Uncollected> {
         let head = String::from_utf8_lossy(counts);
         let mut words = head.split(' ');
         let lost = words.next().and_then(Span::of);
@@ -216,27 +222,27 @@ impl<'a> Output<'a> {
         let (Some(old), Some(new)) = (lost, added) else {
             return Err(Uncollected::Unreadable);
         };
-        self.lines(b'-', old.count)?;
+        self.skip_lines(b'-', old.count)?;
         // A lost line without an end is followed by `\ No newline at end of file`.
-        if self.rest().starts_with(b"\\ ") {
-            self.until(b'\n')?;
+        if self.unread().starts_with(b"\\ ") {
+            self.read_until(b'\n')?;
         }
-        let start = self.at;
-        self.lines(b'+', new.count)?;
+        let start = self.read;
+        self.skip_lines(b'+', new.count)?;
         if new.count == 0 {
             return Ok(None);
         }
         Ok(Some(Run {
             first: new.first,
             count: new.count,
-            bytes: start..self.at,
+            bytes: start..self.read,
         }))
     }
 
-    /// Reads `count` lines that begin with `sign`. Any other line is refused.
-    fn lines(&mut self, sign: u8, count: usize) -> Result<(), Uncollected> {
+    /// Skips `count` lines that begin with `sign`. Any other line is refused.
+    fn skip_lines(&mut self, sign: u8, count: usize) -> Result<(), Uncollected> {
         for _ in 0..count {
-            if !self.until(b'\n')?.starts_with(&[sign]) {
+            if !self.read_until(b'\n')?.starts_with(&[sign]) {
                 return Err(Uncollected::Unreadable);
             }
         }
@@ -244,23 +250,23 @@ impl<'a> Output<'a> {
     }
 
     /// The text up to the next NUL.
-    fn text(&mut self) -> Result<String, Uncollected> {
-        let bytes = self.until(0)?;
+    fn read_text(&mut self) -> Result<String, Uncollected> {
+        let bytes = self.read_until(0)?;
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 
     /// The bytes up to the next `end`, which is read too. Refused if there is none.
-    fn until(&mut self, end: u8) -> Result<&'a [u8], Uncollected> {
-        let rest = self.rest();
+    fn read_until(&mut self, end: u8) -> Result<&'a [u8], Uncollected> {
+        let rest = self.unread();
         let found = rest.iter().position(|byte| *byte == end);
         let length = found.ok_or(Uncollected::Unreadable)?;
-        self.at += length + 1;
+        self.read += length + 1;
         rest.get(..length).ok_or(Uncollected::Unreadable)
     }
 
     /// What is not read yet.
-    fn rest(&self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+    fn unread(&self) -> &'a [u8] {
+        self.bytes.get(self.read..).unwrap_or_default()
     }
 }
 
@@ -284,7 +290,7 @@ impl Span {
 impl Commit {
     /// The first seven digits of its name.
     pub(crate) fn short(&self) -> &str {
-        self.name.get(..SHORT).unwrap_or(&self.name)
+        self.name.get(..SHORT_DIGITS).unwrap_or(&self.name)
     }
 
     /// Its message as the commit's object has it, and as git shows it if that differs. Both are
@@ -292,22 +298,22 @@ impl Commit {
     pub(crate) fn messages(&self, object: &Object<'_>) -> BTreeSet<String> {
         let text = file::text(object.content);
         let (_, message) = text.split_once("\n\n").unwrap_or_default();
-        let both = [message, &self.shown];
+        let both = [message, &self.shown_message];
         both.map(|one| without_own_lines(one, &self.people)).into()
     }
 
-    /// Keeps of a merge what differs from another parent as well: of the files and of the lines,
-    /// those that are also in `other`.
+    /// Keeps only the files and added lines that `other` has, too. Both are the same merge:
+    /// `self` as it differs from the parents so far, and `other` from one more parent.
     fn keep_common(&mut self, other: &Self, output: &[u8]) {
-        self.told += 1;
+        self.parents_told += 1;
         let mut by_path: BTreeMap<&Path, &Difference> = BTreeMap::new();
         for difference in &other.differences {
             by_path.insert(&difference.path, difference);
         }
         let mut common = Vec::new();
         for difference in &self.differences {
-            if let Some(same) = by_path.get(&*difference.path) {
-                common.push(difference.common(same, output));
+            if let Some(other_difference) = by_path.get(&*difference.path) {
+                common.push(difference.common(other_difference, output));
             }
         }
         self.differences = common;
@@ -315,8 +321,8 @@ impl Commit {
 }
 
 impl Difference {
-    /// What both differences of a file have. They are from two parents of one merge, so a number
-    /// means the same line of the merge in both. A line that only one of them adds is left out.
+    /// The difference with only the added lines that `other` adds, too. Both are of one file, from
+    /// two parents of one merge: so a number means the same line of the merge in both.
     fn common(&self, other: &Self, output: &[u8]) -> Self {
         let mut added: Vec<Run> = Vec::new();
         for run in &self.added {
@@ -325,7 +331,8 @@ impl Difference {
             let lines = bytes.split_inclusive(|byte| *byte == b'\n');
             for (number, line) in (run.first..).zip(lines) {
                 let end = start + line.len();
-                if other.adds(number) {
+                if other.adds_line(number) {
+                    // The line goes on the last run, or begins one.
                     match added.last_mut() {
                         Some(last) if last.bytes.end == start => {
                             last.bytes.end = end;
@@ -348,15 +355,18 @@ impl Difference {
         }
     }
 
-    /// Whether the line of this number is an added one.
-    fn adds(&self, number: usize) -> bool {
-        let after = self.added.partition_point(|run| run.first <= number);
-        let run = after.checked_sub(1).and_then(|last| self.added.get(last));
+    /// Whether the line with this number is an added one.
+    fn adds_line(&self, number: usize) -> bool {
+        let runs_up_to_it = self.added.partition_point(|run| run.first <= number);
+        let run = runs_up_to_it
+            .checked_sub(1)
+            .and_then(|last| self.added.get(last));
         run.is_some_and(|found| number - found.first < found.count)
     }
 
     /// What leaves with this file: its name, if that is new, and its added lines, without the `+`
-    /// before each. `commit` is the short name of the commit, if it is a commit's.
+    /// before each. `output` is what git printed. `commit` is the short name of the commit that
+    /// adds the lines, or None if none does yet.
     pub(crate) fn passages(&self, output: &[u8], commit: Option<&str>) -> Vec<Passage> {
         let mut passages = Vec::new();
         if self.is_new {
@@ -364,8 +374,8 @@ impl Difference {
         }
         for run in &self.added {
             let mut bytes = Vec::new();
-            let told = output.get(run.bytes.clone()).unwrap_or_default();
-            for line in told.split_inclusive(|byte| *byte == b'\n') {
+            let printed = output.get(run.bytes.clone()).unwrap_or_default();
+            for line in printed.split_inclusive(|byte| *byte == b'\n') {
                 bytes.extend_from_slice(line.get(1..).unwrap_or_default());
             }
             passages.push(Passage::of_lines(&self.path, run.first, commit, &bytes));
@@ -374,16 +384,16 @@ impl Difference {
     }
 }
 
-/// The path in `a/PATH b/PATH`, where both are the same. If they are not, the file has a new name,
-/// which another line tells.
-fn same_path(names: &[u8]) -> PathBuf {
+/// PATH of `a/PATH b/PATH`, where both are the same. If they are not, this is any path: the file
+/// has a new name, and a line `rename to` tells it.
+fn path_if_same(names: &[u8]) -> PathBuf {
     let half = names.get(..names.len() / 2).unwrap_or_default();
-    let whole = path(half);
-    whole.strip_prefix("a").unwrap_or(&whole).to_owned()
+    let first = path(half);
+    first.strip_prefix("a").unwrap_or(&first).to_owned()
 }
 
-/// The path that git prints: as it is, or, with a character such as a quote or a line's end, quoted
-/// as in C.
+/// The path that git prints: as it is, or in quotes as in C, if the path has a character such as a
+/// quote or a line's end.
 fn path(printed: &[u8]) -> PathBuf {
     let quoted = printed
         .strip_prefix(b"\"")
@@ -392,7 +402,8 @@ fn path(printed: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&bytes))
 }
 
-/// The bytes that stand for themselves or after a backslash, by a letter or by three octal digits.
+/// The bytes that a text in git's quotes stands for. A backslash begins an escape: a letter as in
+/// C, three octal digits, or a character that means itself. Any other byte means itself.
 fn unquoted(quoted: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = quoted.iter().copied();
@@ -421,7 +432,7 @@ fn unquoted(quoted: &[u8]) -> Vec<u8> {
                     .fold(0_u32, |sum, digit| sum * 8 + u32::from(digit & 7));
                 u8::try_from(value).unwrap_or_default()
             }
-            itself => itself,
+            other => other,
         });
     }
     bytes

@@ -12,18 +12,19 @@ use std::{fs::File, io::Read as _, path::Path};
 /// if it is a FIFO, a link, a folder or the like, or if we may not read it.
 pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
     // One byte more, to see that there is more.
-    let bytes = start(path, most as u64 + 1)?;
+    let bytes = first_bytes(path, most as u64 + 1)?;
     if bytes.as_ref().is_some_and(|all| all.len() > most) {
         return Err(Uncollected::TooMuch);
     }
     Ok(bytes)
 }
 
-/// The first bytes of such a file, at most `count`.
+/// The first bytes of the regular file `path`, at most `count`. None if nothing is there.
 ///
 /// # Errors
-/// [`Uncollected::Unreadable`], as for [`contents`].
-pub(crate) fn start(path: &Path, count: u64) -> Result<Option<Vec<u8>>, Uncollected> {
+/// [`Uncollected::Unreadable`] if it is a FIFO, a link, a folder or the like, or if we may not read
+/// it.
+pub(crate) fn first_bytes(path: &Path, count: u64) -> Result<Option<Vec<u8>>, Uncollected> {
     let (root, _) = System.root()?;
     let (file, stat) = match System.open(&root, path.as_os_str()) {
         Err(SystemError::Missing) => return Ok(None),

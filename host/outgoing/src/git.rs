@@ -18,7 +18,7 @@ use std::{
 };
 
 /// Where git is looked for. A project can set `PATH` for a hook, so that does not count.
-const PROGRAMS: [&str; 4] = [
+const GIT_PATHS: [&str; 4] = [
     "/usr/bin/git",
     "/usr/local/bin/git",
     "/opt/homebrew/bin/git",
@@ -43,7 +43,7 @@ const ENVIRONMENT: [(&str, &str); 10] = [
 
 /// How git tells a difference: all lines that differ and none beside them, each file as a text, a
 /// renamed file as such; and no program, no submodule.
-pub(crate) const DIFF: [&str; 8] = [
+pub(crate) const DIFF_OPTIONS: [&str; 8] = [
     "-p",
     "-U0",
     "-M",
@@ -57,17 +57,18 @@ pub(crate) const DIFF: [&str; 8] = [
 /// The memory that git may write to on Linux: half a gigabyte. With 128 MB, it cannot start the
 /// threads that read 50,000 files.
 #[cfg(target_os = "linux")]
-const MEMORY: u64 = 512 << 20;
+const MAX_MEMORY: u64 = 512 << 20;
 
-/// The bytes of what git may say: it may warn of the ends of lines of 50,000 files.
-const WORDS: usize = 8 << 20;
+/// The bytes of the warnings and errors that are read: git may warn of the ends of lines of 50,000
+/// files.
+const MAX_ERRORS: usize = 8 << 20;
 
 /// How long to wait before another look at whether git has ended, after its output has.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The names in [`Scratch`] of what git reads, and of what it says is wrong.
-const INPUT: &str = "input";
-const ERRORS: &str = "errors";
+/// The files in [`Scratch`] that are git's standard input and its standard error.
+const INPUT_FILE: &str = "input";
+const ERRORS_FILE: &str = "errors";
 
 /// Git, in a folder of its own and a checkout of the project's.
 #[derive(Debug)]
@@ -81,27 +82,31 @@ pub(crate) struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// What git prints with these arguments if it reads `input`, a name in a line.
+    /// Git's output with these arguments, if `input` is its standard input.
     ///
     /// # Errors
     /// [`Uncollected::GitMissing`]; [`Uncollected::TooSlow`] and [`Uncollected::TooMuch`] at the
     /// end of the budget or of git's memory; [`Uncollected::ObjectMissing`] or
-    /// [`Uncollected::Unreadable`] if git fails, or says that anything is wrong.
+    /// [`Uncollected::Unreadable`] if git fails, or prints an error.
     pub(crate) fn run(&mut self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Uncollected> {
-        self.budget.time()?;
-        self.scratch.write(INPUT, input.as_bytes())?;
+        self.budget.time_left()?;
+        self.scratch.write(INPUT_FILE, input.as_bytes())?;
+        // If anything below fails, this value ends git.
         let mut git = Running(self.start(arguments)?);
         let mut stdout = git.0.stdout.take().ok_or(Uncollected::Unreadable)?;
-        let output = self.read(&mut stdout)?;
-        let status = self.end(&mut git.0)?;
-        let said = file::contents(&self.scratch.path().join(ERRORS), WORDS)?;
-        judge(status, &said.unwrap_or_default())?;
+        let output = self.read_output(&mut stdout)?;
+        let status = self.wait_for_end(&mut git.0)?;
+        let errors = file::contents(&self.scratch.path().join(ERRORS_FILE), MAX_ERRORS)?;
+        check_success(status, &errors.unwrap_or_default())?;
         Ok(output)
     }
 
-    /// Starts the first git that is there.
+    /// Starts the first of [`GIT_PATHS`] that is there.
+    ///
+    /// # Errors
+    /// [`Uncollected::GitMissing`] if none is; others if the one that is there does not start.
     fn start(&self, arguments: &[&str]) -> Result<Child, Uncollected> {
-        for program in PROGRAMS {
+        for program in GIT_PATHS {
             match self.command(program, arguments)?.spawn() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 started => {
@@ -115,14 +120,20 @@ impl Git<'_> {
         Err(Uncollected::GitMissing)
     }
 
-    /// The command that runs this git. What it reads and says is in files, so that neither can make
-    /// it wait for us.
+    /// The command that runs the git at the path `program`, in the checkout and with an environment
+    /// of our own. What it reads, and its errors, are in files, so that neither can make it wait
+    /// for us. Only its output is piped.
+    ///
+    /// # Errors
+    /// [`Uncollected::NoScratch`] if one of these files cannot be opened.
     #[expect(clippy::disallowed_methods, reason = "the one program that is started")]
     fn command(&self, program: &str, arguments: &[&str]) -> Result<Command, Uncollected> {
-        let input = self.scratch.open(INPUT, OpenOptions::new().read(true))?;
+        let input = self
+            .scratch
+            .open(INPUT_FILE, OpenOptions::new().read(true))?;
         let mut emptied = OpenOptions::new();
         emptied.write(true).create(true).truncate(true);
-        let errors = self.scratch.open(ERRORS, &emptied)?;
+        let errors = self.scratch.open(ERRORS_FILE, &emptied)?;
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -139,43 +150,52 @@ impl Git<'_> {
         Ok(command)
     }
 
-    /// All that git prints.
-    fn read(&mut self, stdout: &mut ChildStdout) -> Result<Vec<u8>, Uncollected> {
+    /// All of git's output, up to its end.
+    ///
+    /// # Errors
+    /// [`Uncollected::TooSlow`] or [`Uncollected::TooMuch`] if the budget's time or bytes are used
+    /// up; [`Uncollected::Unreadable`] if the pipe cannot be read.
+    fn read_output(&mut self, stdout: &mut ChildStdout) -> Result<Vec<u8>, Uncollected> {
         let mut bytes = Vec::new();
-        let mut piece = vec![0; 64 << 10];
+        let mut buffer = vec![0; 64 << 10];
         loop {
-            let time = Timespec::try_from(self.budget.time()?).map_err(|_| Errno::INVAL)?;
+            let time = Timespec::try_from(self.budget.time_left()?).map_err(|_| Errno::INVAL)?;
             let mut ends = [PollFd::new(stdout, PollFlags::IN)];
             if retry_on_intr(|| poll(&mut ends, Some(&time)))? == 0 {
+                // The time is over: `time_left` says so.
                 continue;
             }
-            let got = stdout.read(&mut piece)?;
+            let got = stdout.read(&mut buffer)?;
             if got == 0 {
                 return Ok(bytes);
             }
-            self.budget.take(got)?;
-            bytes.extend_from_slice(piece.get(..got).unwrap_or_default());
+            self.budget.take_bytes(got)?;
+            bytes.extend_from_slice(buffer.get(..got).unwrap_or_default());
         }
     }
 
-    /// How git ended.
-    fn end(&self, child: &mut Child) -> Result<ExitStatus, Uncollected> {
+    /// Waits until git has ended, and returns how it ended.
+    ///
+    /// # Errors
+    /// [`Uncollected::TooSlow`] if the budget's time is used up before.
+    fn wait_for_end(&self, child: &mut Child) -> Result<ExitStatus, Uncollected> {
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            self.budget.time()?;
+            self.budget.time_left()?;
             thread::sleep(PAUSE);
         }
     }
 }
 
-/// A git that ends with this value, with all that it started.
+/// A git that is killed with all that it started when this value is dropped.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(Some(_)) = self.0.try_wait() {
+            // It has ended by itself.
             return;
         }
         let number = i32::try_from(self.0.id()).ok();
@@ -192,8 +212,8 @@ impl Drop for Running {
 fn limit_memory(child: &Child) {
     use rustix::process::{Resource, Rlimit, prlimit};
     let limit = Rlimit {
-        current: Some(MEMORY),
-        maximum: Some(MEMORY),
+        current: Some(MAX_MEMORY),
+        maximum: Some(MAX_MEMORY),
     };
     let number = i32::try_from(child.id()).ok();
     if let Some(id) = number.and_then(Pid::from_raw) {
@@ -202,11 +222,11 @@ fn limit_memory(child: &Child) {
     }
 }
 
-/// What git says if it has too little memory: its allocator, the system, its limit.
-const NO_MEMORY: [&str; 3] = ["ut of memory", "attempting to allocate", "mmap failed"];
+/// What git prints if it has too little memory: its allocator, the system, its limit.
+const NO_MEMORY_TEXTS: [&str; 3] = ["ut of memory", "attempting to allocate", "mmap failed"];
 
-/// What git says if an object is not there.
-const NO_OBJECT: [&str; 5] = [
+/// What git prints if an object is not there.
+const NO_OBJECT_TEXTS: [&str; 5] = [
     "unable to read",
     "ould not read",
     "bad object",
@@ -214,20 +234,24 @@ const NO_OBJECT: [&str; 5] = [
     "lazy fetching disabled",
 ];
 
-/// Judges how git ended and what it said.
-fn judge(status: ExitStatus, said: &[u8]) -> Result<(), Uncollected> {
-    let words = String::from_utf8_lossy(said);
-    let is_wrong = words
+/// Checks that git succeeded and printed no line that begins with `error:` or `fatal:`.
+///
+/// # Errors
+/// [`Uncollected::TooMuch`] if git had too little memory; [`Uncollected::ObjectMissing`] if an
+/// object is not there; otherwise [`Uncollected::Unreadable`].
+fn check_success(status: ExitStatus, errors: &[u8]) -> Result<(), Uncollected> {
+    let text = String::from_utf8_lossy(errors);
+    let has_error = text
         .lines()
         .any(|line| line.starts_with("error:") || line.starts_with("fatal:"));
-    if status.success() && !is_wrong {
+    if status.success() && !has_error {
         return Ok(());
     }
-    // Without a code, a signal ended it: the system's, for want of memory.
-    if status.code().is_none() || NO_MEMORY.iter().any(|word| words.contains(word)) {
+    // Without a code, a signal ended git: the system sends one if memory is short.
+    if status.code().is_none() || NO_MEMORY_TEXTS.iter().any(|part| text.contains(part)) {
         return Err(Uncollected::TooMuch);
     }
-    if NO_OBJECT.iter().any(|word| words.contains(word)) {
+    if NO_OBJECT_TEXTS.iter().any(|part| text.contains(part)) {
         return Err(Uncollected::ObjectMissing);
     }
     Err(Uncollected::Unreadable)

@@ -5,7 +5,7 @@ use crate::{
     Repository, Sent, Uncollected,
     budget::{Budget, MAX_FILES, at_most},
     file,
-    settings::Added,
+    settings::AlsoSent,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,23 +14,23 @@ use std::{
 };
 
 /// The bytes of a file that holds one name: a path of 4,096 bytes has room in it.
-const ONE_NAME: usize = 8 << 10;
+const MAX_REF_FILE: usize = 8 << 10;
 
 /// The bytes of `packed-refs`: 50,000 names of 160 bytes.
-const ALL_NAMES: usize = 8 << 20;
+const MAX_PACKED_REFS: usize = 8 << 20;
 
 /// How many symbolic names in a row are followed, as in git (SYMREF_MAXDEPTH).
 const MAX_LINKS: usize = 5;
 
 /// What git takes for a blank in such a file. `str::trim` takes more.
-const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+const GIT_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// The folders with the names that each linked worktree has for itself. Git looks for no other name
 /// there.
-const OWN: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
+const WORKTREE_FOLDERS: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 
 /// What HEAD says where the branches are a reftable, for programs that read it as a file.
-const NOT_HERE: &str = "ref: refs/heads/.invalid";
+const REFTABLE_HEAD: &str = "ref: refs/heads/.invalid";
 
 /// How a repository names its objects.
 #[derive(Debug)]
@@ -91,27 +91,31 @@ impl Named {
 }
 
 impl Refs {
-    /// Reads all names of a repository.
+    /// HEAD and all branches, tags and other refs of a repository. A ref that leads to no object is
+    /// left out.
     ///
     /// # Errors
-    /// [`Uncollected::Reftable`] if they are not kept in files; [`Uncollected::Unreadable`] if one
-    /// of the files is no regular file or holds no object's name; [`Uncollected::TooMuch`] if there
-    /// are more than 50,000; [`Uncollected::TooSlow`].
+    /// [`Uncollected::Reftable`] if the refs are not kept in files; [`Uncollected::Unreadable`] if
+    /// one of the files is no regular file or holds no object's name; [`Uncollected::TooMuch`] if
+    /// there are more than 50,000; [`Uncollected::TooSlow`].
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     pub(crate) fn of(repository: &Repository, budget: &Budget) -> Result<Self, Uncollected> {
-        let head_text = one_name(&repository.git.join("HEAD"))?.ok_or(Uncollected::Unreadable)?;
+        let head_text = ref_text(&repository.git.join("HEAD"))?.ok_or(Uncollected::Unreadable)?;
         let has_reftable = fs::metadata(repository.common.join("reftable")).is_ok();
-        if has_reftable || head_text == NOT_HERE {
+        if has_reftable || head_text == REFTABLE_HEAD {
             return Err(Uncollected::Reftable);
         }
-        let mut texts = packed(&repository.common, budget)?;
-        add_loose(&mut texts, &repository.common, &["refs"], budget)?;
+        // The text of each ref: an object's name, or the name of another ref. A loose one counts
+        // before a packed one.
+        let mut texts = packed_refs(&repository.common, budget)?;
+        add_loose_refs(&mut texts, &repository.common, &["refs"], budget)?;
+        // A linked worktree has some refs of its own.
         if repository.git != repository.common {
-            add_loose(&mut texts, &repository.git, &OWN, budget)?;
+            add_loose_refs(&mut texts, &repository.git, &WORKTREE_FOLDERS, budget)?;
         }
         let mut named = Vec::new();
         for (full_name, content) in &texts {
-            budget.time()?;
+            budget.time_left()?;
             if let Some(object) = resolve(&texts, &repository.common, content)? {
                 let name = full_name.clone();
                 named.push(Named { name, object });
@@ -119,13 +123,13 @@ impl Refs {
         }
         Ok(Self {
             head: resolve(&texts, &repository.common, &head_text)?,
-            branch: target(&head_text).map(str::to_owned),
+            branch: symref_target(&head_text).map(str::to_owned),
             named,
         })
     }
 
-    /// How the objects are named: as that of HEAD is, or else as the first that has a name. A
-    /// repository without any has SHA-1.
+    /// How the objects are named, by the length of one name: of HEAD's commit, or else of the first
+    /// ref's object. A repository without any has SHA-1.
     pub(crate) fn format(&self) -> &'static Format {
         let [sha1, sha256] = &FORMATS;
         let first = self.named.first().map(|named| &named.object);
@@ -136,47 +140,49 @@ impl Refs {
         sha1
     }
 
-    /// The branches and tags that a call with these words sends: HEAD's branch, what a word names,
-    /// and with [`Sent::all`] all of them. A word may be a full name or the part after
-    /// `refs/heads/` or the like, and may go on as in `+main:other` or `main~2`. `added` comes
-    /// along.
-    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, added: Added) -> Vec<Named> {
-        let mut asked = BTreeSet::new();
+    /// The refs that a call with these words sends: HEAD's branch; each ref that a word names; with
+    /// [`Sent::all`], all branches and tags; and those of `also_sent`. Other refs are left out.
+    ///
+    /// A word may be a full name or the part after `refs/heads/` or `refs/tags/`, and may go on as
+    /// in `+main:other` or `main~2`.
+    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, also_sent: AlsoSent) -> Vec<Named> {
+        let mut asked_names = BTreeSet::new();
         for word in words {
             let source = word.trim_start_matches('+').split([':', '~', '^']).next();
             // Some file systems take a name in other letters for the same one.
-            asked.extend(source.map(str::to_lowercase));
+            asked_names.extend(source.map(str::to_lowercase));
         }
         let mut sending = Vec::new();
         for named in &self.named {
-            let is_common = named.short() != named.name;
-            let is_asked = asked.contains(&named.name.to_lowercase())
-                || asked.contains(&named.short().to_lowercase());
-            let is_head = self.branch.as_ref() == Some(&named.name);
-            let is_added = match added {
-                Added::Nothing => false,
-                Added::Tags => named.is_tag(),
-                Added::All => !named.name.starts_with("refs/remotes/"),
+            let is_branch_or_tag = named.short() != named.name;
+            let is_asked = asked_names.contains(&named.name.to_lowercase())
+                || asked_names.contains(&named.short().to_lowercase());
+            let is_branch_of_head = self.branch.as_ref() == Some(&named.name);
+            let is_also_sent = match also_sent {
+                AlsoSent::Nothing => false,
+                AlsoSent::Tags => named.is_tag(),
+                AlsoSent::All => !named.name.starts_with("refs/remotes/"),
             };
-            if is_asked || is_added || is_head || (sent.all && is_common) {
+            if is_asked || is_also_sent || is_branch_of_head || (sent.all && is_branch_or_tag) {
                 sending.push(named.clone());
             }
         }
         sending
     }
 
-    /// The branches that `remote` has, or those of all remotes: `refs/remotes/origin/x/y` is `x/y`.
+    /// The branches that `remote` has, or with None those that any remote has. They are named as
+    /// there: `refs/remotes/origin/x/y` is `x/y`.
     pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named> {
         let mut published = Vec::new();
         for named in &self.named {
-            let Some(path) = named.name.strip_prefix("refs/remotes/") else {
+            let Some(remote_and_branch) = named.name.strip_prefix("refs/remotes/") else {
                 continue;
             };
             let branch = match remote {
-                Some(folder) => path
-                    .strip_prefix(folder)
+                Some(wanted) => remote_and_branch
+                    .strip_prefix(wanted)
                     .and_then(|rest| rest.strip_prefix('/')),
-                None => path.split_once('/').map(|(_, branch)| branch),
+                None => remote_and_branch.split_once('/').map(|(_, branch)| branch),
             };
             if let Some(name) = branch {
                 published.push(Named {
@@ -189,27 +195,31 @@ impl Refs {
     }
 }
 
-/// The text of the file `path`, without the end of its line. None if there is no file. A text with a
-/// NUL is refused: there, git stops.
-fn one_name(path: &Path) -> Result<Option<String>, Uncollected> {
-    let Some(bytes) = file::contents(path, ONE_NAME)? else {
+/// The text of the ref's file `path`, without blanks at its end. None if there is no file.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`] if it is no UTF-8, or has a NUL, at which git stops; and those of
+/// [`file::contents`].
+fn ref_text(path: &Path) -> Result<Option<String>, Uncollected> {
+    let Some(bytes) = file::contents(path, MAX_REF_FILE)? else {
         return Ok(None);
     };
     let line = String::from_utf8(bytes).map_err(|_| Uncollected::Unreadable)?;
     if line.contains('\0') {
         return Err(Uncollected::Unreadable);
     }
-    Ok(Some(line.trim_end_matches(BLANKS).to_owned()))
+    Ok(Some(line.trim_end_matches(GIT_BLANKS).to_owned()))
 }
 
-/// The names in `packed-refs`, each with its object: a line is an object's name, a blank and the
-/// full name. A line that begins with `#` or `^` tells something else.
-fn packed(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String>, Uncollected> {
+/// The full names in `packed-refs`, each with its object's name. A line is an object's name, a
+/// blank and the full name. A line that begins with `#` or `^` is passed by, and any other is
+/// refused. Without the file, there are no names.
+fn packed_refs(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String>, Uncollected> {
     let mut texts = BTreeMap::new();
-    let bytes = file::contents(&common.join("packed-refs"), ALL_NAMES)?.unwrap_or_default();
+    let bytes = file::contents(&common.join("packed-refs"), MAX_PACKED_REFS)?.unwrap_or_default();
     let lines = String::from_utf8(bytes).map_err(|_| Uncollected::Unreadable)?;
     for line in lines.lines() {
-        budget.time()?;
+        budget.time_left()?;
         if line.starts_with(['#', '^']) {
             continue;
         }
@@ -219,37 +229,43 @@ fn packed(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String>, Un
     Ok(texts)
 }
 
-/// Adds the text of each file beneath the folders with these names in `folder`. It takes the place
-/// of a text that is there.
+/// Adds the text of each ref's file beneath those folders of `folder` that have these names, by the
+/// file's path in `folder`. The new text takes the place of one that is there. A missing folder has
+/// no files.
+///
+/// # Errors
+/// [`Uncollected::TooMuch`] if there are more than [`MAX_FILES`] texts and entries;
+/// [`Uncollected::Unreadable`] if a name is no UTF-8, or something cannot be read;
+/// [`Uncollected::TooSlow`].
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn add_loose(
+fn add_loose_refs(
     texts: &mut BTreeMap<String, String>,
     folder: &Path,
     names: &[&str],
     budget: &Budget,
 ) -> Result<(), Uncollected> {
-    let mut left: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let mut seen = texts.len();
-    while let Some(name) = left.pop() {
+    let mut folders_left: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut count = texts.len();
+    while let Some(name) = folders_left.pop() {
         let entries = match fs::read_dir(folder.join(&name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             read => read?,
         };
         for found in entries {
-            budget.time()?;
+            budget.time_left()?;
             let entry = found?;
-            let named = entry.file_name().into_string();
-            let last = named.map_err(|_| Uncollected::Unreadable)?;
-            seen += 1;
-            at_most(seen, MAX_FILES)?;
-            // A lock, or a file of a desktop's, and no name of git's.
+            let utf8 = entry.file_name().into_string();
+            let last = utf8.map_err(|_| Uncollected::Unreadable)?;
+            count += 1;
+            at_most(count, MAX_FILES)?;
+            // This is a lock or a desktop's file, and no ref.
             if last.starts_with('.') || last.ends_with(".lock") {
                 continue;
             }
             let path = format!("{name}/{last}");
             if entry.file_type()?.is_dir() {
-                left.push(path);
-            } else if let Some(text) = one_name(&entry.path())? {
+                folders_left.push(path);
+            } else if let Some(text) = ref_text(&entry.path())? {
                 texts.insert(path, text);
             }
         }
@@ -257,16 +273,16 @@ fn add_loose(
     Ok(())
 }
 
-/// The name that a text names: `refs/heads/main` of `ref: refs/heads/main`. None for an object's
-/// name.
-pub(crate) fn target(text: &str) -> Option<&str> {
+/// The ref that a symbolic ref's text names: `refs/heads/main` of `ref: refs/heads/main`. None if
+/// the text does not begin with `ref:`, such as an object's name.
+pub(crate) fn symref_target(text: &str) -> Option<&str> {
     let name = text.strip_prefix("ref:")?;
-    Some(name.trim_start_matches(BLANKS))
+    Some(name.trim_start_matches(GIT_BLANKS))
 }
 
-/// The object that a text such as that of HEAD leads to. `ref: refs/heads/main` leads to the text
-/// of this name in `texts`, and so on, and an object's name to this object. None if a name does not
-/// exist, as before the first commit.
+/// The object that the text `first` of HEAD or another ref leads to. `ref: refs/heads/main` leads
+/// to the text of this name in `texts`, and so on, and an object's name to this object. None if a
+/// name does not exist, as before the first commit.
 ///
 /// `common` is the folder with the branches, in which a name is looked for that `texts` does not
 /// have.
@@ -281,29 +297,30 @@ fn resolve(
 ) -> Result<Option<String>, Uncollected> {
     let mut text = first.to_owned();
     for _ in 0..=MAX_LINKS {
-        let Some(name) = target(&text) else {
+        let Some(name) = symref_target(&text) else {
             return Ok(Some(object_name(&text)?));
         };
         if !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
             return Err(Uncollected::Unreadable);
         }
-        let next = match texts.get(name) {
+        let next_text = match texts.get(name) {
             Some(known) => Some(known.clone()),
             // On some file systems, `refs/heads/Main` finds the file `refs/heads/main`.
-            None => one_name(&common.join(name))?,
+            None => ref_text(&common.join(name))?,
         };
-        match next {
+        match next_text {
             Some(found) => text = found,
             None => return Ok(None),
         }
     }
+    // Too many names follow one another.
     Err(Uncollected::Unreadable)
 }
 
 /// The object's name with which a text begins: 40 hexadecimal digits, or 64 in a repository with
 /// SHA-256. A text that begins otherwise is refused.
 fn object_name(text: &str) -> Result<String, Uncollected> {
-    let word = text.split(BLANKS).next().unwrap_or_default();
+    let word = text.split(GIT_BLANKS).next().unwrap_or_default();
     let is_name =
         matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_name {

@@ -1,6 +1,6 @@
 //! Finds the repository of a folder as git does, and the folders that belong to it.
 
-use crate::{Uncollected, file, refs::target};
+use crate::{Uncollected, file, refs::symref_target};
 use rustix::fs::{Access, access};
 use std::{
     env,
@@ -12,7 +12,7 @@ use std::{
 
 /// The bytes of a file that names a folder, such as `.git` of a linked worktree: a path has at most
 /// 4,096 on Linux.
-const POINTER: usize = 8 << 10;
+const MAX_POINTER: usize = 8 << 10;
 
 /// The bytes of HEAD by which git judges a folder, as in git (`validate_headref`).
 const HEAD_START: u64 = 255;
@@ -21,7 +21,7 @@ const HEAD_START: u64 = 255;
 const HEAD_DIGITS: usize = 40;
 
 /// Variables that make git use other files than those of its folder.
-const ELSEWHERE: [&str; 8] = [
+const REDIRECTING_VARIABLES: [&str; 8] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_DIR",
@@ -47,8 +47,8 @@ impl Repository {
     /// The repository in which `folder` lies: the first one on the way up. None if there is no such
     /// folder, or no repository on the way. An empty `.git` is none: git goes on upwards, too.
     ///
-    /// It takes `.git` as a folder or as a file that names one, and a bare repository. It believes
-    /// no `core.worktree`: the checkout is where `.git` is.
+    /// `.git` may be a folder, or a file that names one. A folder without `.git` may be a bare
+    /// repository itself. No `core.worktree` is believed: the checkout is where `.git` is.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if the folder cannot be looked up, or if `.git` is no folder and
@@ -67,20 +67,22 @@ impl Repository {
                 let git = if is_folder {
                     dot_git
                 } else {
-                    pointed(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)?
+                    folder_named_in(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)?
                 };
-                if let Some(common) = common_of(&git)? {
+                if let Some(common) = common_if_repository(&git)? {
                     return Ok(Some(Self {
                         checkout: Some(checkout.to_owned()),
                         git,
                         common,
                     }));
                 }
+                // A folder that is no repository is passed by, and a file is not.
                 if !is_folder {
                     return Err(Uncollected::Unreadable);
                 }
             }
-            if let Some(common) = common_of(checkout)? {
+            // A bare repository.
+            if let Some(common) = common_if_repository(checkout)? {
                 return Ok(Some(Self {
                     checkout: None,
                     git: checkout.to_owned(),
@@ -97,7 +99,7 @@ impl Repository {
     /// # Errors
     /// [`Uncollected::Elsewhere`] if a variable makes git use other files; and see `find`.
     pub fn of_session(folder: &Path) -> Result<Option<Self>, Uncollected> {
-        for variable in ELSEWHERE {
+        for variable in REDIRECTING_VARIABLES {
             if env::var_os(variable).is_some() {
                 return Err(Uncollected::Elsewhere);
             }
@@ -115,6 +117,7 @@ impl Repository {
     /// Of any other checkout, such as a submodule's, it is [`top`](Self::top).
     pub fn main_checkout(&self) -> &Path {
         if self.git == self.common {
+            // This is no linked worktree.
             return self.top();
         }
         match self.common.parent() {
@@ -124,40 +127,41 @@ impl Repository {
     }
 }
 
-/// The folder with the objects and branches of the repository `git`, without links if another has
-/// it. None if git does not take `git` for a repository: HEAD is none, or we may not enter the
-/// objects or the branches.
+/// The folder with the objects and branches of the repository `git`: `git` itself, or the folder
+/// that its file `commondir` names, without links. None if git does not take `git` for a
+/// repository: its HEAD is not valid, or we may not enter `objects` or `refs`.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn common_of(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
-    if !is_head(&git.join("HEAD"))? {
+fn common_if_repository(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
+    if !is_valid_head(&git.join("HEAD"))? {
         return Ok(None);
     }
-    let common = match pointed(&git.join("commondir"), b"")? {
+    let common = match folder_named_in(&git.join("commondir"), b"")? {
         Some(named) => fs::canonicalize(named)?,
         None => git.to_owned(),
     };
-    for part in ["objects", "refs"] {
-        if access(common.join(part), Access::EXEC_OK).is_err() {
+    for name in ["objects", "refs"] {
+        if access(common.join(name), Access::EXEC_OK).is_err() {
             return Ok(None);
         }
     }
     Ok(Some(common))
 }
 
-/// Whether this is a HEAD for git: its first bytes name something in `refs/` or an object, or it is
-/// a link to something in `refs/`.
+/// Whether git takes this file for a HEAD: it begins with `ref: refs/` or with 40 hexadecimal
+/// digits, or it is a link whose target begins with `refs/`. A missing file is none.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn is_head(path: &Path) -> Result<bool, Uncollected> {
+fn is_valid_head(path: &Path) -> Result<bool, Uncollected> {
     if let Ok(link) = fs::read_link(path) {
         return Ok(link.as_os_str().as_bytes().starts_with(b"refs/"));
     }
-    let Some(bytes) = file::start(path, HEAD_START)? else {
+    let Some(bytes) = file::first_bytes(path, HEAD_START)? else {
         return Ok(false);
     };
+    // A shorter text has no object's name: `-` is no digit.
     let digits = bytes.get(..HEAD_DIGITS).unwrap_or(b"-");
     let text = String::from_utf8_lossy(&bytes);
-    let is_name = target(&text).is_some_and(|name| name.starts_with("refs/"));
-    Ok(is_name || digits.iter().all(u8::is_ascii_hexdigit))
+    let is_symref = symref_target(&text).is_some_and(|name| name.starts_with("refs/"));
+    Ok(is_symref || digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// The folder that the file `pointer` names after `prefix`, relative to the folder of `pointer`:
@@ -166,15 +170,15 @@ fn is_head(path: &Path) -> Result<bool, Uncollected> {
 /// # Errors
 /// [`Uncollected::Unreadable`] if it is no regular file, or does not begin with `prefix`;
 /// [`Uncollected::TooMuch`] if it has more than 8 KiB.
-fn pointed(pointer: &Path, prefix: &[u8]) -> Result<Option<PathBuf>, Uncollected> {
-    let Some(bytes) = file::contents(pointer, POINTER)? else {
+fn folder_named_in(pointer: &Path, prefix: &[u8]) -> Result<Option<PathBuf>, Uncollected> {
+    let Some(bytes) = file::contents(pointer, MAX_POINTER)? else {
         return Ok(None);
     };
     let named = bytes.strip_prefix(prefix).ok_or(Uncollected::Unreadable)?;
     let folder = pointer.parent().ok_or(Uncollected::Unreadable)?;
     // As git does: the ends of lines go, and blanks stay.
-    let lines_end = named.iter().rposition(|byte| !b"\r\n".contains(byte));
-    let length = lines_end.map_or(0, |last| last + 1);
+    let last_kept = named.iter().rposition(|byte| !b"\r\n".contains(byte));
+    let length = last_kept.map_or(0, |last| last + 1);
     let name = named.get(..length).unwrap_or_default();
     Ok(Some(folder.join(OsStr::from_bytes(name))))
 }

@@ -31,18 +31,18 @@ sparseCheckout = true
 objectFormat = ";
 
 /// The bytes of the index and of what else is copied: 64 MB are the index of half a million files.
-const COPIED: usize = 64 << 20;
+const MAX_COPIED: usize = 64 << 20;
 
 /// How the name of each such folder begins.
-const PREFIX: &str = "keyhole-git-";
+const NAME_START: &str = "keyhole-git-";
 
 /// No look takes so long: what is older was left by a run that somebody ended.
-const OLD: Duration = Duration::from_secs(3600);
+const LEFT_OVER_AGE: Duration = Duration::from_secs(3600);
 
 /// What stands in an index before the name of the second file of a split one, and the bytes up to
 /// that name: a word, and a length of four bytes.
-const LINK: &[u8] = b"link";
-const LINK_HEAD: usize = 8;
+const LINK_WORD: &[u8] = b"link";
+const BYTES_BEFORE_NAME: usize = 8;
 
 /// The folder that is git's `GIT_DIR`. It goes with this value.
 #[derive(Debug)]
@@ -63,14 +63,14 @@ impl Scratch {
         folder: &Path,
         budget: &mut Budget,
     ) -> Result<Self, Uncollected> {
-        // Git would take away `..` without a look at links.
+        // Without links: git would take away `..` and not look at them.
         let folder_of_objects = fs::canonicalize(repository.common.join("objects"))?;
         let objects = folder_of_objects.into_os_string().into_vec();
         if objects.contains(&b'\n') {
             return Err(Uncollected::Unreadable);
         }
         remove_old(folder, budget)?;
-        let scratch = Self::empty(folder).map_err(|_| Uncollected::NoScratch)?;
+        let scratch = Self::with_empty_folders(folder).map_err(|_| Uncollected::NoScratch)?;
         let config = format!("{CONFIG}{}\n", format.name);
         scratch.write("HEAD", b"ref: refs/heads/none\n")?;
         scratch.write("config", config.as_bytes())?;
@@ -83,14 +83,14 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Copies the file with this name in `folder`, with its time, and returns what is in it. None if
-    /// there is none.
+    /// Copies the file with this name from `folder`, with its time of change, and returns what is
+    /// in it. None if there is none.
     ///
-    /// Git looks again at each file that is not older than the index: it may have changed in the
-    /// second in which it was staged.
+    /// The time of the index must stay: git looks again at each file that is not older than the
+    /// index, as it may have changed in the second in which it was staged.
     ///
     /// # Errors
-    /// [`Uncollected::TooMuch`] if the file has more than [`COPIED`] bytes, or more than the
+    /// [`Uncollected::TooMuch`] if the file has more than [`MAX_COPIED`] bytes, or more than the
     /// budget; and those of [`file::contents`] and [`Self::write`].
     fn copy(
         &self,
@@ -99,19 +99,20 @@ impl Scratch {
         budget: &mut Budget,
     ) -> Result<Option<Vec<u8>>, Uncollected> {
         let path = folder.join(name);
-        // Before the contents: an index that is replaced meanwhile is then older than its files.
-        let found = fs::symlink_metadata(&path);
-        let bytes = file::contents(&path, COPIED)?;
+        // This is asked before the read: an index that is replaced meanwhile then counts as older.
+        let metadata = fs::symlink_metadata(&path);
+        let bytes = file::contents(&path, MAX_COPIED)?;
         if let Some(all) = &bytes {
-            budget.take(all.len())?;
+            budget.take_bytes(all.len())?;
             self.write(name, all)?;
             let copy = self.open(name, OpenOptions::new().write(true))?;
-            copy.set_modified(found?.modified()?)?;
+            copy.set_modified(metadata?.modified()?)?;
         }
         Ok(bytes)
     }
 
-    /// Copies the second file of a split index, which the first one names.
+    /// Copies the second file of a split index from `folder`. `index` is the first file, which
+    /// names the second one. Copies nothing if the index is not split.
     ///
     /// # Errors
     /// [`Uncollected::TooMuch`] if the index has the names of several files.
@@ -122,18 +123,18 @@ impl Scratch {
         format: &Format,
         budget: &mut Budget,
     ) -> Result<(), Uncollected> {
-        let length = format.empty_tree.len() / 2;
+        let bytes_of_name = format.empty_tree.len() / 2;
         let mut copied = 0;
-        // A file's path may have the word, too: then there is no such file.
-        for (at, word) in index.windows(LINK.len()).enumerate() {
-            if word != LINK {
+        // The word may also stand in a file's path: then no file has the name behind it.
+        for (at, word) in index.windows(LINK_WORD.len()).enumerate() {
+            if word != LINK_WORD {
                 continue;
             }
-            budget.time()?;
-            let start = at + LINK_HEAD;
-            let object = index.get(start..start + length).unwrap_or_default();
+            budget.time_left()?;
+            let start = at + BYTES_BEFORE_NAME;
+            let name_bytes = index.get(start..start + bytes_of_name).unwrap_or_default();
             let mut name = "sharedindex.".to_owned();
-            for byte in object {
+            for byte in name_bytes {
                 name.push_str(&format!("{byte:02x}"));
             }
             if self.copy(folder, &name, budget)?.is_some() {
@@ -144,16 +145,17 @@ impl Scratch {
         Ok(())
     }
 
-    /// A new folder beneath `folder`, with the folders that git asks for.
-    fn empty(folder: &Path) -> io::Result<Self> {
+    /// A new folder beneath `folder` that only the user may enter, with the empty folders that git
+    /// asks for.
+    fn with_empty_folders(folder: &Path) -> io::Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let number = now.unwrap_or_default().as_nanos();
-        let path = folder.join(format!("{PREFIX}{}-{number}", process::id()));
-        let mut private = DirBuilder::new();
-        private.mode(0o700).create(&path)?;
+        let nanoseconds = now.unwrap_or_default().as_nanos();
+        let path = folder.join(format!("{NAME_START}{}-{nanoseconds}", process::id()));
+        let mut for_user_only = DirBuilder::new();
+        for_user_only.mode(0o700).create(&path)?;
         let scratch = Self(path);
         for name in ["info", "refs", "objects", "objects/info"] {
-            private.create(scratch.0.join(name))?;
+            for_user_only.create(scratch.0.join(name))?;
         }
         Ok(scratch)
     }
@@ -189,7 +191,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes the folders that runs which were ended have left in `folder`. No link is followed.
+/// Removes the folders in `folder` that an ended run has left: by their name, and older than an
+/// hour. No link is followed. What cannot be removed stays.
 ///
 /// # Errors
 /// [`Uncollected::TooSlow`].
@@ -199,9 +202,9 @@ fn remove_old(folder: &Path, budget: &Budget) -> Result<(), Uncollected> {
         return Ok(());
     };
     for entry in entries.flatten() {
-        budget.time()?;
+        budget.time_left()?;
         let name = entry.file_name();
-        if name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) && is_old_folder(&entry) {
+        if name.as_encoded_bytes().starts_with(NAME_START.as_bytes()) && is_old_folder(&entry) {
             // Another run may remove it as well.
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -215,7 +218,7 @@ fn is_old_folder(entry: &DirEntry) -> bool {
         return false;
     };
     let age = found.modified().map(|time| time.elapsed());
-    found.is_dir() && matches!(age, Ok(Ok(since)) if since > OLD)
+    found.is_dir() && matches!(age, Ok(Ok(since)) if since > LEFT_OVER_AGE)
 }
 
 #[cfg(test)]
@@ -227,7 +230,7 @@ mod tests {
     #[test]
     fn nobody_else_can_look_into_gits_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let scratch = Scratch::empty(folder.path()).unwrap();
+        let scratch = Scratch::with_empty_folders(folder.path()).unwrap();
         let mode = fs::metadata(scratch.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o700);
     }
@@ -241,7 +244,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(path("far"), path("keyhole-git-4-4")).unwrap();
         std::os::unix::fs::symlink(path("far"), path("keyhole-git-1-1/l")).unwrap();
-        let long_ago = SystemTime::now() - OLD * 2;
+        let long_ago = SystemTime::now() - LEFT_OVER_AGE * 2;
         for name in ["keyhole-git-1-1", "git-3-3", "far"] {
             let opened = File::open(path(name)).unwrap();
             opened.set_modified(long_ago).unwrap();

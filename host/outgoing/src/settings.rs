@@ -8,34 +8,34 @@ use std::{
 };
 
 /// The bytes of a file of settings at most.
-const FILE: usize = 1 << 20;
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// How many files of settings are read for one push.
 const MAX_FILES: usize = 20;
 
 /// The system's files, of the gits that are looked for.
-const OF_SYSTEM: [&str; 3] = [
+const SYSTEM_FILES: [&str; 3] = [
     "/etc/gitconfig",
     "/usr/local/etc/gitconfig",
     "/opt/homebrew/etc/gitconfig",
 ];
 
 /// Variables that name further files.
-const NAMING: [&str; 2] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+const FILE_VARIABLES: [&str; 2] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
 
 /// Values of `push.default` with which a push sends one branch.
-const ONE_BRANCH: [&str; 5] = ["current", "nothing", "simple", "tracking", "upstream"];
+const ONE_BRANCH_VALUES: [&str; 5] = ["current", "nothing", "simple", "tracking", "upstream"];
 
 /// Values that switch a setting off.
-const OFF: [&str; 5] = ["", "0", "false", "no", "off"];
+const OFF_VALUES: [&str; 5] = ["", "0", "false", "no", "off"];
 
 /// What a push sends besides what its words name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Added {
+pub(crate) enum AlsoSent {
     Nothing,
-    /// The tags that lead to what is sent. All are taken for such.
+    /// The tags that lead to what is sent. Each tag counts as one of them.
     Tags,
-    /// Perhaps all that has a name.
+    /// Perhaps all branches, tags and other refs, but those of remotes.
     All,
 }
 
@@ -46,25 +46,25 @@ struct Setting {
     value: String,
 }
 
-/// Checks that git takes the checkout of this repository where we do.
+/// Checks that no `core.worktree` that git reads names another folder than our checkout.
 ///
 /// # Errors
-/// [`Uncollected::Elsewhere`] if `core.worktree` names another folder.
+/// [`Uncollected::Elsewhere`] if one does, or one that does not exist.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 pub(crate) fn check_checkout(
     repository: &Repository,
     git: &mut Git<'_>,
 ) -> Result<(), Uncollected> {
-    // A linked worktree has no such setting, but with this extension.
-    let mut counts = repository.git == repository.common;
+    // In a linked worktree, git reads the setting only with the extension below.
+    let mut is_read_by_git = repository.git == repository.common;
     for path in own_files(repository) {
-        // Where git understands nothing, it publishes nothing.
-        let read = settings(git, &path)?.unwrap_or_default();
-        counts |= read
+        // With a file that git does not understand, it publishes nothing.
+        let found = settings_in(git, &path)?.unwrap_or_default();
+        is_read_by_git |= found
             .iter()
             .any(|setting| setting.key == "extensions.worktreeconfig");
-        for setting in read {
-            if counts && setting.key == "core.worktree" {
+        for setting in found {
+            if is_read_by_git && setting.key == "core.worktree" {
                 let named = fs::canonicalize(repository.git.join(setting.value)).ok();
                 if named.is_none() || named != repository.checkout {
                     return Err(Uncollected::Elsewhere);
@@ -75,54 +75,60 @@ pub(crate) fn check_checkout(
     Ok(())
 }
 
-/// What a push adds by the settings of the repository, the user and the system.
+/// What a push also sends by the settings of the repository, the user and the system.
+/// [`AlsoSent::All`] if they are not all known: a file of them cannot be read or understood, there
+/// are more than 20, or a variable may have one.
 ///
 /// # Errors
 /// [`Uncollected::TooSlow`], or git cannot be started.
-pub(crate) fn added(repository: &Repository, git: &mut Git<'_>) -> Result<Added, Uncollected> {
-    // Git reads this one as well, where there is no such remote in its settings.
-    let is_old = file::start(&repository.common.join("remotes"), 0) != Ok(None);
-    if is_old || names_push_in_variables() {
-        return Ok(Added::All);
+pub(crate) fn also_sent(
+    repository: &Repository,
+    git: &mut Git<'_>,
+) -> Result<AlsoSent, Uncollected> {
+    // Git reads a remote of the old form here, if its settings do not have it.
+    let has_old_remotes = file::first_bytes(&repository.common.join("remotes"), 0) != Ok(None);
+    if has_old_remotes || names_push_in_variables() {
+        return Ok(AlsoSent::All);
     }
-    let mut left = own_files(repository);
-    left.extend(users_files());
-    let mut added = Added::Nothing;
+    let mut files_left = own_files(repository);
+    files_left.extend(users_files());
+    let mut most = AlsoSent::Nothing;
     let mut count = 0;
-    while let Some(path) = left.pop() {
+    while let Some(path) = files_left.pop() {
         count += 1;
-        let read = match settings(git, &path) {
+        let known = match settings_in(git, &path) {
             Err(Uncollected::Unreadable | Uncollected::TooMuch) => None,
             read => read?,
         };
-        let Some(settings) = read.filter(|_| count <= MAX_FILES) else {
-            return Ok(Added::All);
+        let Some(settings) = known.filter(|_| count <= MAX_FILES) else {
+            return Ok(AlsoSent::All);
         };
         for setting in settings {
-            let is_condition = setting.key.starts_with("includeif.");
-            if setting.key == "include.path" || is_condition {
-                let Some(included) = included(&path, &setting.value) else {
-                    return Ok(Added::All);
+            // Each condition counts as true.
+            let is_conditional = setting.key.starts_with("includeif.");
+            if setting.key == "include.path" || is_conditional {
+                let Some(included) = included_path(&path, &setting.value) else {
+                    return Ok(AlsoSent::All);
                 };
-                left.push(included);
+                files_left.push(included);
             }
-            added = added.max(setting.adds());
+            most = most.max(setting.also_sends());
         }
     }
-    Ok(added)
+    Ok(most)
 }
 
 impl Setting {
-    /// What a push adds by this setting.
-    fn adds(&self) -> Added {
-        let is_off = OFF.contains(&&*self.value.to_ascii_lowercase());
-        let is_remotes = self.key.starts_with("remote.");
+    /// What a push also sends by this setting.
+    fn also_sends(&self) -> AlsoSent {
+        let is_off = OFF_VALUES.contains(&&*self.value.to_ascii_lowercase());
+        let is_of_a_remote = self.key.starts_with("remote.");
         match &*self.key {
-            "push.default" if !ONE_BRANCH.contains(&&*self.value) => Added::All,
-            "push.followtags" if !is_off => Added::Tags,
-            key if is_remotes && key.ends_with(".push") => Added::All,
-            key if is_remotes && key.ends_with(".mirror") && !is_off => Added::All,
-            _ => Added::Nothing,
+            "push.default" if !ONE_BRANCH_VALUES.contains(&&*self.value) => AlsoSent::All,
+            "push.followtags" if !is_off => AlsoSent::Tags,
+            key if is_of_a_remote && key.ends_with(".push") => AlsoSent::All,
+            key if is_of_a_remote && key.ends_with(".mirror") && !is_off => AlsoSent::All,
+            _ => AlsoSent::Nothing,
         }
     }
 }
@@ -135,9 +141,9 @@ fn own_files(repository: &Repository) -> Vec<PathBuf> {
     ]
 }
 
-/// The files of the user and of the system.
+/// The files with settings of the user and of the system, whether they exist or not.
 fn users_files() -> Vec<PathBuf> {
-    let mut files = OF_SYSTEM.map(PathBuf::from).to_vec();
+    let mut files = SYSTEM_FILES.map(PathBuf::from).to_vec();
     if let Some(home) = env::var_os("HOME").map(PathBuf::from) {
         files.push(home.join(".gitconfig"));
         files.push(home.join(".config/git/config"));
@@ -145,27 +151,33 @@ fn users_files() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from) {
         files.push(folder.join("git/config"));
     }
-    files.extend(NAMING.iter().filter_map(env::var_os).map(PathBuf::from));
+    files.extend(
+        FILE_VARIABLES
+            .iter()
+            .filter_map(env::var_os)
+            .map(PathBuf::from),
+    );
     files
 }
 
-/// Whether a variable such as `GIT_CONFIG_KEY_0` may have a setting of a push.
+/// Whether a variable that sets git's settings, such as `GIT_CONFIG_KEY_0`, may have one of a push.
 fn names_push_in_variables() -> bool {
     for (name, content) in env::vars_os() {
         let variable = name.to_string_lossy();
         let text = content.to_string_lossy().to_ascii_lowercase();
-        let has_setting =
+        let has_settings =
             variable.starts_with("GIT_CONFIG_KEY_") || variable == "GIT_CONFIG_PARAMETERS";
         let words = ["push", "remote.", "include"];
-        if has_setting && words.iter().any(|word| text.contains(word)) {
+        if has_settings && words.iter().any(|word| text.contains(word)) {
             return true;
         }
     }
     false
 }
 
-/// The file that a file of settings includes by this value. None if nobody knows which one.
-fn included(from: &Path, value: &str) -> Option<PathBuf> {
+/// The file that the file `from` includes by this value. None if nobody knows which one: the value
+/// begins with `~` but not with `~/`, or with `%`, or is no UTF-8, or there is no `HOME`.
+fn included_path(from: &Path, value: &str) -> Option<PathBuf> {
     if let Some(rest) = value.strip_prefix("~/") {
         return Some(PathBuf::from(env::var_os("HOME")?).join(rest));
     }
@@ -175,18 +187,18 @@ fn included(from: &Path, value: &str) -> Option<PathBuf> {
     Some(from.parent()?.join(value))
 }
 
-/// The settings of this file, whose links are followed: none if there is no file. None if git does
-/// not understand the file.
+/// The settings in this file, whose links are followed. An empty list if there is no file. None if
+/// git does not understand the file.
 ///
 /// # Errors
 /// [`Uncollected::Unreadable`] if it is no regular file; and see [`Git::run`].
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn settings(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Uncollected> {
+fn settings_in(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Uncollected> {
     let real = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Vec::new())),
         found => found?,
     };
-    let bytes = file::contents(&real, FILE)?.unwrap_or_default();
+    let bytes = file::contents(&real, MAX_FILE_BYTES)?.unwrap_or_default();
     let arguments = ["config", "--file", "-", "--no-includes", "--list", "-z"];
     let printed = match git.run(&arguments, &String::from_utf8_lossy(&bytes)) {
         Err(Uncollected::Unreadable) => return Ok(None),
@@ -194,6 +206,7 @@ fn settings(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Unco
     };
     let mut settings = Vec::new();
     for line in String::from_utf8_lossy(&printed).split_terminator('\0') {
+        // `[push] followTags` without a value is true.
         let (key, value) = line.split_once('\n').unwrap_or((line, "true"));
         settings.push(Setting {
             key: key.to_owned(),

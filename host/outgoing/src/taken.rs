@@ -6,14 +6,14 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// What ends the part of a pattern that is a folder's name.
-const PATTERN: [char; 3] = ['*', '?', '['];
+/// The characters of which one makes a word a pattern.
+const PATTERN_CHARACTERS: [char; 3] = ['*', '?', '['];
 
 /// The changed and new files that a call takes.
 #[derive(Debug)]
 pub(crate) struct Taken {
     /// Whether the call takes all.
-    all: bool,
+    takes_all: bool,
     /// If not, the files with one of these paths, and those below one, relative to the top.
     paths: Vec<PathBuf>,
     /// Whether ignored files are taken, too.
@@ -21,8 +21,9 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// What the words of a call in `folder` take of the checkout at `top`: the words that name
-    /// something there. Of a pattern such as `src/*.rs`, that is all in `src`.
+    /// What a call in `folder` takes of the checkout at `top`: the path of each word that names
+    /// something in the checkout. A pattern such as `src/*.rs` takes all in `src`. A word that
+    /// names nothing, or something outside, takes nothing.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if the folder cannot be looked up; [`Uncollected::TooSlow`].
@@ -36,10 +37,10 @@ impl Taken {
         let here = fs::canonicalize(folder)?;
         let mut paths = Vec::new();
         for word in &wanted.words {
-            budget.time()?;
-            let typed = joined(&here, fixed_part(word));
+            budget.time_left()?;
+            let typed = without_dots(&here, fixed_part(word));
             let is_there = !word.is_empty() && fs::symlink_metadata(&typed).is_ok();
-            // A folder may be named by way of a link.
+            // The folders of the path may be links, as `top` is not. The last name stays a link.
             let path = match (typed.parent(), typed.file_name()) {
                 (Some(folder), Some(name)) if is_there => fs::canonicalize(folder)?.join(name),
                 _ => typed,
@@ -49,7 +50,7 @@ impl Taken {
             }
         }
         Ok(Self {
-            all: wanted.takes_all,
+            takes_all: wanted.takes_all,
             paths,
             forces: wanted.forces,
         })
@@ -57,19 +58,19 @@ impl Taken {
 
     /// Whether it takes nothing.
     pub(crate) const fn is_nothing(&self) -> bool {
-        !self.all && self.paths.is_empty()
+        !self.takes_all && self.paths.is_empty()
     }
 
     /// Whether it takes the file of this path, relative to the top.
     pub(crate) fn takes(&self, file: &Path) -> bool {
-        self.all || self.paths.iter().any(|path| file.starts_with(path))
+        self.takes_all || self.paths.iter().any(|path| file.starts_with(path))
     }
 }
 
 /// The folder in which a pattern begins: `src` of `src/*.rs`. A word that is no pattern stays as it
 /// is. A text with blanks is no pattern.
 fn fixed_part(word: &str) -> &str {
-    let Some(start) = word.find(PATTERN) else {
+    let Some(start) = word.find(PATTERN_CHARACTERS) else {
         return word;
     };
     if word.contains(char::is_whitespace) {
@@ -81,7 +82,7 @@ fn fixed_part(word: &str) -> &str {
 
 /// The path of `word` in `folder`, without `.` and `..`: `/a/c` for `../c` in `/a/b`. No link is
 /// followed, as in git.
-fn joined(folder: &Path, word: &str) -> PathBuf {
+fn without_dots(folder: &Path, word: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for component in folder.join(word).components() {
         match component {

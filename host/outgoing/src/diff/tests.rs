@@ -101,7 +101,7 @@ fn commits_are_told_each_by_itself() {
     let commits = Output::new(output.as_bytes()).commits().unwrap();
     let told: Vec<_> = commits
         .iter()
-        .map(|one| (one.short(), &*one.shown))
+        .map(|one| (one.short(), &*one.shown_message))
         .collect();
     assert_eq!(told, [("1111111", "one\n\nmore"), ("2222222", "two")]);
     assert_eq!(commits[0].parents, ["p"]);
@@ -164,9 +164,9 @@ fn lines_that_name_a_commits_own_people_are_left_out() {
 fn an_object_is_read_by_its_size() {
     let output = b"1 tag 5\na\n2 c\n2 missing\n";
     let mut read = Output::new(output);
-    let object = read.object().unwrap();
+    let object = read.next_object().unwrap();
     assert_eq!((&*object.kind, object.content), ("tag", &b"a\n2 c"[..]));
-    assert_eq!(read.object().err(), Some(Uncollected::ObjectMissing));
-    let short = Output::new(b"1 tag 5\na\n").object();
+    assert_eq!(read.next_object().err(), Some(Uncollected::ObjectMissing));
+    let short = Output::new(b"1 tag 5\na\n").next_object();
     assert_eq!(short.err(), Some(Uncollected::Unreadable));
 }
