@@ -7,7 +7,7 @@ mod reader;
 mod words;
 
 use keyhole_outgoing::Wanted;
-use reader::of_command;
+use reader::call_of_command;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 pub(crate) use words::expand;
@@ -30,10 +30,10 @@ pub struct Part {
     pub folder: PathBuf,
     /// What leaves of its repository. None if the call sends only its text and its files.
     pub wanted: Option<Wanted>,
-    /// Words that may name files which leave as they are, also if the repository has them.
+    /// Words that may name files whose text leaves as it is, also if the repository has them.
     pub files: Vec<String>,
-    /// Words that may name files, and folders with all that is below, which leave as they are.
-    pub whole: Vec<String>,
+    /// Words that may name files and folders. They leave as they are, with all that is below.
+    pub trees: Vec<String>,
 }
 
 /// Where a call is made.
@@ -46,7 +46,7 @@ pub struct At<'p> {
 }
 
 /// The tools that run a shell's command.
-const SHELLS: [&str; 2] = ["Bash", "Monitor"];
+const SHELL_TOOLS: [&str; 2] = ["Bash", "Monitor"];
 
 /// The tool of a server sends something away if its name has one of these.
 const SENDING_TOOLS: [&str; 19] = [
@@ -75,18 +75,22 @@ const SENDING_TOOLS: [&str; 19] = [
 /// `create_issue`, its input. None if it publishes nothing that we know: `git status`, `Read`,
 /// `list_issues`.
 pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
-    if SHELLS.contains(&tool) {
-        return of_command(input["command"].as_str()?, at);
+    if SHELL_TOOLS.contains(&tool) {
+        return call_of_command(input["command"].as_str()?, at);
     }
     let (_, name) = tool.strip_prefix("mcp__")?.split_once("__")?;
-    let small = name.to_ascii_lowercase();
-    if !SENDING_TOOLS.iter().any(|word| small.contains(word)) {
+    let lowercase_name = name.to_ascii_lowercase();
+    if !SENDING_TOOLS
+        .iter()
+        .any(|word| lowercase_name.contains(word))
+    {
         return None;
     }
     let mut text = String::new();
     for (_, field) in input.as_object().into_iter().flatten() {
         add_texts(&mut text, field);
     }
+    // The part has the folder, which decides on the lists. Nothing leaves of a repository.
     Some(Call {
         text,
         parts: vec![Part {
@@ -97,8 +101,9 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
     })
 }
 
-/// Adds all strings and numbers of a tool's input, a line each. Of the fields, the outermost ones
-/// have names of the tool's own. Others may name a file.
+/// Adds each string and number in this value of a tool's input as a line, and the name of each
+/// field in it, which may be a file's. Null, true and false add nothing. The names of the input's
+/// outermost fields are the tool's own: the caller leaves them out.
 fn add_texts(text: &mut String, value: &Value) {
     match value {
         Value::String(string) => {

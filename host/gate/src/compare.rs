@@ -7,13 +7,13 @@ use keyhole_withhold::{Rule, places};
 use std::{collections::HashSet, time::Instant};
 
 /// So many bytes are compared at once, or one line more. It takes 128 times as much memory.
-const AT_ONCE: usize = 1 << 20;
+const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// A longer line is not compared: that would take a gigabyte of memory.
-const LONGEST_LINE: usize = 8 << 20;
+const MAX_LINE_BYTES: usize = 8 << 20;
 
 /// A line between two texts, so that no value is found half in one and half in the other.
-const BETWEEN: &str = "\nqzxkeyholeqzx\n";
+const LINE_BETWEEN: &str = "\nqzxkeyholeqzx\n";
 
 /// A text that would be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl From<Passage> for Text {
 pub struct List {
     text: String,
     /// How many of its headings have values beneath them.
-    pub rules: usize,
+    pub rule_count: usize,
 }
 
 /// A place where a value of a list would be published.
@@ -57,18 +57,21 @@ impl List {
     /// The list of this text.
     ///
     /// # Errors
-    /// [`Uncompared::NoValues`] if the list does not even find its own values: then it would never
-    /// find anything.
+    /// [`Uncompared::List`] if there is too little memory; [`Uncompared::NoValues`] if the list
+    /// does not even find its own values: then it would never find anything.
     pub fn new(text: String) -> Result<Self, Uncompared> {
         room_to_compare(2 * text.len())?;
-        let own = places(&text, &text);
-        if own.is_empty() {
+        let found_in_itself = places(&text, &text);
+        if found_in_itself.is_empty() {
             return Err(Uncompared::NoValues);
         }
-        let numbers: HashSet<usize> = own.iter().map(|found| found.rule.number).collect();
+        let rule_numbers: HashSet<usize> = found_in_itself
+            .iter()
+            .map(|found| found.rule.number)
+            .collect();
         Ok(Self {
             text,
-            rules: numbers.len(),
+            rule_count: rule_numbers.len(),
         })
     }
 
@@ -76,30 +79,30 @@ impl List {
     /// the first one counts.
     ///
     /// # Errors
-    /// [`Uncompared::Late`] if it is not done at `end`; others if there is too little memory, or a
-    /// line is too long.
-    pub fn findings(&self, texts: &[Text], end: Instant) -> Result<Vec<Finding>, Uncompared> {
+    /// [`Uncompared::Late`] if it is not done at `deadline`; others if there is too little memory,
+    /// or a line has more than 8 MiB.
+    pub fn findings(&self, texts: &[Text], deadline: Instant) -> Result<Vec<Finding>, Uncompared> {
         let mut findings = Vec::new();
         let mut joined = Joined::default();
         for text in texts {
             for (index, line) in text.text.split('\n').enumerate() {
-                if line.len() > LONGEST_LINE {
+                if line.len() > MAX_LINE_BYTES {
                     return Err(Uncollected::TooMuch.into());
                 }
                 joined.push(text, index, line);
-                if joined.text.len() >= AT_ONCE {
-                    joined.compare(self, end, &mut findings)?;
+                if joined.text.len() >= BYTES_AT_ONCE {
+                    joined.add_findings(self, deadline, &mut findings)?;
                     joined = Joined::default();
                 }
             }
-            joined.text += BETWEEN;
+            joined.text += LINE_BETWEEN;
         }
-        joined.compare(self, end, &mut findings)?;
+        joined.add_findings(self, deadline, &mut findings)?;
         Ok(findings)
     }
 }
 
-/// Lines of several texts as one.
+/// Lines of several texts, joined as one text to compare.
 #[derive(Default)]
 struct Joined<'p> {
     text: String,
@@ -110,77 +113,82 @@ struct Joined<'p> {
 struct Line<'p> {
     /// Where it starts there.
     start: usize,
-    of: &'p Text,
-    /// Its number in its text, from 0.
-    index: usize,
+    /// The text that the line is of.
+    origin: &'p Text,
+    /// Its number in that text, from 0.
+    index_in_origin: usize,
 }
 
-/// How many characters of a line are counted.
+/// How many characters of a line are before a byte.
 #[derive(Default)]
-struct Counted {
-    /// The byte of the joined text to which they reach.
-    to: usize,
+struct CountedTo {
+    /// That byte, by its place in the joined text.
+    byte: usize,
     characters: usize,
 }
 
 impl<'p> Joined<'p> {
-    /// Adds this line, which has the number `index` in the text `of`.
-    fn push(&mut self, of: &'p Text, index: usize, line: &str) {
+    /// Adds this line, which has the number `index_in_origin` in the text `origin`, from 0.
+    fn push(&mut self, origin: &'p Text, index_in_origin: usize, line: &str) {
         self.lines.push(Line {
             start: self.text.len(),
-            of,
-            index,
+            origin,
+            index_in_origin,
         });
         self.text += line;
         self.text.push('\n');
     }
 
-    /// Adds to the findings where these lines have a value of the list. Of two values that overlap,
-    /// the first one counts.
+    /// Adds a finding for each place where these lines have a value of the list. Of two values that
+    /// overlap, only the first one counts.
     ///
     /// # Errors
-    /// [`Uncompared::Late`] if `end` has come; and if there is too little memory.
-    fn compare(
+    /// [`Uncompared::Late`] if `deadline` has come; [`Uncompared::List`] if there is too little
+    /// memory.
+    fn add_findings(
         &self,
         list: &List,
-        end: Instant,
+        deadline: Instant,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Uncompared> {
-        if Instant::now() >= end {
+        if Instant::now() >= deadline {
             return Err(Uncompared::Late);
         }
         room_to_compare(list.text.len() + self.text.len())?;
-        let mut done = 0;
-        let mut counted = Counted::default();
-        for found in places(&list.text, &self.text) {
-            if found.at.start >= done {
-                done = found.at.end;
-                findings.extend(self.finding(found.at.start, found.rule, &mut counted));
+        let mut end_of_last = 0;
+        let mut counted = CountedTo::default();
+        for value in places(&list.text, &self.text) {
+            // Otherwise it overlaps the last one.
+            if value.at.start >= end_of_last {
+                end_of_last = value.at.end;
+                findings.extend(self.finding(value.at.start, value.rule, &mut counted));
             }
         }
         Ok(())
     }
 
-    /// The finding at this byte of the text, which is not before what is counted.
-    fn finding(&self, at: usize, rule: Rule, counted: &mut Counted) -> Option<Finding> {
+    /// The finding of a value that begins at the byte `at` of the joined text. `counted` is what
+    /// was counted for the finding before this one, and is moved on to `at`: so a long line with
+    /// many values is read once. None if `at` is before that finding, or before all lines.
+    fn finding(&self, at: usize, rule: Rule, counted: &mut CountedTo) -> Option<Finding> {
         let behind = self.lines.partition_point(|line| line.start <= at);
         let line = self.lines.get(behind.checked_sub(1)?)?;
-        if counted.to < line.start {
-            *counted = Counted {
-                to: line.start,
+        // The finding before was in an earlier line.
+        if counted.byte < line.start {
+            *counted = CountedTo {
+                byte: line.start,
                 characters: 0,
             };
         }
-        // A long line with many values is read once.
-        counted.characters += self.text.get(counted.to..at)?.chars().count();
-        counted.to = at;
-        let first = match line.of.place {
+        counted.characters += self.text.get(counted.byte..at)?.chars().count();
+        counted.byte = at;
+        let first_number = match line.origin.place {
             Some(Place::Lines { first, .. }) => first,
             _ => 1,
         };
         Some(Finding {
-            place: line.of.place.clone(),
-            line: first + line.index,
+            place: line.origin.place.clone(),
+            line: first_number + line.index_in_origin,
             column: counted.characters + 1,
             rule,
         })

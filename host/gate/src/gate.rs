@@ -8,8 +8,8 @@ use crate::{
     call::{At, Call, call},
     compare::{Finding, List},
     error::Uncompared,
-    gather::{Gathered, Listed, Places, gather},
-    said::{MOST, Reader, question},
+    gather::{Gathered, ListToLoad, Places, gather},
+    said::{MAX_PASSAGES, Reader, question},
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::{LiveMap, MapError, Refusal, Target};
@@ -25,10 +25,10 @@ use std::{
 
 /// Nothing is compared later than this. A hook has twenty seconds, and after them the client lets
 /// the call pass.
-const LONGEST: Duration = Duration::from_secs(12);
+const MAX_TIME: Duration = Duration::from_secs(12);
 
 /// If the hook is still not done after so many seconds, it is ended, and `start.sh` asks.
-const LATE: u32 = 15;
+const ALARM_SECONDS: u32 = 15;
 
 /// A list takes at most five seconds to load. None is begun later than this.
 const LAST_LOAD: Duration = Duration::from_secs(7);
@@ -61,35 +61,36 @@ struct Input {
 /// # Errors
 /// If the answer cannot be written.
 pub fn gate(gate: Gate) -> Result<(), HookError> {
-    keyhole_wall::end_after(LATE);
+    keyhole_wall::end_after(ALARM_SECONDS);
     let start = Instant::now();
     match read_input::<Input>(Waiting(io::stdin())) {
         Ok(input) => answer(gate, &input, start),
         Err(why) => {
-            let told = format!("keyhole: a call was not compared with your lists: {why}");
-            write_answer(&json!({ "systemMessage": told }))
+            let message = format!("keyhole: a call was not compared with your lists: {why}");
+            write_answer(&json!({ "systemMessage": message }))
         }
     }
 }
 
-/// Asks the user if the call would publish a value of a list, or if that cannot be told. Otherwise,
-/// this answers nothing.
+/// Asks the user if the call would publish a value of a list, or if that cannot be found out.
+/// Otherwise, this writes no answer.
 fn answer(gate: Gate, input: &Input, start: Instant) -> Result<(), HookError> {
     let reader = gate.reader;
     let at = At {
         folder: &input.cwd,
         home: gate.home.as_deref(),
     };
+    // None: the call publishes nothing that we know.
     let Some(call) = call(&input.tool_name, &input.tool_input, at) else {
         return Ok(());
     };
-    let mut looked = Looked::default();
-    let done = catch_unwind(AssertUnwindSafe(|| looked.look(gate, &call, start)));
-    // The panic has printed its place.
+    let mut comparison = Comparison::default();
+    let done = catch_unwind(AssertUnwindSafe(|| comparison.run(gate, &call, start)));
+    // A panic, which has printed its place, is a failure like any other.
     if let Err(why) = done.unwrap_or(Err(Refusal::Internal.into())) {
-        looked.missed = Some(why);
+        comparison.why_incomplete = Some(why);
     }
-    let Some(reason) = question(&looked.findings, looked.missed, reader) else {
+    let Some(reason) = question(&comparison.findings, comparison.why_incomplete, reader) else {
         return Ok(());
     };
     write_answer(&asking(&reason))
@@ -106,15 +107,18 @@ fn asking(reason: &str) -> Value {
 
 /// What was found, and the first reason why something could not be compared.
 #[derive(Default)]
-struct Looked {
+struct Comparison {
     findings: Vec<Finding>,
-    missed: Option<Uncompared>,
+    why_incomplete: Option<Uncompared>,
 }
 
-impl Looked {
-    /// Compares what the call would publish with the lists. Without a map, there is nothing to
-    /// compare.
-    fn look(&mut self, gate: Gate, call: &Call, start: Instant) -> Result<(), Uncompared> {
+impl Comparison {
+    /// Compares what the call would publish with the lists. Without a map, or if all lists may be
+    /// published there, there is nothing to compare.
+    ///
+    /// # Errors
+    /// If the map cannot be read, or nothing can be loaded from it.
+    fn run(&mut self, gate: Gate, call: &Call, start: Instant) -> Result<(), Uncompared> {
         // If nobody knows where the map is, there is none.
         let Ok(live) = gate.map else { return Ok(()) };
         let map = match live.current() {
@@ -126,37 +130,39 @@ impl Looked {
             scratch: &gate.scratch,
             start,
         };
-        let gathered = gather(call, &map, &places, &mut self.missed);
+        let gathered = gather(call, &map, &places, &mut self.why_incomplete);
         if gathered.is_empty() {
             return Ok(());
         }
         let loading = Loading::start(Ok(live))?;
         for one in &gathered {
-            self.compare(one, &loading, start);
+            self.compare_with_lists(one, &loading, start);
         }
         Ok(())
     }
 
-    /// Compares what was gathered with each of its lists.
-    fn compare(&mut self, gathered: &Gathered, loading: &Loading, start: Instant) {
+    /// Compares what was gathered with each of its lists. A list that does not load is noted, and
+    /// the others are compared.
+    fn compare_with_lists(&mut self, gathered: &Gathered, loading: &Loading, start: Instant) {
         for listed in &gathered.lists {
             let found = load(listed, loading, start)
-                .and_then(|list| list.findings(&gathered.texts, start + LONGEST));
+                .and_then(|list| list.findings(&gathered.texts, start + MAX_TIME));
             match found {
-                Err(why) => self.missed = self.missed.or(Some(why)),
+                Err(why) => self.why_incomplete = self.why_incomplete.or(Some(why)),
                 Ok(findings) => self.add(findings),
             }
         }
     }
 
-    /// Adds these findings. One line is one passage. The call's text is compared for each folder.
+    /// Adds these findings, at most one of each line, and at most [`MAX_PASSAGES`]. A line can come
+    /// again: the call's text is compared for each folder.
     fn add(&mut self, findings: Vec<Finding>) {
         for finding in findings {
             let is_known = self
                 .findings
                 .iter()
                 .any(|known| known.place == finding.place && known.line == finding.line);
-            if !is_known && self.findings.len() < MOST {
+            if !is_known && self.findings.len() < MAX_PASSAGES {
                 self.findings.push(finding);
             }
         }
@@ -167,7 +173,7 @@ impl Looked {
 ///
 /// # Errors
 /// [`Uncompared::Late`] if too little time is left; otherwise why the list is not loaded.
-fn load(listed: &Listed, loading: &Loading, start: Instant) -> Result<List, Uncompared> {
+fn load(listed: &ListToLoad, loading: &Loading, start: Instant) -> Result<List, Uncompared> {
     if start.elapsed() > LAST_LOAD {
         return Err(Uncompared::Late);
     }

@@ -19,21 +19,21 @@ use std::{
 };
 
 /// The bytes of a file that are compared if a call names it.
-const MAX_FILE: u64 = 2 << 20;
+const MAX_FILE_BYTES: u64 = 2 << 20;
 
 /// git has ten seconds in each folder. No folder is begun later than this: the client gives a hook
 /// twenty seconds.
-const LAST_START: Duration = Duration::from_secs(5);
+const LAST_GIT_START: Duration = Duration::from_secs(5);
 
 /// The bytes of all files of a part that are compared.
-const MAX_FILES: u64 = 64 << 20;
+const MAX_BYTES_OF_FILES: u64 = 64 << 20;
 
 /// No file is begun later than this.
 const LAST_READ: Duration = Duration::from_secs(7);
 
-/// A list of the map.
+/// A list of the map, and who asks for it.
 #[derive(Clone)]
-pub(crate) struct Listed {
+pub(crate) struct ListToLoad {
     pub(crate) key: Key,
     /// Somebody who may have the list.
     pub(crate) caller: Caller,
@@ -42,7 +42,7 @@ pub(crate) struct Listed {
 /// What would be published of one folder, and the lists that must not be published there.
 #[derive(Default)]
 pub(crate) struct Gathered {
-    pub(crate) lists: Vec<Listed>,
+    pub(crate) lists: Vec<ListToLoad>,
     pub(crate) texts: Vec<Text>,
 }
 
@@ -72,21 +72,21 @@ impl Places<'_> {
 /// `~/work/app` may publish the list, and `~/app` may not. With `[]`, no repository may.
 ///
 /// Without a repository (None), these are the lists of all entries with the field.
-pub(crate) fn lists(map: &Map, repository: Option<&Repository>) -> Vec<Listed> {
+pub(crate) fn forbidden_lists(map: &Map, repository: Option<&Repository>) -> Vec<ListToLoad> {
     let mut lists = Vec::new();
     for (key, entry) in map.entries() {
         let Some(folders) = &entry.publish_only_in else {
             continue;
         };
         let checkout = repository.map(Repository::main_checkout);
-        let is_allowed = checkout.is_some_and(|it| folders.iter().any(|folder| holds(folder, it)));
-        if is_allowed {
+        let may_publish = checkout.is_some_and(|it| folders.iter().any(|folder| holds(folder, it)));
+        if may_publish {
             continue;
         }
         // The list is loaded as for its first agent; if it names none, anybody may have it.
         let agents = entry.agents.iter().flatten();
         let caller = agents.take(1).cloned().map(Caller::Agent).next();
-        lists.push(Listed {
+        lists.push(ListToLoad {
             key: key.clone(),
             caller: caller.unwrap_or(Caller::Nobody),
         });
@@ -100,32 +100,34 @@ fn holds(folder: &Path, path: &Path) -> bool {
     fs::canonicalize(folder).is_ok_and(|real| path.starts_with(real))
 }
 
-/// What this call would publish of each folder whose lists are compared. If something of one cannot
-/// be told, the reason stands in `missed`, and the rest is compared.
+/// What this call would publish of each folder in which it must not publish some list. If something
+/// of one cannot be told, the first reason stands in `why_incomplete`, and the rest is told.
 pub(crate) fn gather(
     call: &Call,
     map: &Map,
     places: &Places<'_>,
-    missed: &mut Option<Uncompared>,
+    why_incomplete: &mut Option<Uncompared>,
 ) -> Vec<Gathered> {
-    if call.is_too_much && !lists(map, None).is_empty() {
-        *missed = Some(Uncollected::TooMuch.into());
+    if call.is_too_much && !forbidden_lists(map, None).is_empty() {
+        *why_incomplete = Some(Uncollected::TooMuch.into());
     }
     let mut all: Vec<Gathered> = Vec::new();
-    let mut named = Vec::new();
+    // Of each in `all`, where its files are looked for.
+    let mut parts_and_tops = Vec::new();
     let mut seen = Vec::new();
     for part in &call.parts {
-        let once = Part {
+        // Two paths may be one folder: each part is gathered once.
+        let real_part = Part {
             folder: without_links(&part.folder),
             ..part.clone()
         };
-        if seen.contains(&once) {
+        if seen.contains(&real_part) {
             continue;
         }
-        seen.push(once);
-        let found = Repository::of_session(&part.folder);
-        let repository = found.as_ref().ok().and_then(Option::as_ref);
-        let lists = lists(map, repository);
+        seen.push(real_part);
+        let repository_or_why = Repository::of_session(&part.folder);
+        let repository = repository_or_why.as_ref().ok().and_then(Option::as_ref);
+        let lists = forbidden_lists(map, repository);
         if lists.is_empty() {
             continue;
         }
@@ -134,56 +136,60 @@ pub(crate) fn gather(
             text: call.text.clone(),
         }];
         let top = repository.map(|it| it.top().to_owned());
-        match collect(part, found, places) {
+        match texts_of_repository(part, repository_or_why, places) {
             Ok(more) => texts.extend(more),
-            Err(why) => *missed = missed.or(Some(why)),
+            Err(why) => *why_incomplete = why_incomplete.or(Some(why)),
         }
         all.push(Gathered { lists, texts });
-        named.push((part, top));
+        parts_and_tops.push((part, top));
     }
     // A named file may be a list, and what has read a list starts no program: git is done.
-    for (gathered, (part, top)) in all.iter_mut().zip(named) {
+    for (gathered, (part, top)) in all.iter_mut().zip(parts_and_tops) {
         match files(part, top.as_deref(), places) {
             Ok(more) => gathered.texts.extend(more),
-            Err(why) => *missed = missed.or(Some(why)),
+            Err(why) => *why_incomplete = why_incomplete.or(Some(why)),
         }
     }
     all
 }
 
-/// What leaves of the part's repository. Nothing if the call sends only its text and its files, or
-/// if there is no repository.
-fn collect(
+/// The texts that leave of the part's repository. None of them if the call sends only its text and
+/// its files, or if there is no repository.
+///
+/// # Errors
+/// [`Uncompared::Late`] if git would be started too late; and why git tells nothing.
+fn texts_of_repository(
     part: &Part,
-    found: Result<Option<Repository>, Uncollected>,
+    repository_or_why: Result<Option<Repository>, Uncollected>,
     places: &Places<'_>,
 ) -> Result<Vec<Text>, Uncompared> {
     let Some(wanted) = &part.wanted else {
         return Ok(Vec::new());
     };
-    let Some(repository) = found? else {
+    let Some(repository) = repository_or_why? else {
         return Ok(Vec::new());
     };
-    if places.start.elapsed() > LAST_START {
+    if places.start.elapsed() > LAST_GIT_START {
         return Err(Uncompared::Late);
     }
     let outgoing = repository.collect(&part.folder, wanted, places.scratch)?;
     Ok(outgoing.passages.into_iter().map(Text::from).collect())
 }
 
-/// The texts of the files that words of the call name: those that leave as they are, and those that
-/// are not in the repository, as in `git commit -F ../msg`. A word that names no file has none.
+/// The texts of the files that words of the call name: those that leave as they are, and those
+/// outside the checkout at `top`, as in `git commit -F ../msg`. A word that names no file has none.
 ///
 /// # Errors
-/// [`Uncollected::TooMuch`] if a file is longer than what is read, or all are together;
+/// [`Uncollected::TooMuch`] if a file has more than 2 MiB, or all have more than 64 MiB;
 /// [`Uncompared::Late`].
 fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Text>, Uncompared> {
-    // Each path, with its name in the call.
+    // Each path, with its name in the call, by which a person knows it.
     let mut named = BTreeMap::new();
     for word in part.wanted.iter().flat_map(|wanted| &wanted.words) {
         places.check_time()?;
         let name = expand(word, places.home);
         let path = part.folder.join(&name);
+        // What lies in the checkout, git has told.
         if !top.is_some_and(|it| lies_in(&path, it)) {
             named.insert(path, name);
         }
@@ -192,41 +198,44 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
         let name = expand(word, places.home);
         named.insert(part.folder.join(&name), name);
     }
-    add_below(part, places, &mut named)?;
+    add_trees(part, places, &mut named)?;
     let mut texts = Vec::new();
-    let mut left = MAX_FILES;
+    let mut bytes_left = MAX_BYTES_OF_FILES;
     for (path, name) in named {
         places.check_time()?;
-        let Some(text) = read(&path, MAX_FILE + 1) else {
+        // One byte more, to see that there is more.
+        let Some(text) = read_text(&path, MAX_FILE_BYTES + 1) else {
             continue;
         };
         let size = text.len() as u64;
-        if size > MAX_FILE || size > left {
+        if size > MAX_FILE_BYTES || size > bytes_left {
             return Err(Uncollected::TooMuch.into());
         }
-        left -= size;
-        texts.push(of_file(name, text));
+        bytes_left -= size;
+        texts.push(text_of_file(name, text));
     }
     Ok(texts)
 }
 
-/// Adds the files and folders that leave whole, with all that is below. Links are followed.
+/// Adds the paths that [`Part::trees`] names, and those of all that is below, each with its name in
+/// the call. Links are followed.
 ///
 /// # Errors
 /// [`Uncompared::Late`].
 #[expect(clippy::disallowed_methods, reason = "it leaves, whoever made it")]
-fn add_below(
+fn add_trees(
     part: &Part,
     places: &Places<'_>,
     named: &mut BTreeMap<PathBuf, PathBuf>,
 ) -> Result<(), Uncompared> {
-    let words = part.whole.iter();
-    let mut left: Vec<PathBuf> = words.map(|word| expand(word, places.home)).collect();
-    while let Some(name) = left.pop() {
+    let words = part.trees.iter();
+    let mut names_left: Vec<PathBuf> = words.map(|word| expand(word, places.home)).collect();
+    while let Some(name) = names_left.pop() {
         places.check_time()?;
         let path = part.folder.join(&name);
+        // A file has no entries.
         for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
-            left.push(name.join(entry.file_name()));
+            names_left.push(name.join(entry.file_name()));
         }
         named.insert(path, name);
     }
@@ -239,11 +248,11 @@ fn lies_in(path: &Path, top: &Path) -> bool {
     fs::canonicalize(path).is_ok_and(|real| real.starts_with(top))
 }
 
-/// The text of a file, up to so many bytes. None if there is no regular file that can be read.
+/// The text of a file, up to `most` bytes. None if there is no regular file that can be read.
 #[expect(clippy::disallowed_methods, reason = "it leaves, whoever wrote it")]
-pub(crate) fn read(path: &Path, most: u64) -> Option<String> {
+pub(crate) fn read_text(path: &Path, most: u64) -> Option<String> {
     let mut bytes = Vec::new();
-    // A pipe would hold us up.
+    // To open a FIFO without this would wait for its writer.
     let opened = open(path, OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
     let file = File::from(opened.ok()?);
     if !file.metadata().ok()?.is_file() {
@@ -253,8 +262,8 @@ pub(crate) fn read(path: &Path, most: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// All of a file's text.
-pub(crate) fn of_file(path: PathBuf, text: String) -> Text {
+/// All of a file's text, with its place.
+pub(crate) fn text_of_file(path: PathBuf, text: String) -> Text {
     let place = Place::Lines {
         path,
         first: 1,

@@ -8,10 +8,10 @@ use keyhole_withhold::Rule;
 use std::path::Path;
 
 /// The most characters of a place's or a rule's name in a hook's question: three lines stay three.
-const SHOWN: usize = 80;
+const MAX_NAME_CHARACTERS: usize = 80;
 
 /// The gate looks for no more passages.
-pub(crate) const MOST: usize = 100;
+pub(crate) const MAX_PASSAGES: usize = 100;
 
 /// What a model reads of findings: whoever reads where they are learns the list by tries.
 pub const FOR_MODELS: &str = "something in what this would publish needs a person's look before it leaves the machine. Do not publish it another way; say to the user: run this in a terminal.";
@@ -25,31 +25,33 @@ pub enum Reader {
     Anybody,
 }
 
-/// The gate's question: at most three lines. None if there is nothing to ask.
+/// The gate's question about these findings: at most three lines. `why_incomplete` says why not all
+/// could be compared. None if nothing was found and all was compared. [`Reader::Anybody`] reads of
+/// no place and no rule.
 pub fn question(
     findings: &[Finding],
-    missed: Option<Uncompared>,
+    why_incomplete: Option<Uncompared>,
     reader: Reader,
 ) -> Option<String> {
     let Some(first) = findings.first() else {
-        return missed.map(|why| format!("Keyhole: {NOT_COMPARED} {why}"));
+        return why_incomplete.map(|why| format!("Keyhole: {NOT_COMPARED} {why}"));
     };
     if reader == Reader::Anybody {
         return Some(format!("Keyhole: {FOR_MODELS}"));
     }
     let passages = match findings.len() {
         1 => "1 passage that matches".to_owned(),
-        MOST => format!("{MOST} passages or more that match"),
+        MAX_PASSAGES => format!("{MAX_PASSAGES} passages or more that match"),
         few => format!("{few} passages that match"),
     };
     let mut text = format!(
         "Keyhole: this would publish {passages} your private list. Only you can judge them:\n  {}",
-        in_question(first)
+        line_of_question(first)
     );
     if let Some(second) = findings.get(1) {
-        text += &format!("\n  {}", in_question(second));
+        text += &format!("\n  {}", line_of_question(second));
     }
-    if let Some(why) = missed {
+    if let Some(why) = why_incomplete {
         text += &format!("          (not all could be compared: {})", why.code());
     } else if findings.len() > 2 {
         text += "          (and more: run `keyhole scan` in a terminal)";
@@ -59,22 +61,24 @@ pub fn question(
 
 const NOT_COMPARED: &str = "what this would publish could not be compared with your private list.";
 
-/// A finding as the question has it: `src/a.rs:14  Customers`.
-fn in_question(finding: &Finding) -> String {
+/// A finding as a line of the question, for a person: `src/a.rs:14  Customers`. Without a place, it
+/// is in the call itself.
+fn line_of_question(finding: &Finding) -> String {
     let place = match &finding.place {
         None => "the call itself".to_owned(),
         Some(place) => {
-            let name = shortened(&name(place, Reader::Person, shown));
+            let name = shortened(&place_name(place, Reader::Person, printable_path));
             with_number(place, &name, &finding.line.to_string())
         }
     };
-    let rule = shortened(&rule(&finding.rule, Reader::Person));
+    let rule = shortened(&rule_name(&finding.rule, Reader::Person));
     format!("{place}  {rule}")
 }
 
-/// The name of where a text stands. `path` says what is shown of a path. Who is no person reads no
-/// name of a branch or tag, which may be a value itself.
-pub(crate) fn name(place: &Place, reader: Reader, path: impl Fn(&Path) -> String) -> String {
+/// The name of where a text stands: a file, or a message, or what has the name that is the text.
+/// `path` says what the reader reads of a path. [`Reader::Anybody`] reads no name of a branch
+/// or tag, which may be a value itself.
+pub(crate) fn place_name(place: &Place, reader: Reader, path: impl Fn(&Path) -> String) -> String {
     match (place, reader) {
         (Place::Lines { path: file, .. }, _) => path(file),
         (Place::Message(commit), _) => format!("message of {commit}"),
@@ -102,13 +106,13 @@ pub(crate) fn with_number(place: &Place, name: &str, number: &str) -> String {
     }
 }
 
-/// A path, for a person.
-pub(crate) fn shown(path: &Path) -> String {
+/// A path as a person reads it, without characters that a terminal would obey.
+pub(crate) fn printable_path(path: &Path) -> String {
     printable_text(&path.to_string_lossy())
 }
 
 /// A rule's name; its number if it has no name, or a rare one that only a person may read.
-pub(crate) fn rule(rule: &Rule, reader: Reader) -> String {
+pub(crate) fn rule_name(rule: &Rule, reader: Reader) -> String {
     let is_hidden = rule.is_telling && reader == Reader::Anybody;
     if is_hidden || rule.name.is_empty() {
         return format!("rule {}", rule.number);
@@ -116,9 +120,9 @@ pub(crate) fn rule(rule: &Rule, reader: Reader) -> String {
     printable_text(&rule.name)
 }
 
-/// At most [`SHOWN`] characters of a text.
+/// At most [`MAX_NAME_CHARACTERS`] characters of a text.
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_NAME_CHARACTERS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -4,9 +4,9 @@
 use crate::{
     compare::{Finding, List, Text},
     error::Uncompared,
-    gather::{lists, of_file, read},
-    said::{FOR_MODELS, Reader, name, rule, shown, with_number},
-    stream::texts,
+    gather::{forbidden_lists, read_text, text_of_file},
+    said::{FOR_MODELS, Reader, place_name, printable_path, rule_name, with_number},
+    stream::texts_of_stream,
 };
 use keyhole_core::{LiveMap, Refusal, Target, limits::MAX_MAX_BYTES};
 use keyhole_outgoing::{Place, Repository, Sent, Uncollected, Wanted};
@@ -26,18 +26,18 @@ use std::{
 };
 
 /// So many findings are shown on a terminal.
-const ON_TERMINAL: usize = 10;
+const MAX_ON_TERMINAL: usize = 10;
 
 /// The bytes of a file or of standard input that are compared: as many as of a repository.
-const MAX_TEXT: u64 = 64 << 20;
+const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// Nobody waits longer for a comparison.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_TIME: Duration = Duration::from_secs(600);
 
 /// Its exit codes.
-const NOTHING: u8 = 0;
-const FOUND: u8 = 1;
-const NOT_COMPARED: u8 = 2;
+const EXIT_NOTHING_FOUND: u8 = 0;
+const EXIT_FOUND: u8 = 1;
+const EXIT_NOT_COMPARED: u8 = 2;
 
 /// What one run of the command is for.
 pub struct Scan {
@@ -62,18 +62,18 @@ pub struct Scan {
 pub fn scan(scan: Scan) -> u8 {
     if scan.is_clients_shell {
         say(FOR_MODELS);
-        return NOT_COMPARED;
+        return EXIT_NOT_COMPARED;
     }
-    let looked = look(scan).map_err(|why| why.to_string());
-    let done = looked.and_then(|looked| looked.print());
+    let comparison = compare(scan).map_err(|why| why.to_string());
+    let done = comparison.and_then(|comparison| comparison.print());
     done.unwrap_or_else(|why| {
         say(&why);
-        NOT_COMPARED
+        EXIT_NOT_COMPARED
     })
 }
 
-/// What was found in what.
-struct Looked {
+/// What was found, in what, and who reads it.
+struct Comparison {
     scanned: Scanned,
     lists: Vec<List>,
     findings: Vec<Finding>,
@@ -81,20 +81,20 @@ struct Looked {
     reader: Reader,
 }
 
-/// Collects what is to be compared, and compares it. Only then is a list read: what has read one
-/// can start no program.
-fn look(scan: Scan) -> Result<Looked, Uncompared> {
+/// Collects what is to be compared, and then reads the lists and compares it with them. A list is
+/// read only after git is done: what has read one can start no program.
+fn compare(scan: Scan) -> Result<Comparison, Uncompared> {
     let scanned = Scanned::of(&scan)?;
     let lists = match &scan.list {
-        Some(file) => vec![list_in(file)?],
-        None => lists_of(scan.map, scanned.repository.as_ref())?,
+        Some(file) => vec![load_list_in(file)?],
+        None => load_lists_of(scan.map, scanned.repository.as_ref())?,
     };
-    let end = Instant::now() + LONGEST;
+    let deadline = Instant::now() + MAX_TIME;
     let mut findings = Vec::new();
     for list in &lists {
-        findings.extend(list.findings(&scanned.texts, end)?);
+        findings.extend(list.findings(&scanned.texts, deadline)?);
     }
-    Ok(Looked {
+    Ok(Comparison {
         scanned,
         lists,
         findings,
@@ -112,7 +112,11 @@ struct Scanned {
 }
 
 impl Scanned {
-    /// Gathers the files that the user named; if there are none, what the repository would publish.
+    /// Gathers the texts of the files that the user named; if none is named, what the repository
+    /// here would publish.
+    ///
+    /// # Errors
+    /// If a file or the repository cannot be read, or is too large.
     fn of(scan: &Scan) -> Result<Self, Uncompared> {
         let folder = env::current_dir().map_err(Uncollected::from)?;
         let mut scanned = Self {
@@ -144,20 +148,25 @@ impl Scanned {
         Ok(())
     }
 
-    /// Adds this file, or standard input for `-`.
+    /// Adds the text of this file, or the texts of standard input for `-`.
+    ///
+    /// # Errors
+    /// [`Uncompared::File`] if it cannot be read; [`Uncollected::TooMuch`] if it has more than 64
+    /// MiB.
     fn add_file(&mut self, file: &Path) -> Result<(), Uncompared> {
         if file == Path::new("-") {
             let mut bytes = Vec::new();
-            let mut stdin = Waiting(io::stdin()).take(MAX_TEXT + 1);
+            let mut stdin = Waiting(io::stdin()).take(MAX_TEXT_BYTES + 1);
             stdin
                 .read_to_end(&mut bytes)
                 .map_err(|_| Uncompared::File)?;
             let stream = String::from_utf8_lossy(&bytes).into_owned();
-            self.texts.extend(texts(at_most(stream, MAX_TEXT)?));
+            self.texts
+                .extend(texts_of_stream(at_most(stream, MAX_TEXT_BYTES)?));
         } else {
-            let text = read(file, MAX_TEXT + 1).ok_or(Uncompared::File)?;
-            let whole = at_most(text, MAX_TEXT)?;
-            self.texts.push(of_file(file.to_owned(), whole));
+            let text = read_text(file, MAX_TEXT_BYTES + 1).ok_or(Uncompared::File)?;
+            let whole = at_most(text, MAX_TEXT_BYTES)?;
+            self.texts.push(text_of_file(file.to_owned(), whole));
         }
         Ok(())
     }
@@ -192,19 +201,28 @@ fn at_most(text: String, most: u64) -> Result<String, Uncompared> {
     Ok(text)
 }
 
-/// The list in this file.
-fn list_in(file: &Path) -> Result<List, Uncompared> {
+/// The list in this file, which is read after the process has given up all other rights.
+///
+/// # Errors
+/// [`Uncompared::Unreadable`] if it cannot be read or is no UTF-8; [`Uncollected::TooMuch`] if it
+/// has more than 8 MiB; and those of [`List::new`].
+fn load_list_in(file: &Path) -> Result<List, Uncompared> {
     restrict_process::<File, _>(Rights::Read, None, || (None, ()))
         .map_err(|_| Refusal::OutOfResources)?;
-    let text = read(file, MAX_MAX_BYTES + 1).ok_or(Uncompared::Unreadable)?;
+    let text = read_text(file, MAX_MAX_BYTES + 1).ok_or(Uncompared::Unreadable)?;
+    // It stands for bytes that are no UTF-8.
     if text.contains(char::REPLACEMENT_CHARACTER) {
         return Err(Uncompared::Unreadable);
     }
     List::new(at_most(text, MAX_MAX_BYTES)?)
 }
 
-/// The lists of the map that the repository must not publish.
-fn lists_of(
+/// The lists of the map that the repository must not publish. Without a repository, those of all
+/// entries with `publish_only_in`.
+///
+/// # Errors
+/// [`Uncompared::NoList`] if no entry has the field; otherwise if the map or a list does not load.
+fn load_lists_of(
     map: Result<LiveMap, String>,
     repository: Option<&Repository>,
 ) -> Result<Vec<List>, Uncompared> {
@@ -214,56 +232,59 @@ fn lists_of(
     if entries.iter().all(|(_, it)| it.publish_only_in.is_none()) {
         return Err(Uncompared::NoList);
     }
-    let listed = lists(&map, repository);
+    let to_load = forbidden_lists(&map, repository);
     let loading = Loading::start(Ok(live))?;
-    let mut read = Vec::new();
-    for one in listed {
-        read.push(List::new(
+    let mut loaded = Vec::new();
+    for one in to_load {
+        loaded.push(List::new(
             loading.load(Target::OperatorsKey(one.key), one.caller)?,
         )?);
     }
-    Ok(read)
+    Ok(loaded)
 }
 
-impl Looked {
-    /// Prints the findings, and says what was compared. Returns the exit code.
+impl Comparison {
+    /// Prints the findings, at most [`MAX_ON_TERMINAL`] for a person, and says what was compared.
+    /// Returns the exit code.
     fn print(&self) -> Result<u8, String> {
-        let hidden = self.hidden().map_err(|why| why.to_string())?;
+        let hidden_paths = self.hidden_paths().map_err(|why| why.to_string())?;
         let mut lines = String::new();
-        let most = if self.reader == Reader::Person && !self.is_json {
-            ON_TERMINAL
+        let max_lines = if self.reader == Reader::Person && !self.is_json {
+            MAX_ON_TERMINAL
         } else {
             self.findings.len()
         };
-        for finding in self.findings.iter().take(most) {
-            lines += &self.line(finding, &hidden);
+        for finding in self.findings.iter().take(max_lines) {
+            lines += &self.line_of(finding, &hidden_paths);
             lines.push('\n');
         }
         print(&lines)?;
-        if self.findings.len() > most {
-            let more = self.findings.len() - most;
+        if self.findings.len() > max_lines {
+            let more = self.findings.len() - max_lines;
             say(&format!("and {more} more: `keyhole scan | less` shows all"));
         }
-        let rules = self.lists.iter().map(|list| list.rules).sum();
+        let rules = self.lists.iter().map(|list| list.rule_count).sum();
         let rules = count(rules, "rule");
         say(&format!("{rules}, {}", self.scanned.in_words()));
         if self.findings.is_empty() {
-            return Ok(NOTHING);
+            return Ok(EXIT_NOTHING_FOUND);
         }
-        Ok(FOUND)
+        Ok(EXIT_FOUND)
     }
 
-    /// A finding as a line: `src/a.rs:14:3  Customers`.
-    fn line(&self, finding: &Finding, hidden: &HashMap<PathBuf, usize>) -> String {
+    /// A finding as a line: `src/a.rs:14:3  Customers`, or JSON. `hidden_paths` has each path that
+    /// has a value itself, which the reader must not see, with the first value's column in it. Of
+    /// such a path, only the folder before the value is told.
+    fn line_of(&self, finding: &Finding, hidden_paths: &HashMap<PathBuf, usize>) -> String {
         let Finding { line, column, .. } = finding;
-        let rule = rule(&finding.rule, self.reader);
-        // Nothing that is scanned is a call.
+        let rule = rule_name(&finding.rule, self.reader);
+        // Only a finding in a call has no place, and a call is never scanned.
         let Some(place) = &finding.place else {
             return rule;
         };
-        let name = name(place, self.reader, |path| match hidden.get(path) {
-            Some(column) => without_value(path, *column),
-            None => shown(path),
+        let name = place_name(place, self.reader, |path| match hidden_paths.get(path) {
+            Some(value_column) => without_value(path, *value_column),
+            None => printable_path(path),
         });
         if self.is_json {
             let row = json!({ "place": name, "line": line, "column": column, "rule": rule });
@@ -276,10 +297,10 @@ impl Looked {
     /// The paths that have a value themselves, each with the number of the character at which the
     /// first value begins. None of them if a person reads the findings: a person may read these
     /// paths.
-    fn hidden(&self) -> Result<HashMap<PathBuf, usize>, Uncompared> {
-        let mut hidden = HashMap::new();
+    fn hidden_paths(&self) -> Result<HashMap<PathBuf, usize>, Uncompared> {
+        let mut hidden_paths = HashMap::new();
         if self.reader == Reader::Person {
-            return Ok(hidden);
+            return Ok(hidden_paths);
         }
         let mut paths = HashSet::new();
         for finding in &self.findings {
@@ -287,22 +308,22 @@ impl Looked {
                 paths.insert(path);
             }
         }
-        let texts: Vec<Text> = paths.into_iter().map(|path| of_path(path)).collect();
-        let end = Instant::now() + LONGEST;
+        let texts: Vec<Text> = paths.into_iter().map(|path| text_of_path(path)).collect();
+        let deadline = Instant::now() + MAX_TIME;
         for list in &self.lists {
-            for found in list.findings(&texts, end)? {
+            for found in list.findings(&texts, deadline)? {
                 if let Some(Place::Path(path)) = found.place {
-                    let first = hidden.entry(path).or_insert(found.column);
-                    *first = found.column.min(*first);
+                    let first_column = hidden_paths.entry(path).or_insert(found.column);
+                    *first_column = found.column.min(*first_column);
                 }
             }
         }
-        Ok(hidden)
+        Ok(hidden_paths)
     }
 }
 
-/// A path as a text itself.
-fn of_path(path: &Path) -> Text {
+/// A path as a text to compare.
+fn text_of_path(path: &Path) -> Text {
     Text {
         place: Some(Place::Path(path.to_owned())),
         text: path.to_string_lossy().into_owned(),
@@ -314,7 +335,7 @@ fn without_value(path: &Path, column: usize) -> String {
     let text = path.to_string_lossy();
     let before: String = text.chars().take(column - 1).collect();
     match before.rsplit_once('/') {
-        Some((folder, _)) => format!("a file in {}", shown(Path::new(folder))),
+        Some((folder, _)) => format!("a file in {}", printable_path(Path::new(folder))),
         None => "a file at the top".to_owned(),
     }
 }

@@ -6,10 +6,10 @@
 use std::{iter::Peekable, mem, str::Chars};
 
 /// What ends a command.
-const ENDS: &str = ";|&()`\n";
+const COMMAND_ENDS: &str = ";|&()`\n";
 
 /// How deep brackets are read. Deeper ones count as not closed.
-const MAX_DEPTH: usize = 100;
+const MAX_BRACKETS: usize = 100;
 
 /// What is said to be the start of a subshell: a command of this one word.
 pub(crate) const OPENING: &str = "(";
@@ -40,10 +40,10 @@ impl Script {
             script: Self::default(),
             command: Vec::new(),
             word: None,
-            is_output: false,
-            delimiters: Vec::new(),
-            depth: 0,
-            is_arithmetic: false,
+            is_output_file: false,
+            heredoc_ends: Vec::new(),
+            open_brackets: 0,
+            is_in_arithmetic: false,
         };
         reader.read_to(None);
         reader.script
@@ -58,17 +58,18 @@ struct Reader<'t> {
     /// The word that is not over yet. An empty one in quotes is a word.
     word: Option<String>,
     /// Whether the next word names a file that is written.
-    is_output: bool,
+    is_output_file: bool,
     /// The lines that end the heredocs whose text begins in the next line.
-    delimiters: Vec<String>,
+    heredoc_ends: Vec<String>,
     /// How many brackets are open.
-    depth: usize,
+    open_brackets: usize,
     /// Whether `<<` shifts a number here: in `((…))`.
-    is_arithmetic: bool,
+    is_in_arithmetic: bool,
 }
 
 impl Reader<'_> {
-    /// Reads commands up to this mark, or to the text's end.
+    /// Reads commands up to the mark `end`, or with None to the text's end. If the text ends before
+    /// the mark, the script is unclear.
     fn read_to(&mut self, end: Option<char>) {
         loop {
             let c = self.rest.next();
@@ -84,7 +85,8 @@ impl Reader<'_> {
         self.end_command();
     }
 
-    /// Reads on from this character, which stands in no quotes.
+    /// Reads on from this character, which stands in no quotes. The first line that fits counts: a
+    /// character that is none of these goes into the word.
     fn read(&mut self, c: char) {
         match c {
             '$' if self.rest.next_if_eq(&'\'').is_some() => self.read_escapes(),
@@ -94,7 +96,7 @@ impl Reader<'_> {
             '\\' => self.read_escaped(),
             '#' if self.word.is_none() => self.skip_comment(),
             '<' if self.is_heredoc_next() => self.read_heredoc_start(),
-            _ if ENDS.contains(c) => {
+            _ if COMMAND_ENDS.contains(c) => {
                 self.end_command();
                 self.note_end(c);
             }
@@ -110,39 +112,41 @@ impl Reader<'_> {
         self.word.get_or_insert_default().push(c);
     }
 
-    /// Ends the word, if there is one. The name of a file that is written is not kept.
+    /// Ends the word, if there is one, and adds it to the command. The name of a file that is
+    /// written is not kept: the script only notes that it writes one. A number or `/dev/null` is no
+    /// such file.
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else {
             return;
         };
-        if mem::take(&mut self.is_output) {
-            self.script.writes |= !is_number(&word) && !word.starts_with("/dev/");
+        if mem::take(&mut self.is_output_file) {
+            self.script.writes |= !is_stream_number(&word) && !word.starts_with("/dev/");
         } else {
             self.command.push(word);
         }
     }
 
-    /// Begins the name of a file that is written, which is no word of the command, and neither is
-    /// the number before it or behind it: `2>&1`, `>x`.
+    /// Goes on behind `>`: the next word is the name of a file that is written, and no word of the
+    /// command. A number before it is none either: `2` of `2>&1`.
     fn read_output(&mut self) {
-        if self.word.as_deref().is_some_and(is_number) {
+        if self.word.as_deref().is_some_and(is_stream_number) {
             self.word = None;
         }
         self.end_word();
         self.rest.next_if_eq(&'&');
-        self.is_output = true;
+        self.is_output_file = true;
     }
 
     /// Ends the command. One without words is left out.
     fn end_command(&mut self) {
         self.end_word();
-        self.is_output = false;
+        self.is_output_file = false;
         if !self.command.is_empty() {
             self.script.commands.push(mem::take(&mut self.command));
         }
     }
 
-    /// Goes on behind what ended a command.
+    /// Reads on behind the character that ended a command. Only a newline and brackets need it.
     fn note_end(&mut self, end: char) {
         match end {
             '\n' => self.read_heredocs(),
@@ -156,23 +160,25 @@ impl Reader<'_> {
         self.script.commands.push(vec![mark.to_owned()]);
     }
 
-    /// Reads what this bracket ends. Its commands have folders of their own.
+    /// Reads the commands up to the bracket `end`, between marks: they have folders of their own.
+    /// Too many open brackets are not read, and the script is unclear.
     fn read_subshell(&mut self, end: char) {
-        if self.depth == MAX_DEPTH {
+        if self.open_brackets == MAX_BRACKETS {
             self.script.is_unclear = true;
             return;
         }
-        let was_arithmetic = self.is_arithmetic;
-        self.is_arithmetic |= self.rest.peek() == Some(&'(');
-        self.depth += 1;
+        let was_arithmetic = self.is_in_arithmetic;
+        self.is_in_arithmetic |= self.rest.peek() == Some(&'(');
+        self.open_brackets += 1;
         self.push_mark(OPENING);
         self.read_to(Some(end));
         self.push_mark(CLOSING);
-        self.depth -= 1;
-        self.is_arithmetic = was_arithmetic;
+        self.open_brackets -= 1;
+        self.is_in_arithmetic = was_arithmetic;
     }
 
-    /// Reads `$(…)`, `<(…)`, `>(…)` and what stands in backticks, if this character begins one.
+    /// Reads `$(…)`, `<(…)`, `>(…)` or what stands in backticks, if the character `start` begins
+    /// one, and puts `$` in its place in the word. False if it begins none: then nothing is read.
     fn read_substitution(&mut self, start: char) -> bool {
         let end = match start {
             '`' => '`',
@@ -180,17 +186,19 @@ impl Reader<'_> {
             _ => return false,
         };
         self.push('$');
+        // The commands in it are read before the rest of this one.
         let word = self.word.take();
         let command = mem::take(&mut self.command);
-        let is_output = mem::take(&mut self.is_output);
+        let is_output_file = mem::take(&mut self.is_output_file);
         self.read_subshell(end);
         self.word = word;
         self.command = command;
-        self.is_output = is_output;
+        self.is_output_file = is_output_file;
         true
     }
 
-    /// Reads to the end of `'…'`.
+    /// Reads the word on to the end of `'…'`, where each character means itself. Without an end,
+    /// the script is unclear.
     fn read_literal(&mut self) {
         self.word.get_or_insert_default();
         while let Some(c) = self.rest.next_if(|c| *c != '\'') {
@@ -199,7 +207,8 @@ impl Reader<'_> {
         self.script.is_unclear |= self.rest.next().is_none();
     }
 
-    /// Reads to the end of `$'…'`, in which `\'` is a quote and `\n` is a line's end.
+    /// Reads the word on to the end of `$'…'`, in which `\'` is a quote and `\n` is a line's end.
+    /// Without an end, the script is unclear.
     fn read_escapes(&mut self) {
         self.word.get_or_insert_default();
         while let Some(c) = self.rest.next() {
@@ -213,7 +222,8 @@ impl Reader<'_> {
         self.script.is_unclear = true;
     }
 
-    /// Reads to the end of `"…"`.
+    /// Reads the word on to the end of `"…"`, in which `$(…)` and some escapes count. Without an
+    /// end, the script is unclear.
     fn read_quoted(&mut self) {
         self.word.get_or_insert_default();
         while let Some(c) = self.rest.next() {
@@ -235,7 +245,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The same in `"…"`, where a backslash before most characters is one itself.
+    /// Reads the character behind a backslash in `"…"`. Before most characters, the backslash means
+    /// itself there.
     fn read_escaped_in_quotes(&mut self) {
         match self.rest.peek() {
             Some('"' | '\\' | '$' | '`' | '\n') => self.read_escaped(),
@@ -250,10 +261,11 @@ impl Reader<'_> {
 
     /// Whether `<<` begins here, and a heredoc with it.
     fn is_heredoc_next(&mut self) -> bool {
-        !self.is_arithmetic && self.rest.peek() == Some(&'<')
+        !self.is_in_arithmetic && self.rest.peek() == Some(&'<')
     }
 
-    /// Reads the word behind `<<` or `<<-`. Behind `<<<` there is no heredoc.
+    /// Reads the word behind the first `<` of `<<` or `<<-`, without its quotes: the heredoc ends
+    /// at a line of this word. Behind `<<<` there is no heredoc.
     fn read_heredoc_start(&mut self) {
         self.rest.next();
         if self.rest.next_if_eq(&'<').is_some() {
@@ -261,23 +273,24 @@ impl Reader<'_> {
         }
         self.rest.next_if_eq(&'-');
         while self.rest.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
-        let mut delimiter = String::new();
+        let mut heredoc_end = String::new();
         while let Some(c) = self
             .rest
-            .next_if(|c| !c.is_whitespace() && !ENDS.contains(*c))
+            .next_if(|c| !c.is_whitespace() && !COMMAND_ENDS.contains(*c))
         {
             if !matches!(c, '\'' | '"' | '\\') {
-                delimiter.push(c);
+                heredoc_end.push(c);
             }
         }
-        if !delimiter.is_empty() {
-            self.delimiters.push(delimiter);
+        if !heredoc_end.is_empty() {
+            self.heredoc_ends.push(heredoc_end);
         }
     }
 
-    /// Reads the texts of the heredocs that begin here, at the start of a line.
+    /// Reads the texts of the heredocs that begin at this line, each up to the line that ends it.
+    /// If the text ends before, the script is unclear.
     fn read_heredocs(&mut self) {
-        for delimiter in mem::take(&mut self.delimiters) {
+        for heredoc_end in mem::take(&mut self.heredoc_ends) {
             let mut text = String::new();
             loop {
                 if self.rest.peek().is_none() {
@@ -285,7 +298,7 @@ impl Reader<'_> {
                     break;
                 }
                 let line = self.read_line();
-                if line.trim() == delimiter {
+                if line.trim() == heredoc_end {
                     break;
                 }
                 text += &line;
@@ -307,7 +320,7 @@ impl Reader<'_> {
 }
 
 /// Whether this is the number of a stream: `2` of `2>&1`.
-fn is_number(word: &str) -> bool {
+fn is_stream_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -1,19 +1,20 @@
 //! A text on standard input: a difference, as `git diff` and `git log -p` print it, or any other.
 
-use crate::{compare::Text, gather::of_file};
+use crate::{compare::Text, gather::text_of_file};
 use keyhole_outgoing::Place;
 use std::path::PathBuf;
 
 /// What is said in place of a file's name.
-const STREAM: &str = "standard input";
+const STREAM_NAME: &str = "standard input";
 
-/// What of this text would be published: of a difference, the added lines, names of new files and
-/// messages; otherwise all of it. A merge's difference, with its `@@@`, counts as any text.
-pub(crate) fn texts(stream: String) -> Vec<Text> {
+/// What of standard input would be published: of a difference, the added lines, names of new files
+/// and messages; of any other text, all of it. A merge's difference, with its `@@@`, is taken as
+/// any other text.
+pub(crate) fn texts_of_stream(stream: String) -> Vec<Text> {
     let has_hunk = stream.lines().any(|line| line.starts_with("@@ -"));
     let has_merge = stream.lines().any(|line| line.starts_with("@@@"));
     if !has_hunk || has_merge {
-        return vec![of_file(STREAM.into(), stream)];
+        return vec![text_of_file(STREAM_NAME.into(), stream)];
     }
     let mut reader = Reader::default();
     for (index, line) in stream.lines().enumerate() {
@@ -32,66 +33,72 @@ struct Reader {
     /// Whether that file is new.
     is_new: bool,
     /// The number of the next line in the file.
-    number: usize,
+    line_number: usize,
     /// The number behind the last line that was added to a text, which may go on there.
-    end: usize,
+    end_of_last: usize,
     /// How many lines of the hunk follow, of the old file and of the new one.
-    old: usize,
-    new: usize,
+    old_lines_left: usize,
+    new_lines_left: usize,
 }
 
 impl Reader {
-    /// Reads this line, which has the number `index` in the stream.
-    fn read(&mut self, line: &str, index: usize) {
-        if self.old + self.new > 0 {
+    /// Reads this line, which has the number `stream_line` on standard input, and adds what of it
+    /// would be published. An indented line outside of a hunk is a message's. Other lines add
+    /// nothing.
+    fn read(&mut self, line: &str, stream_line: usize) {
+        // The hunk is not over.
+        if self.old_lines_left + self.new_lines_left > 0 {
             self.read_in_hunk(line);
         } else if let Some(header) = line.strip_prefix("@@ -") {
-            self.read_hunk(header);
+            self.read_hunk_head(header);
         } else if let Some(old) = line.strip_prefix("--- ") {
             self.is_new = old == "/dev/null";
         } else if let Some(new) = line.strip_prefix("+++ ") {
             self.read_name(new);
         } else if let Some(message) = line.strip_prefix("    ") {
-            self.push(STREAM.into(), index, message);
+            self.push(STREAM_NAME.into(), stream_line, message);
         } else {
-            self.end = 0;
+            self.end_of_last = 0;
         }
     }
 
-    /// Reads a line of a hunk: `+a` is added, `-a` is not.
+    /// Reads a line of a hunk: `+a` is added, `-a` is only in the old file, and ` a` is in both. A
+    /// line with a backslash is of neither.
     fn read_in_hunk(&mut self, line: &str) {
         if let Some(added) = line.strip_prefix('+') {
-            self.push(self.path.clone(), self.number, added);
-            self.number += 1;
-            self.new = self.new.saturating_sub(1);
+            self.push(self.path.clone(), self.line_number, added);
+            self.line_number += 1;
+            self.new_lines_left = self.new_lines_left.saturating_sub(1);
         } else if line.starts_with('-') {
-            self.old = self.old.saturating_sub(1);
+            self.old_lines_left = self.old_lines_left.saturating_sub(1);
         } else if !line.starts_with('\\') {
-            self.number += 1;
-            self.old = self.old.saturating_sub(1);
-            self.new = self.new.saturating_sub(1);
+            self.line_number += 1;
+            self.old_lines_left = self.old_lines_left.saturating_sub(1);
+            self.new_lines_left = self.new_lines_left.saturating_sub(1);
         }
     }
 
-    /// Reads `1,2 +3,4 @@`: two lines of the old file, and four of the new one from its third on.
-    fn read_hunk(&mut self, header: &str) {
+    /// Reads the head of a hunk such as `1,2 +3,4 @@`: two lines of the old file follow, and four
+    /// of the new one from its third on.
+    fn read_hunk_head(&mut self, header: &str) {
         let mut ranges = header.split(" +");
         let old = ranges.next().unwrap_or_default();
         let new = ranges.next().unwrap_or_default();
-        let (_, old_size) = range(old);
-        (self.number, self.new) = range(new.split(' ').next().unwrap_or_default());
-        self.old = old_size;
-        self.end = 0;
+        let (_, old_count) = first_and_count(old);
+        (self.line_number, self.new_lines_left) =
+            first_and_count(new.split(' ').next().unwrap_or_default());
+        self.old_lines_left = old_count;
+        self.end_of_last = 0;
     }
 
     /// Reads the name behind `+++ `: `src/a.rs` of `b/src/a.rs`. If the file is new, its name would
     /// be published, too.
     fn read_name(&mut self, name: &str) {
-        let plain = match name.strip_prefix('"') {
+        let path = match name.strip_prefix('"') {
             Some(quoted) => unquoted(quoted),
             None => name.split('\t').next().unwrap_or_default().to_owned(),
         };
-        self.path = plain.strip_prefix("b/").unwrap_or(&plain).into();
+        self.path = path.strip_prefix("b/").unwrap_or(&path).into();
         if self.is_new {
             self.texts.push(Text {
                 text: self.path.to_string_lossy().into_owned(),
@@ -100,11 +107,12 @@ impl Reader {
         }
     }
 
-    /// Adds a line to the last text if that text ends right before this line, and else as a new
-    /// text. Each hunk sets `end` to 0 first, so no line joins one of another hunk or file.
+    /// Adds the line with this number in the file `path`: to the last text if that ends right
+    /// before this line, and else as a new text. The head of each hunk sets `end_of_last` to 0, so
+    /// no line joins one of another hunk or file.
     fn push(&mut self, path: PathBuf, number: usize, line: &str) {
         match self.texts.last_mut() {
-            Some(last) if self.end == number => {
+            Some(last) if self.end_of_last == number => {
                 last.text.push('\n');
                 last.text += line;
             }
@@ -120,12 +128,13 @@ impl Reader {
                 });
             }
         }
-        self.end = number + 1;
+        self.end_of_last = number + 1;
     }
 }
 
-/// What git has in double quotes, without them: `é` of `\303\251"`. It writes a byte so that is
-/// none of ASCII, and a character that its own lines have, as `\n`.
+/// The text that git has in double quotes, up to the closing quote: `é` of `\303\251"`. In quotes,
+/// git escapes each byte outside ASCII, and characters such as a newline, as `\n`. Bytes that are
+/// no UTF-8 are replaced.
 fn unquoted(quoted: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = quoted.as_bytes();
@@ -134,8 +143,8 @@ fn unquoted(quoted: &str) -> String {
         match byte {
             b'"' => break,
             b'\\' => {
-                let (escaped, behind) = escaped(after);
-                bytes.push(escaped);
+                let (meant, behind) = unescaped(after);
+                bytes.push(meant);
                 rest = behind;
             }
             _ => bytes.push(byte),
@@ -144,8 +153,10 @@ fn unquoted(quoted: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The byte that stands behind a backslash, and what follows: three octal digits, or a letter of C.
-fn escaped(text: &[u8]) -> (u8, &[u8]) {
+/// The byte that is meant by what stands behind a backslash, and what follows: of three octal
+/// digits, their number; of `n`, `t` and `r`, as in C; and of any other byte, itself. A backslash
+/// with nothing behind it means itself.
+fn unescaped(text: &[u8]) -> (u8, &[u8]) {
     if let Some((octal, rest)) = text.split_at_checked(3)
         && let Ok(digits) = str::from_utf8(octal)
         && let Ok(byte) = u8::from_str_radix(digits, 8)
@@ -165,9 +176,9 @@ fn escaped(text: &[u8]) -> (u8, &[u8]) {
 }
 
 /// The first line and the number of lines of `3,4`; of `3`, that is one line.
-fn range(text: &str) -> (usize, usize) {
-    let (first, size) = text.split_once(',').unwrap_or((text, "1"));
-    (number(first), number(size))
+fn first_and_count(text: &str) -> (usize, usize) {
+    let (first, count) = text.split_once(',').unwrap_or((text, "1"));
+    (number(first), number(count))
 }
 
 /// A number of at most 32 bits, so that no sum is too large; 1 if it is none.

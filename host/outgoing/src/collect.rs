@@ -3,7 +3,7 @@
 use crate::{
     Outgoing, Passage, Place, Repository, Sent, Uncollected, Wanted,
     budget::{Budget, MAX_COMMITS, MAX_FILES, at_most},
-    diff::{Commit, LOG_FORMAT, Output},
+    diff::{Commit, FORMAT, Output},
     file,
     git::{DIFF_OPTIONS, Git},
     refs::{Named, Refs},
@@ -72,18 +72,18 @@ impl Repository {
         {
             let base_name = base.as_deref().unwrap_or(format.empty_tree);
             let staged = ["diff-index", "--cached", base_name];
-            collector.outgoing.staged = collector.add_differing(&staged, None)?;
+            collector.outgoing.staged = collector.add_diffs(&staged, None)?;
             let taken = Taken::of(wanted, folder, checkout, collector.git.budget)?;
             if !taken.is_nothing() {
                 collector.git.run(&REFRESH_INDEX, "")?;
                 let changed = ["diff-files", "-0"];
-                collector.outgoing.changed = collector.add_differing(&changed, Some(&taken))?;
+                collector.outgoing.changed = collector.add_diffs(&changed, Some(&taken))?;
                 collector.add_new_files(&taken)?;
             }
         }
         if let Some(sent) = &wanted.sends {
-            let also_sent = settings::also_sent(self, &mut collector.git)?;
-            let sending = refs.sent_by(&wanted.words, sent, also_sent);
+            let extra = settings::extra(self, &mut collector.git)?;
+            let sending = refs.sent_by(&wanted.words, sent, extra);
             collector.add_sent(&refs, sending, sent)?;
         }
         let Outgoing {
@@ -107,29 +107,18 @@ impl Collector<'_> {
     /// Adds the message of the commit `head`, which is made again. Returns its first parent, or
     /// None if it is the first commit.
     fn add_amended(&mut self, head: &str) -> Result<Option<String>, Uncollected> {
-        let arguments = [
-            "log",
-            "--stdin",
-            "--no-walk",
-            "-s",
-            "--no-mailmap",
-            LOG_FORMAT,
-        ];
+        let arguments = ["log", "--stdin", "--no-walk", "-s", "--no-mailmap", FORMAT];
         let output = self.git.run(&arguments, head)?;
         let commits = Output::new(&output).commits()?;
         let commit = commits.first().ok_or(Uncollected::Unreadable)?;
         let objects = self.objects([head])?;
-        self.add_messages(commit, &mut Output::new(&objects))?;
+        self.add_message(commit, &mut Output::new(&objects))?;
         Ok(commit.parents.first().cloned())
     }
 
     /// Adds what differs by this command of git's: of the files that are in `taken`, or with None,
     /// of all. Returns how many of these files add something.
-    fn add_differing(
-        &mut self,
-        command: &[&str],
-        taken: Option<&Taken>,
-    ) -> Result<usize, Uncollected> {
+    fn add_diffs(&mut self, command: &[&str], taken: Option<&Taken>) -> Result<usize, Uncollected> {
         let mut arguments = command.to_vec();
         arguments.extend(DIFF_OPTIONS);
         arguments.push("--");
@@ -181,20 +170,15 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Adds what a call sends with the refs `sending` and with HEAD: the names that are not
+    /// Adds what a call sends with the refs `names` and with HEAD: the names that are not
     /// published yet, the commits that no remote has (or not `sent.remote`), and the tags'
     /// messages.
-    fn add_sent(
-        &mut self,
-        refs: &Refs,
-        sending: Vec<Named>,
-        sent: &Sent,
-    ) -> Result<(), Uncollected> {
+    fn add_sent(&mut self, refs: &Refs, names: Vec<Named>, sent: &Sent) -> Result<(), Uncollected> {
         let published = refs.published(sent.remote.as_deref());
         let published_names: BTreeSet<&str> =
             published.iter().map(|branch| &*branch.name).collect();
         let mut sent_objects: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();
-        for named in &sending {
+        for named in &names {
             sent_objects.insert(&named.object);
             if !published_names.contains(named.short()) {
                 let text = named.short().to_owned();
@@ -203,13 +187,13 @@ impl Collector<'_> {
             }
         }
         if !sent_objects.is_empty() {
-            let mut names = one_per_line(sent_objects);
+            let mut lines = one_per_line(sent_objects);
             for branch in &published {
-                names.push_str(&format!("^{}\n", branch.object));
+                lines.push_str(&format!("^{}\n", branch.object));
             }
-            self.add_commits(&names)?;
+            self.add_commits(&lines)?;
         }
-        let mut tags = sending;
+        let mut tags = names;
         tags.retain(Named::is_tag);
         while !tags.is_empty() {
             // A tag may stand for another tag.
@@ -224,13 +208,13 @@ impl Collector<'_> {
     ///
     /// # Errors
     /// [`Uncollected::TooMuch`] if there are more than [`MAX_COMMITS`]; and those of git.
-    fn add_commits(&mut self, names: &str) -> Result<(), Uncollected> {
+    fn add_commits(&mut self, lines: &str) -> Result<(), Uncollected> {
         // One more, to see that there are more.
         let most = format!("--max-count={}", MAX_COMMITS + 1);
-        let mut arguments = vec!["log", "--stdin", &most, LOG_FORMAT, "-m"];
+        let mut arguments = vec!["log", "--stdin", &most, FORMAT, "-m"];
         arguments.extend(DIFF_OPTIONS);
         arguments.extend(["--no-mailmap", "--no-notes", "--no-decorate"]);
-        let output = self.git.run(&arguments, names)?;
+        let output = self.git.run(&arguments, lines)?;
         let commits = Output::new(&output).commits()?;
         at_most(commits.len(), MAX_COMMITS)?;
         self.outgoing.commits = commits.len();
@@ -238,7 +222,7 @@ impl Collector<'_> {
         let mut printed = Output::new(&objects);
         for commit in &commits {
             self.git.budget.time_left()?;
-            self.add_messages(commit, &mut printed)?;
+            self.add_message(commit, &mut printed)?;
             for file in &commit.differences {
                 let passages = file.passages(&output, Some(commit.short()));
                 self.outgoing.passages.extend(passages);
@@ -290,13 +274,10 @@ impl Collector<'_> {
         self.git.run(&["cat-file", "--batch"], &one_per_line(names))
     }
 
-    /// Adds a commit's messages. Its object is the next one of `objects`, which git has printed.
-    fn add_messages(
-        &mut self,
-        commit: &Commit,
-        objects: &mut Output<'_>,
-    ) -> Result<(), Uncollected> {
-        let object = objects.next_object()?;
+    /// Adds the message of a commit, and the message as git shows it if that differs. Its object is
+    /// the next one of `output`, which git has printed.
+    fn add_message(&mut self, commit: &Commit, output: &mut Output<'_>) -> Result<(), Uncollected> {
+        let object = output.next_object()?;
         for text in commit.messages(&object) {
             let place = Place::Message(commit.short().to_owned());
             self.outgoing.passages.push(Passage { place, text });

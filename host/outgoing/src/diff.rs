@@ -14,7 +14,7 @@ use std::{
 };
 
 /// How `git log` prints the head of a commit: name, parents, author, committer, message.
-pub(crate) const LOG_FORMAT: &str = "--format=%x00%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%B%x00";
+pub(crate) const FORMAT: &str = "--format=%x00%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%B%x00";
 
 /// How many digits of a commit's name are told.
 const SHORT_DIGITS: usize = 7;
@@ -100,7 +100,7 @@ impl<'a> Output<'a> {
         Self { bytes, read: 0 }
     }
 
-    /// The commits that `git log -m -p -U0` tells in [`LOG_FORMAT`]. Git tells a merge once for
+    /// The commits that `git log -m -p -U0` tells in [`FORMAT`]. Git tells a merge once for
     /// each parent from which it differs. Of a merge, only the lines stay that no parent has. If it
     /// is the same as a parent, git leaves out that parent, and nothing stays.
     ///

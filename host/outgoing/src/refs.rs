@@ -5,7 +5,7 @@ use crate::{
     Repository, Sent, Uncollected,
     budget::{Budget, MAX_FILES, at_most},
     file,
-    settings::AlsoSent,
+    settings::Extra,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -141,11 +141,11 @@ impl Refs {
     }
 
     /// The refs that a call with these words sends: HEAD's branch; each ref that a word names; with
-    /// [`Sent::all`], all branches and tags; and those of `also_sent`. Other refs are left out.
+    /// [`Sent::all`], all branches and tags; and those that `extra` adds. Other refs are left out.
     ///
     /// A word may be a full name or the part after `refs/heads/` or `refs/tags/`, and may go on as
     /// in `+main:other` or `main~2`.
-    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, also_sent: AlsoSent) -> Vec<Named> {
+    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, extra: Extra) -> Vec<Named> {
         let mut asked_names = BTreeSet::new();
         for word in words {
             let source = word.trim_start_matches('+').split([':', '~', '^']).next();
@@ -158,12 +158,12 @@ impl Refs {
             let is_asked = asked_names.contains(&named.name.to_lowercase())
                 || asked_names.contains(&named.short().to_lowercase());
             let is_branch_of_head = self.branch.as_ref() == Some(&named.name);
-            let is_also_sent = match also_sent {
-                AlsoSent::Nothing => false,
-                AlsoSent::Tags => named.is_tag(),
-                AlsoSent::All => !named.name.starts_with("refs/remotes/"),
+            let is_extra = match extra {
+                Extra::Nothing => false,
+                Extra::Tags => named.is_tag(),
+                Extra::All => !named.name.starts_with("refs/remotes/"),
             };
-            if is_asked || is_also_sent || is_branch_of_head || (sent.all && is_branch_or_tag) {
+            if is_asked || is_extra || is_branch_of_head || (sent.all && is_branch_or_tag) {
                 sending.push(named.clone());
             }
         }

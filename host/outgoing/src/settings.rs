@@ -21,7 +21,7 @@ const SYSTEM_FILES: [&str; 3] = [
 ];
 
 /// Variables that name further files.
-const FILE_VARIABLES: [&str; 2] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+const VARIABLES: [&str; 2] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
 
 /// Values of `push.default` with which a push sends one branch.
 const ONE_BRANCH_VALUES: [&str; 5] = ["current", "nothing", "simple", "tracking", "upstream"];
@@ -31,7 +31,7 @@ const OFF_VALUES: [&str; 5] = ["", "0", "false", "no", "off"];
 
 /// What a push sends besides what its words name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum AlsoSent {
+pub(crate) enum Extra {
     Nothing,
     /// The tags that lead to what is sent. Each tag counts as one of them.
     Tags,
@@ -75,24 +75,21 @@ pub(crate) fn check_checkout(
     Ok(())
 }
 
-/// What a push also sends by the settings of the repository, the user and the system.
-/// [`AlsoSent::All`] if they are not all known: a file of them cannot be read or understood, there
-/// are more than 20, or a variable may have one.
+/// What a push sends besides what its words name, by the settings of the repository, the user and
+/// the system. [`Extra::All`] if they are not all known: a file of them cannot be read or
+/// understood, there are more than 20, or a variable may have one.
 ///
 /// # Errors
 /// [`Uncollected::TooSlow`], or git cannot be started.
-pub(crate) fn also_sent(
-    repository: &Repository,
-    git: &mut Git<'_>,
-) -> Result<AlsoSent, Uncollected> {
+pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra, Uncollected> {
     // Git reads a remote of the old form here, if its settings do not have it.
     let has_old_remotes = file::first_bytes(&repository.common.join("remotes"), 0) != Ok(None);
     if has_old_remotes || names_push_in_variables() {
-        return Ok(AlsoSent::All);
+        return Ok(Extra::All);
     }
     let mut files_left = own_files(repository);
     files_left.extend(users_files());
-    let mut most = AlsoSent::Nothing;
+    let mut most = Extra::Nothing;
     let mut count = 0;
     while let Some(path) = files_left.pop() {
         count += 1;
@@ -101,34 +98,34 @@ pub(crate) fn also_sent(
             read => read?,
         };
         let Some(settings) = known.filter(|_| count <= MAX_FILES) else {
-            return Ok(AlsoSent::All);
+            return Ok(Extra::All);
         };
         for setting in settings {
             // Each condition counts as true.
             let is_conditional = setting.key.starts_with("includeif.");
             if setting.key == "include.path" || is_conditional {
                 let Some(included) = included_path(&path, &setting.value) else {
-                    return Ok(AlsoSent::All);
+                    return Ok(Extra::All);
                 };
                 files_left.push(included);
             }
-            most = most.max(setting.also_sends());
+            most = most.max(setting.extra());
         }
     }
     Ok(most)
 }
 
 impl Setting {
-    /// What a push also sends by this setting.
-    fn also_sends(&self) -> AlsoSent {
+    /// What a push sends by this setting, besides what its words name.
+    fn extra(&self) -> Extra {
         let is_off = OFF_VALUES.contains(&&*self.value.to_ascii_lowercase());
         let is_of_a_remote = self.key.starts_with("remote.");
         match &*self.key {
-            "push.default" if !ONE_BRANCH_VALUES.contains(&&*self.value) => AlsoSent::All,
-            "push.followtags" if !is_off => AlsoSent::Tags,
-            key if is_of_a_remote && key.ends_with(".push") => AlsoSent::All,
-            key if is_of_a_remote && key.ends_with(".mirror") && !is_off => AlsoSent::All,
-            _ => AlsoSent::Nothing,
+            "push.default" if !ONE_BRANCH_VALUES.contains(&&*self.value) => Extra::All,
+            "push.followtags" if !is_off => Extra::Tags,
+            key if is_of_a_remote && key.ends_with(".push") => Extra::All,
+            key if is_of_a_remote && key.ends_with(".mirror") && !is_off => Extra::All,
+            _ => Extra::Nothing,
         }
     }
 }
@@ -151,12 +148,7 @@ fn users_files() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from) {
         files.push(folder.join("git/config"));
     }
-    files.extend(
-        FILE_VARIABLES
-            .iter()
-            .filter_map(env::var_os)
-            .map(PathBuf::from),
-    );
+    files.extend(VARIABLES.iter().filter_map(env::var_os).map(PathBuf::from));
     files
 }
 

@@ -11,16 +11,17 @@ pub(super) enum Kind {
     /// It sends commits: `git push`.
     Pushes,
     /// It makes a commit of all that is changed, or sends it: `jj`.
-    Changes,
+    TakesChanges,
     /// It sends what a branch has, and files that it names: `gh pr create`.
-    Sends,
-    /// The same, and files that git may not have: `npm publish`.
+    SendsBranch,
+    /// It sends what a branch has, and all files of its folder, also those that git does not have:
+    /// `npm publish`.
     Packs,
     /// It publishes nothing, but brings in what commits or a stash have, so that another command
     /// may publish that: `git stash pop`, `git merge f`, `git checkout f -- x`.
-    Brings,
+    BringsIn,
     /// It sends its text, and files that it names: `curl`, `scp`, `rsync`, `docker push`.
-    Files,
+    SendsFiles,
 }
 
 /// Options before a verb that a value follows.
@@ -68,107 +69,114 @@ pub(super) fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// How this program publishes with these arguments. None if it does not.
+/// How this program publishes with these arguments. None if it does not: `git log`, `npm test`, and
+/// `git push --help`.
 fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
     if sends_files(program, arguments) {
-        return Some(Kind::Files);
+        return Some(Kind::SendsFiles);
     }
     if has_one_of(arguments, &["--help"]) {
         return None;
     }
-    let plain = plain(arguments);
-    match (program, &*plain) {
-        ("git", _) => of_git(&plain, arguments),
-        ("jj", ["commit" | "submit", ..] | [_, "push", ..]) => Some(Kind::Changes),
-        ("gh" | "glab", [noun, verbs @ ..]) => of_hub(noun, verbs, arguments),
+    let words = words_without_options(arguments);
+    match (program, &*words) {
+        ("git", _) => kind_of_git(&words, arguments),
+        ("jj", ["commit" | "submit", ..] | [_, "push", ..]) => Some(Kind::TakesChanges),
+        ("gh" | "glab", [noun, verbs @ ..]) => kind_of_hub(noun, verbs, arguments),
         ("docker" | "podman", _)
-            if plain.contains(&"push") || has_one_of(arguments, &["--push"]) =>
+            if words.contains(&"push") || has_one_of(arguments, &["--push"]) =>
         {
-            Some(Kind::Files)
+            Some(Kind::SendsFiles)
         }
-        (_, [verb, ..]) if PACKING.contains(&program) && is_packing(verb) => Some(Kind::Packs),
-        _ if RUNNING.contains(&program) && plain.iter().any(|word| is_packing(word)) => {
+        (_, [verb, ..]) if PACKAGERS.contains(&program) && publishes(verb) => Some(Kind::Packs),
+        _ if RUNNERS.contains(&program) && words.iter().any(|word| publishes(word)) => {
             Some(Kind::Packs)
         }
         _ => None,
     }
 }
 
-/// Programs that publish a package if their first word says so.
-const PACKING: [&str; 18] = [
+/// Programs that publish a package if their first word is `publish` or the like.
+const PACKAGERS: [&str; 18] = [
     "bun", "cabal", "cargo", "deno", "flit", "gem", "hatch", "helm", "lerna", "maturin", "npm",
     "nuget", "ovsx", "pdm", "poetry", "twine", "uv", "vsce",
 ];
 
-/// The same, of programs with which that word may stand behind others.
-const RUNNING: [&str; 11] = [
+/// Programs that publish a package if any of their words is `publish` or the like.
+const RUNNERS: [&str; 11] = [
     "bunx", "dart", "dotnet", "flutter", "gradle", "gradlew", "mvn", "npx", "pnpm", "sbt", "yarn",
 ];
 
 /// Whether a program that makes packages publishes one with this verb.
-fn is_packing(verb: &str) -> bool {
+fn publishes(verb: &str) -> bool {
     matches!(verb, "publish" | "upload" | "push" | "deploy")
 }
 
-/// The words of these that are no options, their values or toolchains.
-fn plain(arguments: &[String]) -> Vec<&str> {
-    let mut plain = Vec::new();
+/// These arguments without options, without the values of [`VALUE_OPTIONS`], and without a
+/// toolchain such as `+nightly`.
+fn words_without_options(arguments: &[String]) -> Vec<&str> {
+    let mut words = Vec::new();
+    // Whether the word before is an option that a value follows.
     let mut is_value = false;
     for word in arguments {
         if !is_value && !word.starts_with(['-', '+']) {
-            plain.push(word.as_str());
+            words.push(word.as_str());
         }
         is_value = VALUE_OPTIONS.contains(&word.as_str());
     }
-    plain
+    words
 }
 
-/// How git publishes with these words.
-fn of_git(plain: &[&str], arguments: &[String]) -> Option<Kind> {
-    match plain {
+/// How git publishes with these words. `words` are the arguments without options. None if it does
+/// not: `git log`, `git push --dry-run`, `git checkout -b x y`.
+fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
+    match words {
         ["commit", ..] => Some(Kind::Commits),
         ["push", ..] if has_one_of(arguments, &["--dry-run", "-n", "--delete", "-d"]) => None,
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
-        ["stash", "apply" | "pop", ..] | ["cherry-pick" | "merge", ..] => Some(Kind::Brings),
-        ["restore", ..] if has_option(arguments, &["--source"]) => Some(Kind::Brings),
+        ["stash", "apply" | "pop", ..] | ["cherry-pick" | "merge", ..] => Some(Kind::BringsIn),
+        ["restore", ..] if has_option(arguments, &["--source"]) => Some(Kind::BringsIn),
         ["checkout" | "restore", _, _, ..] if !has_one_of(arguments, &["-b", "-B"]) => {
-            Some(Kind::Brings)
+            Some(Kind::BringsIn)
         }
         _ => None,
     }
 }
 
-/// How `gh` or `glab` publishes with these words.
-fn of_hub(noun: &str, verbs: &[&str], arguments: &[String]) -> Option<Kind> {
+/// How `gh NOUN VERBS` or `glab` publishes with these arguments. `noun` and `verbs` are its words
+/// without options. None if it does not: `gh pr list`.
+fn kind_of_hub(noun: &str, verbs: &[&str], arguments: &[String]) -> Option<Kind> {
     let verb = verbs.first().copied().unwrap_or_default();
-    let is_making = matches!(verb, "create" | "new");
+    let is_create = matches!(verb, "create" | "new");
     match noun {
-        "api" if arguments.iter().any(|word| is_field(word)) => Some(Kind::Files),
-        "pr" | "mr" | "release" if is_making => Some(Kind::Sends),
-        "repo" if has_option(arguments, &["--push", "--source"]) => Some(Kind::Sends),
+        "api" if arguments.iter().any(|word| makes_api_send(word)) => Some(Kind::SendsFiles),
+        "pr" | "mr" | "release" if is_create => Some(Kind::SendsBranch),
+        "repo" if has_option(arguments, &["--push", "--source"]) => Some(Kind::SendsBranch),
         "pr" | "mr" | "issue" | "release" | "gist" | "snippet" | "repo"
-            if is_making || HUB_VERBS.contains(&verb) || has_option(arguments, &HUB_OPTIONS) =>
+            if is_create
+                || SENDING_VERBS.contains(&verb)
+                || has_option(arguments, &SENDING_OPTIONS) =>
         {
-            Some(Kind::Files)
+            Some(Kind::SendsFiles)
         }
         _ => None,
     }
 }
 
 /// Verbs with which `gh pr` and the like send a text or files.
-const HUB_VERBS: [&str; 6] = ["comment", "edit", "merge", "note", "update", "upload"];
+const SENDING_VERBS: [&str; 6] = ["comment", "edit", "merge", "note", "update", "upload"];
 
-/// The same, options.
-const HUB_OPTIONS: [&str; 5] = ["-b", "-c", "--body", "--body-file", "--comment"];
+/// Options with which `gh pr` and the like send a text or files.
+const SENDING_OPTIONS: [&str; 5] = ["-b", "-c", "--body", "--body-file", "--comment"];
 
 /// Whether `gh api` sends something with this argument: `-f`, `-F`, `--input`, `-XPOST`.
-fn is_field(word: &str) -> bool {
+fn makes_api_send(word: &str) -> bool {
     let mut starts = ["-f", "-F", "--field", "--raw-field", "--input"].iter();
-    starts.any(|start| word.starts_with(start)) || is_method(word.trim_start_matches("-X"))
+    starts.any(|start| word.starts_with(start)) || is_sending_method(word.trim_start_matches("-X"))
 }
 
-/// Whether one of these words is one of these options, also with its value.
+/// Whether one of these words is one of these options, also with its value: `--body=x`.
 fn has_option(words: &[String], options: &[&str]) -> bool {
     let mut names = words
         .iter()
@@ -176,7 +184,8 @@ fn has_option(words: &[String], options: &[&str]) -> bool {
     names.any(|name| options.contains(&name))
 }
 
-/// Whether this program sends files or a text with these arguments: `curl -d x`, `scp a host:`.
+/// Whether this is curl, scp or rsync, and sends files or a text with these arguments: `curl -d x`,
+/// `scp a host:`.
 fn sends_files(program: &str, arguments: &[String]) -> bool {
     match program {
         "curl" => arguments.iter().any(|word| is_upload(word)),
@@ -194,19 +203,21 @@ fn is_upload(word: &str) -> bool {
     if let Some(long) = word.strip_prefix("--") {
         let method = long.strip_prefix("request=").unwrap_or_default();
         let mut starts = ["data", "form", "json", "upload-file"].iter();
-        return is_method(method) || starts.any(|start| long.starts_with(start));
+        return is_sending_method(method) || starts.any(|start| long.starts_with(start));
     }
     let Some(letters) = word.strip_prefix('-') else {
-        return is_method(word);
+        return is_sending_method(word);
     };
+    let (before_x, method) = letters.split_once('X').unwrap_or((letters, ""));
     // Behind one of these letters, a value begins.
-    let (flags, value) = letters.split_once('X').unwrap_or((letters, ""));
-    let mut known = flags.chars().take_while(|c| !"AHKbcemouwxy".contains(*c));
-    is_method(value) || known.any(|c| "dFT".contains(c))
+    let mut flags = before_x
+        .chars()
+        .take_while(|c| !"AHKbcemouwxy".contains(*c));
+    is_sending_method(method) || flags.any(|c| "dFT".contains(c))
 }
 
 /// Whether this is a method of HTTP that sends something.
-fn is_method(word: &str) -> bool {
+fn is_sending_method(word: &str) -> bool {
     matches!(word, "POST" | "PUT" | "PATCH")
 }
 
@@ -217,35 +228,39 @@ fn is_remote(word: &str) -> bool {
 }
 
 /// A command that has one of these words sends every branch or tag.
-const EVERYTHING: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
+const ALL_REFS_OPTIONS: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
 
 /// Options of `git push` that a value follows, and no remote.
 const PUSH_OPTIONS: [&str; 5] = ["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
 
-/// Which commits a command with these arguments sends, if it sends any. `jj` sends what it likes.
-pub(super) fn sent(kind: Kind, arguments: &[String]) -> Option<Sent> {
-    if matches!(kind, Kind::Commits | Kind::Brings | Kind::Files) {
+/// Which commits a command of this kind sends with these arguments. None if it sends none: a commit
+/// that stays here, or a text. Of `jj`, all branches and tags count as sent.
+pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
+    if matches!(kind, Kind::Commits | Kind::BringsIn | Kind::SendsFiles) {
         return None;
     }
-    if kind == Kind::Changes && !has_one_of(arguments, &["push", "submit", "send-email"]) {
+    if kind == Kind::TakesChanges && !has_one_of(arguments, &["push", "submit", "send-email"]) {
         return None;
     }
     Some(Sent {
-        remote: remote(arguments),
-        all: kind == Kind::Changes
-            || has_one_of(arguments, &EVERYTHING)
-            || pushed(arguments).iter().skip(1).any(|word| !is_name(word)),
+        remote: remote_of(arguments),
+        all: kind == Kind::TakesChanges
+            || has_one_of(arguments, &ALL_REFS_OPTIONS)
+            || remote_and_refspecs(arguments)
+                .iter()
+                .skip(1)
+                .any(|word| !names_branch_or_tag(word)),
     })
 }
 
-/// The remote that stands behind `push`. An address names none.
-fn remote(arguments: &[String]) -> Option<String> {
-    let first = pushed(arguments).first().copied()?;
+/// The name of the remote that stands behind `push`. None if an address or nothing stands there.
+fn remote_of(arguments: &[String]) -> Option<String> {
+    let first = remote_and_refspecs(arguments).first().copied()?;
     Some(first.to_owned()).filter(|name| !name.contains([':', '/', '$', '.']))
 }
 
-/// The remote behind `push`, and what is sent there.
-fn pushed(arguments: &[String]) -> Vec<&str> {
+/// The words behind `push` but options: the remote, and what is sent there.
+fn remote_and_refspecs(arguments: &[String]) -> Vec<&str> {
     let mut words = Vec::new();
     // Whether the word before is an option that a value follows.
     let mut is_value = false;
@@ -258,12 +273,12 @@ fn pushed(arguments: &[String]) -> Vec<&str> {
     words
 }
 
-/// Whether this tells by the name of a branch or tag what is pushed: `main`, `+v1:x`, `HEAD~1:x`;
-/// or that something is deleted there, as `:gone`. A pattern, an object's name and `heads/main` do
-/// not.
-fn is_name(refspec: &str) -> bool {
+/// Whether this refspec names a branch or tag to push (`main`, `+v1:x`, `HEAD~1:x`), or something
+/// to delete there (`:gone`). A pattern, an object's name and `heads/main` do not.
+fn names_branch_or_tag(refspec: &str) -> bool {
     let source = refspec.trim_start_matches('+');
     if source.starts_with(':') {
+        // A lone `:` pushes all branches that are there, too.
         return source.len() > 1;
     }
     let mut parts = source.split([':', '~', '^']);
@@ -271,10 +286,10 @@ fn is_name(refspec: &str) -> bool {
     let is_folder = ["heads/", "tags/", "remotes/"]
         .iter()
         .any(|start| name.starts_with(start));
-    !name.is_empty() && !name.contains(['*', '@', '{', '$']) && !is_object(name) && !is_folder
+    !name.is_empty() && !name.contains(['*', '@', '{', '$']) && !may_name_commit(name) && !is_folder
 }
 
 /// Whether this may be the name of a commit: `3f2a91c`.
-pub(super) fn is_object(name: &str) -> bool {
+pub(super) fn may_name_commit(name: &str) -> bool {
     name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

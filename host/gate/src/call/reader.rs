@@ -3,9 +3,10 @@
 
 use super::{
     At, Call, Part,
-    publishing::{COMMITTING, Kind, is_object, program, publishing, sent},
+    publishing::{COMMITTING, Kind, may_name_commit, program, publishing, sent_commits},
     words::{
-        expand, files_of_options, forces, has_one_of, is_variable, names_in, takes_all, variable,
+        expand, files_of_options, forces, has_one_of, is_variable, names_in, split_at_variable,
+        takes_all,
     },
 };
 use crate::shell::{CLOSING, OPENING, Script};
@@ -26,15 +27,15 @@ pub(super) const MAX_STEPS: usize = 64;
 
 /// The bytes that variables and folders add to the words of a call at most. So a long call costs as
 /// much as it is long.
-const MAX_ADDED: usize = 1 << 20;
+const MAX_ADDED_BYTES: usize = 1 << 20;
 
-/// What a shell's command may publish. It may hand a text to another shell, as `bash -c 'git push'`
-/// does.
-pub(super) fn of_command(command: &str, at: At<'_>) -> Option<Call> {
+/// What a shell's command may publish. Texts that it hands to another shell, as in
+/// `bash -c 'git push'`, are read, too. None if nothing in it publishes.
+pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
     let script = Script::of(command);
     let mut reader = Reader::new(at);
     reader.read(&script);
-    let mut text = reader.published(&script.heredocs);
+    let mut text = reader.text_that_leaves(&script.heredocs);
     reader.read_nested(&script, MAX_NESTED);
     if reader.is_too_much() {
         return Some(Call {
@@ -43,7 +44,7 @@ pub(super) fn of_command(command: &str, at: At<'_>) -> Option<Call> {
         });
     }
     if reader.is_unclear {
-        // All of the session's folder may leave.
+        // It may be any command: all of the session's folder may leave.
         reader.steps.push(Step {
             folder: at.folder.to_owned(),
             kind: Kind::Packs,
@@ -74,7 +75,7 @@ fn is_shell(word: &str) -> bool {
 }
 
 /// What only reads or shows, whatever words follow.
-const READING: [&str; 13] = [
+const READERS: [&str; 13] = [
     "cat", "echo", "grep", "head", "less", "ls", "man", "printf", "rg", "sed", "tail", "wc",
     "which",
 ];
@@ -93,29 +94,29 @@ struct Reader<'p> {
     /// The user's home.
     home: Option<&'p Path>,
     /// Where the next command may run: one folder, or several if nobody knows which.
-    here: Vec<PathBuf>,
-    /// All folders so far. The first is the session's.
-    seen: Vec<PathBuf>,
+    folders_now: Vec<PathBuf>,
+    /// All folders that commands have entered so far. The first is the session's.
+    entered: Vec<PathBuf>,
     /// The text of each command but `cd`: where a folder is, nobody publishes.
-    lines: Vec<String>,
+    texts: Vec<String>,
     /// The words of all commands.
     words: Vec<String>,
     /// The words of all commands but git's.
-    sources: Vec<String>,
-    /// See [`Part::whole`].
-    whole: Vec<String>,
+    words_but_gits: Vec<String>,
+    /// See [`Part::trees`].
+    trees: Vec<String>,
     /// What the variables stand for that the commands set. One may have several values.
     variables: BTreeMap<String, Vec<String>>,
-    /// See [`MAX_ADDED`].
-    added: usize,
+    /// See [`MAX_ADDED_BYTES`].
+    added_bytes: usize,
     /// Where the commands around the present brackets run.
     outer: Vec<Vec<PathBuf>>,
     /// Whether something was not understood.
     is_unclear: bool,
     /// Whether a command writes into a file, perhaps what another file has.
     writes: bool,
-    /// Whether git brings in what commits have.
-    brings: bool,
+    /// Whether git brings in what commits or a stash have.
+    brings_in: bool,
     /// What all commands take of a repository together.
     wanted: Wanted,
     /// What publishes, each once.
@@ -135,11 +136,11 @@ struct Step {
 impl<'p> Reader<'p> {
     /// Begins in the session's folder.
     fn new(at: At<'p>) -> Self {
-        let here = vec![at.folder.to_owned()];
+        let folders_now = vec![at.folder.to_owned()];
         let mut reader = Self {
             home: at.home,
-            seen: here.clone(),
-            here,
+            entered: folders_now.clone(),
+            folders_now,
             ..Self::default()
         };
         if let Some(home) = at.home.and_then(Path::to_str) {
@@ -150,12 +151,13 @@ impl<'p> Reader<'p> {
 
     /// Whether there is more than is looked at. Then nothing more is read, which could take long.
     fn is_too_much(&self) -> bool {
-        let steps = self.seen.len().max(self.steps.len());
-        steps > MAX_STEPS || self.added > MAX_ADDED
+        let steps = self.entered.len().max(self.steps.len());
+        steps > MAX_STEPS || self.added_bytes > MAX_ADDED_BYTES
     }
 
     /// Notes what each command of a script names and publishes, one after another. `cd src` moves
-    /// the next ones, `echo git push` is only a text, and `git push` publishes.
+    /// the next ones, `echo git push` is only a text, and `git push` publishes. Stops if there is
+    /// too much.
     fn read(&mut self, script: &Script) {
         self.is_unclear |= script.is_unclear;
         self.writes |= script.writes;
@@ -167,6 +169,7 @@ impl<'p> Reader<'p> {
                 return;
             }
             let mut words = command.as_slice();
+            // `then git push` runs `git`.
             while let [first, rest @ ..] = words
                 && BEFORE_PROGRAM.contains(&first.as_str())
             {
@@ -175,23 +178,28 @@ impl<'p> Reader<'p> {
             self.note_names(words);
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
-                Some(OPENING) => self.outer.push(self.here.clone()),
-                Some(CLOSING) => self.here = self.outer.pop().unwrap_or_else(|| self.seen.clone()),
+                // Behind the brackets, the folder is the one before them.
+                Some(OPENING) => self.outer.push(self.folders_now.clone()),
+                Some(CLOSING) => {
+                    self.folders_now = self.outer.pop().unwrap_or_else(|| self.entered.clone())
+                }
                 // Nobody knows in which folder the commands behind `popd` run.
-                Some("popd") => self.here.clone_from(&self.seen),
-                Some(program) if READING.contains(&program) => self.lines.push(words.join(" ")),
+                Some("popd") => self.folders_now.clone_from(&self.entered),
+                // It sends nothing, but its text may reach a command that does.
+                Some(program) if READERS.contains(&program) => self.texts.push(words.join(" ")),
                 _ => self.read_program(words),
             }
         }
     }
 
-    /// Notes all names in these words, and what is taken by them.
+    /// Notes the options in these words, all names that they may mean, and what they copy. A
+    /// file that git's words name leaves by its repository: they are not in `words_but_gits`.
     fn note_names(&mut self, words: &[String]) {
         self.wanted.amends |= has_one_of(words, &["--amend"]);
         self.wanted.forces |= forces(words);
         self.wanted.takes_all |= takes_all(words);
         self.writes |= has_one_of(words, &["patch", "tee"]);
-        let first = self.words.len();
+        let noted_before = self.words.len();
         for word in words {
             for meant in self.meanings(word) {
                 for name in names_in(&meant) {
@@ -203,42 +211,46 @@ impl<'p> Reader<'p> {
         if has_one_of(words, &["git"]) {
             return;
         }
-        let typed = self.words.get(first..).unwrap_or_default();
-        self.sources.extend_from_slice(typed);
+        let meant_words = self.words.get(noted_before..).unwrap_or_default();
+        self.words_but_gits.extend_from_slice(meant_words);
         if has_one_of(words, &COPYING)
-            && let Some((_, copied)) = typed.split_last()
+            && let Some((_target, copied)) = meant_words.split_last()
         {
-            self.whole.extend_from_slice(copied);
+            self.trees.extend_from_slice(copied);
         }
     }
 
-    /// Notes a name, and the path that it has from here: the call may publish elsewhere.
+    /// Notes a name, and the path that it has from each current folder: the call may publish
+    /// elsewhere.
     fn note_name(&mut self, name: &str) {
-        for here in &self.here {
+        for folder in &self.folders_now {
             if self.is_too_much() {
                 return;
             }
-            let path = here.join(name).into_os_string();
-            self.added += path.len();
+            let path = folder.join(name).into_os_string();
+            self.added_bytes += path.len();
             self.wanted.words.extend(path.into_string());
         }
         self.wanted.words.push(name.to_owned());
     }
 
-    /// Reads the texts that a script hands to a shell. Where that runs, nobody knows.
-    fn read_nested(&mut self, script: &Script, depth: usize) {
+    /// Reads the texts that a script hands to a shell, and the texts in these, `levels` deep.
+    /// Nobody knows where they run: each of the folders so far counts. A script that runs no shell
+    /// hands over nothing.
+    fn read_nested(&mut self, script: &Script, levels: usize) {
         let is_run = |words: &&Vec<String>| words.iter().any(|word| is_shell(word));
         let shells: Vec<&Vec<String>> = script.commands.iter().filter(is_run).collect();
-        if depth == 0 || shells.is_empty() {
+        if levels == 0 || shells.is_empty() {
             return;
         }
         let words = shells.into_iter().flatten();
-        let blank = words.filter(|word| word.contains(char::is_whitespace));
-        for text in blank.chain(&script.heredocs) {
+        // A text of several words may be a command.
+        let with_blanks = words.filter(|word| word.contains(char::is_whitespace));
+        for text in with_blanks.chain(&script.heredocs) {
             let inner = Script::of(text);
-            self.here.clone_from(&self.seen);
+            self.folders_now.clone_from(&self.entered);
             self.read(&inner);
-            self.read_nested(&inner, depth - 1);
+            self.read_nested(&inner, levels - 1);
         }
     }
 
@@ -264,7 +276,8 @@ impl<'p> Reader<'p> {
         values.push(value.to_owned());
     }
 
-    /// What a word may mean: with the values of the first variable in it, and of those in them.
+    /// What a word may mean: the word with each value of its first variable, and of the variables
+    /// in these, [`MAX_NESTED`] deep.
     fn meanings(&mut self, word: &str) -> Vec<String> {
         let mut meanings = vec![word.to_owned()];
         for _ in 0..MAX_NESTED {
@@ -277,20 +290,21 @@ impl<'p> Reader<'p> {
         meanings
     }
 
-    /// Adds this word with each value of its first variable. A value that nobody knows stays `$X`.
+    /// Adds this word with each value of its first variable. Without a variable, or if nobody knows
+    /// its values, the word is added as it is. Stops if there is too much.
     fn add_replaced(&mut self, word: String, replaced: &mut Vec<String>) {
-        let Some((before, name, behind)) = variable(&word) else {
+        let Some((before, name, behind)) = split_at_variable(&word) else {
             replaced.push(word);
             return;
         };
-        let outside = env::var(name).ok().map(|value| vec![value]);
-        let values = self.variables.get(name).or(outside.as_ref());
+        let in_environment = env::var(name).ok().map(|value| vec![value]);
+        let values = self.variables.get(name).or(in_environment.as_ref());
         let Some(known) = values else {
             replaced.push(word);
             return;
         };
         for value in known {
-            self.added += word.len() + value.len();
+            self.added_bytes += word.len() + value.len();
             if self.is_too_much() {
                 return;
             }
@@ -298,127 +312,136 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Goes to the folder behind `cd`: to `src` with `cd -P src`, and to the home with `cd`.
+    /// Goes to the folder behind `cd`: to `src` with `cd -P src`, and to the home with `cd`. Stops
+    /// if there is too much.
     fn enter(&mut self, words: &[String]) {
         let mut arguments = words.iter().skip(1);
         let target = arguments.find(|word| !matches!(word.as_str(), "-L" | "-P" | "--"));
-        let folders = self.folders(target.map_or("~", String::as_str));
+        let folders = self.meant_folders(target.map_or("~", String::as_str));
         for folder in &folders {
             if self.is_too_much() {
                 return;
             }
-            if !self.seen.contains(folder) {
-                self.seen.push(folder.clone());
+            if !self.entered.contains(folder) {
+                self.entered.push(folder.clone());
             }
         }
-        self.here = folders;
+        self.folders_now = folders;
     }
 
-    /// What this folder means from where the next command may run. What `-` and an unknown `$X`
-    /// mean, nobody knows: each of the folders so far.
-    fn folders(&mut self, typed: &str) -> Vec<PathBuf> {
+    /// The folders that this typed one may mean from each current folder. Nobody knows what `-` and
+    /// an unknown `$X` mean: each of the folders so far.
+    fn meant_folders(&mut self, typed: &str) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for meant in self.meanings(typed) {
             if meant == "-" || meant.contains('$') {
-                folders.extend(self.seen.iter().cloned());
+                folders.extend_from_slice(&self.entered);
                 continue;
             }
             let path = expand(&meant, self.home);
-            for here in &self.here {
-                let folder = here.join(&path);
-                self.added += folder.as_os_str().len();
-                folders.push(folder);
+            for folder in &self.folders_now {
+                let target = folder.join(&path);
+                self.added_bytes += target.as_os_str().len();
+                folders.push(target);
             }
         }
         folders
     }
 
-    /// Notes what the command of these words publishes. `git -C src push` does so in `src`.
+    /// Notes the text of this command, and each step that it publishes: in the current folders, or
+    /// in `src` for `git -C src push`. A command that publishes nothing adds no step.
     fn read_program(&mut self, words: &[String]) {
         let mut line = words.to_vec();
-        let mut folders = self.here.clone();
-        // Behind the verb, as in `git commit -C X`, it means a message.
+        let mut folders = self.folders_now.clone();
+        // `-C` behind the verb means a message: `git commit -C X`.
         let mut until_verb = words.iter().take_while(|word| *word != "commit");
         if let Some(option) = until_verb.position(|word| word == "-C")
             && let Some(folder) = words.get(option + 1)
         {
-            folders = self.folders(folder);
+            folders = self.meant_folders(folder);
             line.remove(option + 1);
         }
-        self.lines.push(line.join(" "));
+        self.texts.push(line.join(" "));
         let Some((kind, arguments)) = publishing(words) else {
             return;
         };
-        self.brings |= kind == Kind::Brings;
-        // A shell takes `..` away before it follows links, and `cd -P` and git do not.
-        let folded: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
-        for folder in folded.into_iter().chain(folders) {
+        self.brings_in |= kind == Kind::BringsIn;
+        // A shell takes `..` away before it follows links, and `cd -P` and git do not: both count.
+        let without_dots: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
+        for folder in without_dots.into_iter().chain(folders) {
             if self.is_too_much() {
                 return;
             }
             let step = Step {
                 folder,
                 kind,
-                sends: sent(kind, arguments),
+                sends: sent_commits(kind, arguments),
             };
-            if kind != Kind::Brings && !self.steps.contains(&step) {
+            if kind != Kind::BringsIn && !self.steps.contains(&step) {
                 self.steps.push(step);
             }
         }
     }
 
-    /// What all steps publish, one part for each folder and kind.
+    /// What the steps publish: one part for each step that no other step covers. What the words
+    /// name may leave with any of them.
     fn parts(mut self) -> Vec<Part> {
-        if self.brings {
+        if self.brings_in {
+            // It may be the stash that is brought in.
             self.wanted.words.push("refs/stash".to_owned());
         }
         self.wanted.words.sort_unstable();
         self.wanted.words.dedup();
-        let mut named = files_of_options(&self.words);
+        let mut files_as_they_are = files_of_options(&self.words);
+        // What is written into a file may be the text of any file that a word names.
         if self.writes {
-            named.extend_from_slice(&self.sources);
+            files_as_they_are.extend_from_slice(&self.words_but_gits);
         }
-        let commits = has_one_of(&self.words, &COMMITTING);
-        let brings_object = self.words.iter().any(|word| is_object(word));
+        let makes_commit = has_one_of(&self.words, &COMMITTING);
+        let names_commit = self.words.iter().any(|word| may_name_commit(word));
         let mut parts = Vec::new();
         for step in &self.steps {
             if self.steps.iter().any(|other| other.covers(step)) {
                 continue;
             }
-            let mut files = named.clone();
+            let mut files = files_as_they_are.clone();
+            // Only git and jj need an option to send a file as it is.
             if !step.is_of_git() {
                 files.clone_from(&self.wanted.words);
             }
             let mut sends = step.sends.clone();
-            if self.brings {
-                sends.get_or_insert_default().all |= brings_object;
+            if self.brings_in {
+                // A commit that is named by its digits may be of any branch.
+                sends.get_or_insert_default().all |= names_commit;
             }
-            // `npm publish` and the like pack what is in the folder, also what git does not have.
-            let is_whole = matches!(step.kind, Kind::Changes | Kind::Packs);
+            // `jj` commits all changes. `npm publish` packs also what git does not have.
+            let takes_uncommitted = matches!(step.kind, Kind::TakesChanges | Kind::Packs);
             let wanted = Wanted {
-                only_committed: !commits && !is_whole,
+                only_committed: !makes_commit && !takes_uncommitted,
                 takes_all: self.wanted.takes_all || step.kind == Kind::Packs,
                 sends,
                 ..self.wanted.clone()
             };
+            // `curl` and the like send nothing of a repository, and only files.
             parts.push(Part {
                 folder: step.folder.clone(),
-                wanted: Some(wanted).filter(|_| step.kind != Kind::Files),
+                wanted: Some(wanted).filter(|_| step.kind != Kind::SendsFiles),
                 files,
-                whole: self.whole.clone(),
+                trees: self.trees.clone(),
             });
         }
         parts
     }
 
-    /// The text that leaves with the commands, without the folders that everybody here knows.
-    fn published(&self, heredocs: &[String]) -> String {
-        let mut text = self.lines.join("\n");
+    /// The text that leaves with the commands: their own and the heredocs, without the paths of the
+    /// session's folder and the home, which everybody here knows. A folder `/` stays.
+    fn text_that_leaves(&self, heredocs: &[String]) -> String {
+        let mut text = self.texts.join("\n");
         for heredoc in heredocs {
             text.push('\n');
             text += heredoc;
         }
-        let folder = self.seen.first().map(PathBuf::as_path);
+        let folder = self.entered.first().map(PathBuf::as_path);
         for known in [folder, self.home].into_iter().flatten() {
             if let Some(path) = known.to_str()
                 && path != "/"
@@ -434,12 +457,13 @@ impl Step {
     /// Whether git or jj does it, which sends a file as it is only by an option. The other programs
     /// may send each file that a word names.
     const fn is_of_git(&self) -> bool {
-        matches!(self.kind, Kind::Commits | Kind::Pushes | Kind::Changes)
+        matches!(self.kind, Kind::Commits | Kind::Pushes | Kind::TakesChanges)
     }
 
     /// Whether this step has all of the other one, as `git push` has of `git commit`, and more.
     fn covers(&self, other: &Self) -> bool {
-        let is_more = self.sends.is_some() && other.kind != Kind::Files && other.sends.is_none();
+        let is_more =
+            self.sends.is_some() && other.kind != Kind::SendsFiles && other.sends.is_none();
         is_more && self.folder == other.folder && self.is_of_git() == other.is_of_git()
     }
 }

@@ -18,24 +18,28 @@ pub(super) fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
     words.iter().any(|word| wanted.contains(&word.as_str()))
 }
 
-/// Whether these words add all changed files: `git add -A`, `git commit -am x`, all of `jj`; or
-/// what a variable stands for, which nobody knows. `git add .` names a folder, as `git add src`
-/// does.
+/// Whether these words may add files that they do not name: `git add -A`, `git commit -am x`, `git
+/// add $FILES`, `xargs git add`, and all of `jj`. `git add .` is not one: it names a folder, as
+/// `git add src` does.
 pub(super) fn takes_all(words: &[String]) -> bool {
-    let adds = ["add", "commit", "stage"];
-    let mut from_verb = words.iter().skip_while(|word| !adds.contains(&&***word));
+    let adding_verbs = ["add", "commit", "stage"];
+    let mut from_verb = words
+        .iter()
+        .skip_while(|word| !adding_verbs.contains(&&***word));
     let Some(verb) = from_verb.next() else {
+        // Without such a verb, only jj takes all.
         return has_one_of(words, &["jj"]);
     };
     // Without a word, as in `xargs git add`, something else says what is added.
     let mut names = from_verb.clone().filter(|word| !word.starts_with('-'));
-    let is_open = verb != "commit" && names.next().is_none();
-    if is_open || has_one_of(words, &["jj", "xargs"]) {
+    let has_no_name = verb != "commit" && names.next().is_none();
+    if has_no_name || has_one_of(words, &["jj", "xargs"]) {
         return true;
     }
+    // Whether the word before is an option such as `-m`. A `$` in a message names no file.
     let mut is_message = false;
     for word in from_verb {
-        if is_all(word) && !(is_message && word.contains('$')) {
+        if may_add_all(word) && !(is_message && word.contains('$')) {
             return true;
         }
         is_message = word.starts_with('-') && word.ends_with(['m', 'F', 'e']);
@@ -55,8 +59,8 @@ pub(super) fn forces(words: &[String]) -> bool {
 }
 
 /// Whether git adds all changed files by this word, or nobody knows which: `-A`, `-am`, `--all`,
-/// `:/docs`, `{a,b}.txt`, `~/a`, `--pathspec-from-file=x` or `$FILES`. `-m` and `src` are none.
-fn is_all(word: &str) -> bool {
+/// `:/docs`, `{a,b}.txt`, `~/a`, `--pathspec-from-file=x` or `$FILES`. False for `-m` and `src`.
+fn may_add_all(word: &str) -> bool {
     if matches!(word, "--all" | "--update") || word.starts_with("--pathspec-from") {
         return true;
     }
@@ -65,8 +69,9 @@ fn is_all(word: &str) -> bool {
         let mut flags = letters.chars().take_while(|c| !"mFCct-".contains(*c));
         return flags.any(|c| matches!(c, 'a' | 'A' | 'u'));
     }
-    let is_open = word.starts_with([':', '~']) || word.contains(['$', '{']);
-    is_open && !word.contains(char::is_whitespace)
+    let is_expanded = word.starts_with([':', '~']) || word.contains(['$', '{']);
+    // A text with blanks is a message.
+    is_expanded && !word.contains(char::is_whitespace)
 }
 
 /// Whether this may name a variable.
@@ -74,8 +79,9 @@ pub(super) fn is_variable(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// What stands before the first variable of a word, its name, and what stands behind it.
-pub(super) fn variable(word: &str) -> Option<(&str, &str, &str)> {
+/// What stands before the first `$` of a word, the name of the variable there, and what stands
+/// behind it. None if there is no `$`, or no name behind it.
+pub(super) fn split_at_variable(word: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = word.split_once('$')?;
     if let Some((name, behind)) = rest.strip_prefix('{').and_then(|it| it.split_once('}')) {
         return Some((before, name, behind)).filter(|_| is_variable(name));
@@ -88,14 +94,14 @@ pub(super) fn variable(word: &str) -> Option<(&str, &str, &str)> {
 /// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.
 pub(super) fn names_in(word: &str) -> Vec<&str> {
     let mut names = vec![word];
-    names.extend(glued(word));
+    names.extend(joined_value(word));
     names.extend(word.split(['=', '@', ':', ';', '+']));
     names.retain(|name| !name.is_empty() && !name.starts_with('-'));
     names
 }
 
 /// The value of a short option that is joined to it: `msg` of `-Fmsg`.
-fn glued(word: &str) -> Option<&str> {
+fn joined_value(word: &str) -> Option<&str> {
     let is_short = word.starts_with('-') && !word.starts_with("--");
     word.get(2..).filter(|value| is_short && !value.is_empty())
 }
@@ -116,7 +122,7 @@ pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
         {
             files.push(file.to_owned());
         }
-        if let Some(file) = glued(word)
+        if let Some(file) = joined_value(word)
             && word.starts_with("-F")
         {
             files.push(file.to_owned());
@@ -125,7 +131,8 @@ pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
     files
 }
 
-/// The path that a shell makes of this word, relative to where it is.
+/// The path that a shell makes of this word, relative to where it is: `~` and `~/a` are in the
+/// home, and any other word is a path as it is.
 pub(crate) fn expand(word: &str, home: Option<&Path>) -> PathBuf {
     match (word.strip_prefix('~'), home) {
         (Some(""), Some(home)) => home.to_owned(),

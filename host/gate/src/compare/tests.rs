@@ -1,6 +1,6 @@
 //! What a list finds, and where.
 
-use super::{AT_ONCE, Finding, LONGEST_LINE, List, Text};
+use super::{BYTES_AT_ONCE, Finding, List, MAX_LINE_BYTES, Text};
 use crate::error::Uncompared;
 use keyhole_core::Refusal;
 use keyhole_outgoing::{Place, Uncollected};
@@ -78,9 +78,9 @@ fn no_value_is_found_half_in_one_text_and_half_in_the_next() {
 
 #[test]
 fn a_long_text_is_compared_to_its_end() {
-    let filler = "nothing of it\n".repeat(AT_ONCE / 10);
+    let filler = "nothing of it\n".repeat(BYTES_AT_ONCE / 10);
     let texts = [lines("a", 1, format!("{filler}Wexelmoor\n"))];
-    let line = AT_ONCE / 10 + 1;
+    let line = BYTES_AT_ONCE / 10 + 1;
     assert_eq!(found(LIST, &texts), [format!("a:{line}:1 1 Customers")]);
 }
 
@@ -100,7 +100,10 @@ fn a_list_in_which_no_value_is_found_is_not_compared() {
     for list in ["", "\n", "# Customers\n", "# Customers\n- the\n- 12\n"] {
         assert_eq!(find(list, &[]), Err(Uncompared::NoValues), "{list}");
     }
-    assert_eq!(List::new(LIST.to_owned()).map(|list| list.rules), Ok(2));
+    assert_eq!(
+        List::new(LIST.to_owned()).map(|list| list.rule_count),
+        Ok(2)
+    );
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn what_takes_too_long_is_not_compared() {
     let list = List::new(LIST.to_owned()).unwrap();
     let texts = [lines("a", 1, "Wexelmoor")];
     assert_eq!(list.findings(&texts, Instant::now()), Err(Uncompared::Late));
-    let texts = [lines("a", 1, "x".repeat(LONGEST_LINE + 1))];
+    let texts = [lines("a", 1, "x".repeat(MAX_LINE_BYTES + 1))];
     assert_eq!(find(LIST, &texts), Err(Uncollected::TooMuch.into()));
 }
 

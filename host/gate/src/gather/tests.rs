@@ -1,7 +1,7 @@
 //! What would be published in real repositories, and whether it is found.
 #![allow(clippy::disallowed_methods, reason = "tests make repositories")]
 
-use super::{Places, gather, lists};
+use super::{Places, forbidden_lists, gather};
 use crate::{
     call::{At, call},
     compare::{Finding, List},
@@ -130,7 +130,7 @@ impl Scene {
     /// The keys whose lists this folder's repository must not publish.
     fn lists(&self, folder: &str, map: &Map) -> Vec<String> {
         let repository = Repository::find(&self.path(folder)).unwrap();
-        let listed = lists(map, repository.as_ref());
+        let listed = forbidden_lists(map, repository.as_ref());
         let keys = listed.iter().map(|one| one.key.expose().to_owned());
         keys.collect()
     }
@@ -219,7 +219,7 @@ fn a_list_is_loaded_as_somebody_who_may_have_it() {
     let scene = Scene::new();
     let named = |field: &str| {
         let map = scene.map(&format!("{NOWHERE}{field}"));
-        match lists(&map, None).remove(0).caller {
+        match forbidden_lists(&map, None).remove(0).caller {
             Caller::Agent(name) => name.to_string(),
             _ => "nobody".to_owned(),
         }

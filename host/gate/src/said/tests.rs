@@ -1,6 +1,6 @@
 //! What is asked, in its words.
 
-use super::{MOST, Reader, question};
+use super::{MAX_PASSAGES, Reader, question};
 use crate::{compare::Finding, error::Uncompared};
 use keyhole_core::Refusal;
 use keyhole_outgoing::{Place, Uncollected};
@@ -61,7 +61,7 @@ fn a_person_reads_three_lines_at_most() {
         asked(1, Some(Refusal::NotFound.into())).unwrap(),
         format!("{head} 1 passage that matches {judge}\n{first}{missed}")
     );
-    let many = vec![finding(None, ""); MOST];
+    let many = vec![finding(None, ""); MAX_PASSAGES];
     assert_eq!(
         question(&many, None, Reader::Person).unwrap(),
         format!(

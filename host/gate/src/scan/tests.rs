@@ -1,6 +1,6 @@
 //! What is shown of a finding. The program itself is tested from the outside.
 
-use super::{Looked, Scanned, of_path, without_value};
+use super::{Comparison, Scanned, text_of_path, without_value};
 use crate::{
     compare::{List, Text},
     said::Reader,
@@ -25,7 +25,7 @@ fn shown(reader: Reader, is_json: bool) -> Vec<String> {
     let texts = vec![
         lines("a.rs", None),
         lines("src/wexelmoor/tblix4242.rs", Some("3f2a91c")),
-        of_path(Path::new("src/tblix4242.rs")),
+        text_of_path(Path::new("src/tblix4242.rs")),
         Text {
             place: Some(Place::Branch("wexelmoor".to_owned())),
             text: "wexelmoor".to_owned(),
@@ -40,7 +40,7 @@ fn shown(reader: Reader, is_json: bool) -> Vec<String> {
         },
     ];
     let end = Instant::now() + Duration::from_secs(60);
-    let looked = Looked {
+    let looked = Comparison {
         findings: list.findings(&texts, end).unwrap(),
         scanned: Scanned {
             texts,
@@ -55,10 +55,10 @@ fn shown(reader: Reader, is_json: bool) -> Vec<String> {
         looked.scanned.in_words(),
         "4 added lines in 2 files, 1 commit"
     );
-    let hidden = looked.hidden().unwrap();
+    let hidden = looked.hidden_paths().unwrap();
     let findings = looked.findings.iter();
     findings
-        .map(|finding| looked.line(finding, &hidden))
+        .map(|finding| looked.line_of(finding, &hidden))
         .collect()
 }
 

@@ -1,11 +1,11 @@
 //! What of a text on standard input is compared.
 
-use super::texts;
+use super::texts_of_stream;
 use keyhole_outgoing::Place;
 
 /// Each text with its place.
 fn read(stream: &str) -> Vec<String> {
-    let rows = texts(stream.to_owned()).into_iter().map(|text| {
+    let rows = texts_of_stream(stream.to_owned()).into_iter().map(|text| {
         let place = match text.place {
             Some(Place::Lines { path, first, .. }) => format!("{}:{first}", path.display()),
             Some(Place::Path(path)) => format!("name {}", path.display()),
