@@ -64,8 +64,8 @@ pub fn scan(scan: Scan) -> u8 {
         say(FOR_MODELS);
         return EXIT_NOT_COMPARED;
     }
-    let comparison = compare(scan).map_err(|why| why.to_string());
-    let done = comparison.and_then(|comparison| comparison.print());
+    let comparison_or_why = compare(scan).map_err(|why| why.to_string());
+    let done = comparison_or_why.and_then(|comparison| comparison.print());
     done.unwrap_or_else(|why| {
         say(&why);
         EXIT_NOT_COMPARED
@@ -173,16 +173,16 @@ impl Scanned {
 
     /// What was compared, in words: `41 added lines in 5 files, 2 commits`.
     fn in_words(&self) -> String {
-        let mut lines = 0;
-        let mut files = HashSet::new();
+        let mut line_count = 0;
+        let mut paths_seen = HashSet::new();
         for text in &self.texts {
             if let Some(Place::Lines { path, .. }) = &text.place {
-                lines += text.text.lines().count();
-                files.insert(path);
+                line_count += text.text.lines().count();
+                paths_seen.insert(path);
             }
         }
-        let lines = count(lines, "added line");
-        let files = count(files.len(), "file");
+        let lines = count(line_count, "added line");
+        let files = count(paths_seen.len(), "file");
         format!("{lines} in {files}, {}", count(self.commits, "commit"))
     }
 }
@@ -263,8 +263,8 @@ impl Comparison {
             let more = self.findings.len() - max_lines;
             say(&format!("and {more} more: `keyhole scan | less` shows all"));
         }
-        let rules = self.lists.iter().map(|list| list.rule_count).sum();
-        let rules = count(rules, "rule");
+        let rule_count = self.lists.iter().map(|list| list.rule_count).sum();
+        let rules = count(rule_count, "rule");
         say(&format!("{rules}, {}", self.scanned.in_words()));
         if self.findings.is_empty() {
             return Ok(EXIT_NOTHING_FOUND);
@@ -290,8 +290,8 @@ impl Comparison {
             let row = json!({ "place": name, "line": line, "column": column, "rule": rule });
             return row.to_string();
         }
-        let place = with_number(place, &name, &format!("{line}:{column}"));
-        format!("{place}  {rule}")
+        let numbered = with_number(place, &name, &format!("{line}:{column}"));
+        format!("{numbered}  {rule}")
     }
 
     /// The paths that have a value themselves, each with the number of the character at which the
