@@ -189,7 +189,7 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
         places.check_time()?;
         let name = expand(word, places.home);
         let path = part.folder.join(&name);
-        // What lies in the checkout, git has told.
+        // What leaves of the checkout, git has told.
         if !top.is_some_and(|it| lies_in(&path, it)) {
             named.insert(path, name);
         }

@@ -205,7 +205,8 @@ fn at_most(text: String, most: u64) -> Result<String, Uncompared> {
 ///
 /// # Errors
 /// [`Uncompared::Unreadable`] if it cannot be read or is no UTF-8; [`Uncollected::TooMuch`] if it
-/// has more than 8 MiB; and those of [`List::new`].
+/// has more than 8 MiB; [`Uncompared::List`] if the rights cannot be given up; and those of
+/// [`List::new`].
 fn load_list_in(file: &Path) -> Result<List, Uncompared> {
     restrict_process::<File, _>(Rights::Read, None, || (None, ()))
         .map_err(|_| Refusal::OutOfResources)?;
