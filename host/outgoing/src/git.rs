@@ -4,15 +4,15 @@
 use crate::{Uncollected, budget::Budget, file, scratch::Scratch};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    io::{Errno, retry_on_intr},
+    io::{Errno, ioctl_fionbio, retry_on_intr},
     process::{Pid, Signal, kill_process_group},
 };
 use std::{
     fs::OpenOptions,
-    io::{self, Read as _},
+    io::{self, Read as _, Write as _},
     os::unix::process::CommandExt as _,
     path::Path,
-    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     thread,
     time::Duration,
 };
@@ -66,8 +66,7 @@ const MAX_ERRORS: usize = 8 << 20;
 /// How long to wait before another look at whether git has ended, after its output has.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The files in [`Scratch`] that are git's standard input and its standard error.
-const INPUT_FILE: &str = "input";
+/// The file in [`Scratch`] that is git's standard error.
 const ERRORS_FILE: &str = "errors";
 
 /// Git, in a folder of its own and a checkout of the project's.
@@ -88,13 +87,17 @@ impl Git<'_> {
     /// [`Uncollected::GitMissing`]; [`Uncollected::TooSlow`] and [`Uncollected::TooMuch`] at the
     /// end of the budget or of git's memory; [`Uncollected::ObjectMissing`] or
     /// [`Uncollected::Unreadable`] if git fails, or prints an error.
-    pub(crate) fn run(&mut self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Uncollected> {
+    pub(crate) fn run(
+        &mut self,
+        arguments: &[&str],
+        input: impl AsRef<[u8]>,
+    ) -> Result<Vec<u8>, Uncollected> {
         self.budget.time_left()?;
-        self.scratch.write(INPUT_FILE, input.as_bytes())?;
         // If anything below fails, this value ends git.
         let mut git = Running(self.start(arguments)?);
         let mut stdout = git.0.stdout.take().ok_or(Uncollected::Unreadable)?;
-        let output = self.read_output(&mut stdout)?;
+        let stdin = git.0.stdin.take().ok_or(Uncollected::Unreadable)?;
+        let output = self.exchange(stdin, input.as_ref(), &mut stdout)?;
         let status = self.wait_for_end(&mut git.0)?;
         let errors = file::contents(&self.scratch.path().join(ERRORS_FILE), MAX_ERRORS)?;
         check_success(status, &errors.unwrap_or_default())?;
@@ -121,16 +124,13 @@ impl Git<'_> {
     }
 
     /// The command that runs the git at the path `program`, in the checkout and with an environment
-    /// of our own. What it reads, and its errors, are in files, so that neither can make it wait
-    /// for us. Only its output is piped.
+    /// of our own. Its errors are in a file. What it reads and prints is piped: what a project's
+    /// settings link to may be private, and a file could be read by others meanwhile.
     ///
     /// # Errors
     /// [`Uncollected::NoScratch`] if one of these files cannot be opened.
     #[expect(clippy::disallowed_methods, reason = "the one program that is started")]
     fn command(&self, program: &str, arguments: &[&str]) -> Result<Command, Uncollected> {
-        let input = self
-            .scratch
-            .open(INPUT_FILE, OpenOptions::new().read(true))?;
         let mut emptied = OpenOptions::new();
         emptied.write(true).create(true).truncate(true);
         let errors = self.scratch.open(ERRORS_FILE, &emptied)?;
@@ -143,26 +143,46 @@ impl Git<'_> {
             .env("GIT_DIR", self.scratch.path())
             .env("GIT_WORK_TREE", self.top)
             .current_dir(self.top)
-            .stdin(input)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
             .process_group(0);
         Ok(command)
     }
 
-    /// All of git's output, up to its end.
+    /// All of git's output, up to its end. Meanwhile, git is given `unread`.
     ///
     /// # Errors
     /// [`Uncollected::TooSlow`] or [`Uncollected::TooMuch`] if the budget's time or bytes are used
-    /// up; [`Uncollected::Unreadable`] if the pipe cannot be read.
-    fn read_output(&mut self, stdout: &mut ChildStdout) -> Result<Vec<u8>, Uncollected> {
+    /// up; [`Uncollected::Unreadable`] if a pipe cannot be read or written.
+    fn exchange(
+        &mut self,
+        stdin: ChildStdin,
+        mut unread: &[u8],
+        stdout: &mut ChildStdout,
+    ) -> Result<Vec<u8>, Uncollected> {
+        // A write takes what fits into the pipe, and does not wait.
+        ioctl_fionbio(&stdin, true)?;
+        let mut stdin = Some(stdin);
         let mut bytes = Vec::new();
         let mut buffer = vec![0; 64 << 10];
         loop {
             let time = Timespec::try_from(self.budget.time_left()?).map_err(|_| Errno::INVAL)?;
-            let mut ends = [PollFd::new(stdout, PollFlags::IN)];
-            if retry_on_intr(|| poll(&mut ends, Some(&time)))? == 0 {
-                // The time is over: `time_left` says so.
+            if unread.is_empty() {
+                stdin = None;
+            }
+            let mut ends = vec![PollFd::new(stdout, PollFlags::IN)];
+            ends.extend(stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
+            // If nothing is ready, the time is over: `time_left` says so.
+            retry_on_intr(|| poll(&mut ends, Some(&time)))?;
+            let mut are_ready = ends.iter().map(|end| !end.revents().is_empty());
+            let is_printed = are_ready.next() == Some(true);
+            if are_ready.next() == Some(true)
+                && let Some(pipe) = &mut stdin
+            {
+                unread = write_some(pipe, unread)?;
+            }
+            if !is_printed {
                 continue;
             }
             let got = stdout.read(&mut buffer)?;
@@ -186,6 +206,16 @@ impl Git<'_> {
             self.budget.time_left()?;
             thread::sleep(PAUSE);
         }
+    }
+}
+
+/// Writes as much as fits into the pipe, and returns the rest: nothing, if git reads no more.
+fn write_some<'b>(pipe: &mut ChildStdin, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
+    match pipe.write(bytes) {
+        Ok(count) => Ok(bytes.get(count..).unwrap_or_default()),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(bytes),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(&[]),
+        Err(error) => Err(error),
     }
 }
 

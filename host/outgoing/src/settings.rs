@@ -3,7 +3,7 @@
 
 use crate::{Repository, Uncollected, file, git::Git};
 use std::{
-    env, fs, io,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -87,13 +87,20 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
     if has_old_remotes || names_push_in_variables() {
         return Ok(Extra::All);
     }
-    let mut files_left = own_files(repository);
+    let own = own_files(repository);
+    let mut files_left = own.clone();
     files_left.extend(users_files());
     let mut most = Extra::Nothing;
     let mut count = 0;
     while let Some(path) = files_left.pop() {
         count += 1;
-        let known = match settings_in(git, &path) {
+        let is_own = own.contains(&path);
+        let real = if is_own {
+            path.clone()
+        } else {
+            without_links(&path)
+        };
+        let known = match settings_in(git, &real) {
             Err(Uncollected::Unreadable | Uncollected::TooMuch) => None,
             read => read?,
         };
@@ -104,10 +111,12 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
             // Each condition counts as true.
             let is_conditional = setting.key.starts_with("includeif.");
             if setting.key == "include.path" || is_conditional {
-                let Some(included) = included_path(&path, &setting.value) else {
+                // By its own settings, a project could have us read any file.
+                let included = included_path(&path, &setting.value);
+                let Some(file) = included.filter(|_| !is_own) else {
                     return Ok(Extra::All);
                 };
-                files_left.push(included);
+                files_left.push(file);
             }
             most = most.max(setting.extra());
         }
@@ -179,20 +188,23 @@ fn included_path(from: &Path, value: &str) -> Option<PathBuf> {
     Some(from.parent()?.join(value))
 }
 
-/// The settings in this file, whose links are followed. An empty list if there is no file. None if
-/// git does not understand the file.
+/// The path that this one leads to. If nothing is there, the path itself.
+#[expect(clippy::disallowed_methods, reason = "they are the user's own files")]
+fn without_links(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The settings in this file. An empty list if there is no file. None if git does not understand
+/// the file.
 ///
 /// # Errors
-/// [`Uncollected::Unreadable`] if it is no regular file; and see [`Git::run`].
-#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+/// [`Uncollected::Unreadable`] if it is no regular file, such as a link; and see [`Git::run`].
 fn settings_in(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Uncollected> {
-    let real = match fs::canonicalize(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Vec::new())),
-        found => found?,
+    let Some(bytes) = file::contents(path, MAX_FILE_BYTES)? else {
+        return Ok(Some(Vec::new()));
     };
-    let bytes = file::contents(&real, MAX_FILE_BYTES)?.unwrap_or_default();
     let arguments = ["config", "--file", "-", "--no-includes", "--list", "-z"];
-    let printed = match git.run(&arguments, &String::from_utf8_lossy(&bytes)) {
+    let printed = match git.run(&arguments, &bytes) {
         Err(Uncollected::Unreadable) => return Ok(None),
         ran => ran?,
     };
