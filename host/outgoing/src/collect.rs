@@ -14,13 +14,28 @@ use crate::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs,
-    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
 /// The bytes of a new file at most.
 const MAX_NEW_FILE: usize = 2 << 20;
+
+/// The attribute by which git stores a text in another encoding than the checkout has.
+const ENCODING: &str = "working-tree-encoding";
+
+/// How its values begin with which git stores the text as UTF-8, from an encoding that is read; or
+/// by which it changes nothing.
+const READ_ENCODINGS: [&str; 8] = [
+    "unset",
+    "unspecified",
+    "utf-16",
+    "utf-32",
+    "utf-8",
+    "utf16",
+    "utf32",
+    "utf8",
+];
 
 /// Git's command that looks at each file again, also at those that the index calls unchanged
 /// (`--assume-unchanged`).
@@ -93,6 +108,7 @@ impl Repository {
             ..
         } = collector.outgoing;
         at_most(staged + changed + new, MAX_FILES)?;
+        collector.check_encodings(&self.common)?;
         Ok(collector.outgoing)
     }
 }
@@ -126,7 +142,7 @@ impl Collector<'_> {
         let mut count = 0;
         for file in Output::new(&output).differences()? {
             self.git.budget.time_left()?;
-            let passages = file.passages(&output, None);
+            let passages = file.passages(&output, None, self.git.budget)?;
             let is_taken = taken.is_none_or(|some| some.takes(&file.path));
             // Git also prints a file that was only written again.
             if is_taken && !passages.is_empty() {
@@ -135,6 +151,41 @@ impl Collector<'_> {
             }
         }
         Ok(count)
+    }
+
+    /// Checks that git stores the files that are told in an encoding that is read. `common` is the
+    /// folder of the repository's own attributes, which our git does not have.
+    ///
+    /// # Errors
+    /// [`Uncollected::Encoded`] if a file has another encoding, or may have it by these attributes.
+    fn check_encodings(&mut self, common: &Path) -> Result<(), Uncollected> {
+        let own = file::contents(&common.join("info/attributes"), MAX_NEW_FILE)?;
+        if file::text(&own.unwrap_or_default()).contains(ENCODING) {
+            return Err(Uncollected::Encoded);
+        }
+        let mut paths = BTreeSet::new();
+        for passage in &self.outgoing.passages {
+            if let Place::Lines { path, .. } = &passage.place {
+                paths.insert(path.as_os_str().as_bytes());
+            }
+        }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&[u8]> = paths.into_iter().collect();
+        let arguments = ["check-attr", "--stdin", "-z", ENCODING];
+        let output = self.git.run(&arguments, names.join(&0))?;
+        // Of each file, git prints its path, the attribute's name, and the value.
+        for value in output.split(|byte| *byte == 0).skip(2).step_by(3) {
+            let encoding = String::from_utf8_lossy(value).to_ascii_lowercase();
+            if !READ_ENCODINGS
+                .iter()
+                .any(|known| encoding.starts_with(known))
+            {
+                return Err(Uncollected::Encoded);
+            }
+        }
+        Ok(())
     }
 
     /// Adds the whole of each file in `taken` that git does not have yet, or of which it has
@@ -152,7 +203,7 @@ impl Collector<'_> {
                 continue;
             }
             // A file that is gone adds nothing.
-            let Some(bytes) = contents_or_target(&self.git.top.join(&path))? else {
+            let Some(bytes) = file::contents_or_target(self.git.top, &path, MAX_NEW_FILE)? else {
                 continue;
             };
             self.git.budget.take_bytes(bytes.len())?;
@@ -224,7 +275,8 @@ impl Collector<'_> {
             self.git.budget.time_left()?;
             self.add_message(commit, &mut printed)?;
             for file in &commit.differences {
-                let passages = file.passages(&output, Some(commit.short()));
+                let commit = Some(commit.short());
+                let passages = file.passages(&output, commit, self.git.budget)?;
                 self.outgoing.passages.extend(passages);
             }
         }
@@ -271,7 +323,7 @@ impl Collector<'_> {
         &mut self,
         names: impl IntoIterator<Item = &'n str>,
     ) -> Result<Vec<u8>, Uncollected> {
-        self.git.run(&["cat-file", "--batch"], &one_per_line(names))
+        self.git.run(&["cat-file", "--batch"], one_per_line(names))
     }
 
     /// Adds the message of a commit, and the message as git shows it if that differs. Its object is
@@ -327,18 +379,4 @@ fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, ToldWhole>, Uncol
         }
     }
     Ok(files)
-}
-
-/// All of a file in a checkout, or the target of a link. None if nothing is there.
-///
-/// # Errors
-/// [`Uncollected::TooMuch`] if the file has more than [`MAX_NEW_FILE`] bytes; and those of
-/// [`file::contents`].
-#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn contents_or_target(path: &Path) -> Result<Option<Vec<u8>>, Uncollected> {
-    match fs::read_link(path) {
-        Ok(target) => Ok(Some(target.into_os_string().into_vec())),
-        // The path is no link, or nothing is there.
-        Err(_) => file::contents(path, MAX_NEW_FILE),
-    }
 }

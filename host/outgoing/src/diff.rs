@@ -4,7 +4,7 @@
 //! cannot hold. So no file and no message can pass for something else. What is not understood is
 //! an error.
 
-use crate::{Passage, Uncollected, file};
+use crate::{Passage, Uncollected, budget::Budget, file};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
@@ -15,6 +15,9 @@ use std::{
 
 /// How `git log` prints the head of a commit: name, parents, author, committer, message.
 pub(crate) const FORMAT: &str = "--format=%x00%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%B%x00";
+
+/// The bytes of memory that a passage takes besides its text and its path: some 100.
+const PLACE: usize = 100;
 
 /// How many digits of a commit's name are told.
 const SHORT_DIGITS: usize = 7;
@@ -367,7 +370,18 @@ impl Difference {
     /// What leaves with this file: its name, if that is new, and its added lines, without the `+`
     /// before each. `output` is what git printed. `commit` is the short name of the commit that
     /// adds the lines, or None if none does yet.
-    pub(crate) fn passages(&self, output: &[u8], commit: Option<&str>) -> Vec<Passage> {
+    ///
+    /// # Errors
+    /// [`Uncollected::TooMuch`] if the places of all passages take more than the budget: each has
+    /// the file's path.
+    pub(crate) fn passages(
+        &self,
+        output: &[u8],
+        commit: Option<&str>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Passage>, Uncollected> {
+        let each = PLACE + self.path.as_os_str().len();
+        budget.take_bytes(each.saturating_mul(self.added.len()))?;
         let mut passages = Vec::new();
         if self.is_new {
             passages.push(Passage::of_path(&self.path));
@@ -380,7 +394,7 @@ impl Difference {
             }
             passages.push(Passage::of_lines(&self.path, run.first, commit, &bytes));
         }
-        passages
+        Ok(passages)
     }
 }
 

@@ -26,6 +26,11 @@ pub enum Uncollected {
     /// A commit or a file's content is not on this machine, as in a partial clone.
     #[error("a commit or the content of a file is not on this machine")]
     ObjectMissing,
+    /// A file may have a `working-tree-encoding` with which its text is not what git stores.
+    #[error(
+        "a file has a working-tree-encoding other than UTF-8, UTF-16 or UTF-32 in .gitattributes or .git/info/attributes: remove it"
+    )]
+    Encoded,
     /// There is more than is read: see `budget.rs`.
     #[error("there is too much to compare")]
     TooMuch,
@@ -46,6 +51,7 @@ impl Uncollected {
             Self::Reftable => "reftable",
             Self::Elsewhere => "git-elsewhere",
             Self::ObjectMissing => "object-missing",
+            Self::Encoded => "encoding-unread",
             Self::TooMuch => "too-much",
             Self::TooSlow => "too-slow",
             Self::NoScratch => "no-scratch",

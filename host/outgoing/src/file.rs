@@ -1,8 +1,8 @@
 //! Reads single files of a repository, which may be anything: a FIFO, a device, a link.
 
 use crate::Uncollected;
-use keyhole_walk::{FileSystem as _, Kind, System, SystemError};
-use std::{fs::File, io::Read as _, path::Path};
+use keyhole_walk::{FileSystem as _, Handle, Kind, System, SystemError};
+use std::{ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, path::Path};
 
 /// All of the regular file `path`, or None if nothing is there. It opens the file as the walk does,
 /// so it waits for no other process. It asks for no trust: a repository may be anybody's.
@@ -12,7 +12,40 @@ use std::{fs::File, io::Read as _, path::Path};
 /// if it is a FIFO, a link, a folder or the like, or if we may not read it.
 pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
     // One byte more, to see that there is more.
-    let bytes = first_bytes(path, most as u64 + 1)?;
+    at_most(first_bytes(path, most as u64 + 1)?, most)
+}
+
+/// All of the file `path` beneath `top`, as [`contents`], or the target of a link. None if nothing
+/// is there, or if a link stands above the file: git takes nothing from behind a link.
+///
+/// # Errors
+/// Those of [`contents`].
+pub(crate) fn contents_or_target(
+    top: &Path,
+    path: &Path,
+    most: usize,
+) -> Result<Option<Vec<u8>>, Uncollected> {
+    let (root, _) = System.root()?;
+    let (mut folder, _) = System.open(&root, top.as_os_str())?;
+    let above = path.parent().into_iter().flat_map(Path::iter);
+    for name in above {
+        folder = match System.open(&folder, name) {
+            Err(SystemError::Missing | SystemError::IsLink) => return Ok(None),
+            opened => opened?.0,
+        };
+    }
+    let name = path.file_name().ok_or(Uncollected::Unreadable)?;
+    if let Ok((held, found)) = System.hold(&folder, name)
+        && found.kind == Kind::Link
+    {
+        let target = System.read_link(&held, &folder, name)?;
+        return Ok(Some(target.into_vec()));
+    }
+    at_most(first_bytes_in(&folder, name, most as u64 + 1)?, most)
+}
+
+/// These bytes, if they are not more than `most`.
+fn at_most(bytes: Option<Vec<u8>>, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
     if bytes.as_ref().is_some_and(|all| all.len() > most) {
         return Err(Uncollected::TooMuch);
     }
@@ -26,7 +59,16 @@ pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Unco
 /// it.
 pub(crate) fn first_bytes(path: &Path, count: u64) -> Result<Option<Vec<u8>>, Uncollected> {
     let (root, _) = System.root()?;
-    let (file, stat) = match System.open(&root, path.as_os_str()) {
+    first_bytes_in(&root, path.as_os_str(), count)
+}
+
+/// The same of the file `name` in this folder.
+fn first_bytes_in(
+    folder: &Handle,
+    name: &OsStr,
+    count: u64,
+) -> Result<Option<Vec<u8>>, Uncollected> {
+    let (file, stat) = match System.open(folder, name) {
         Err(SystemError::Missing) => return Ok(None),
         opened => opened?,
     };

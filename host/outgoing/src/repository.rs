@@ -112,12 +112,25 @@ impl Repository {
         self.checkout.as_deref().unwrap_or(&self.git)
     }
 
+    /// Whether the repository that has the branches knows this checkout as one of its worktrees.
+    /// Any folder can say of itself that it is one.
+    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+    fn is_linked_worktree(&self) -> bool {
+        let named = folder_named_in(&self.git.join("gitdir"), b"")
+            .ok()
+            .flatten();
+        let knows = named.and_then(|path| fs::canonicalize(path).ok());
+        let own = self.top().join(".git");
+        let folder = fs::canonicalize(&self.git).ok();
+        let above = folder.as_deref().and_then(Path::parent);
+        knows == Some(own) && above == Some(&*self.common.join("worktrees"))
+    }
+
     /// The folder of the main checkout, without links: a linked worktree belongs to the checkout
     /// that it was made from, and to the repository's own folder if that is bare or a submodule.
     /// Of any other checkout, such as a submodule's, it is [`top`](Self::top).
     pub fn main_checkout(&self) -> &Path {
-        if self.git == self.common {
-            // This is no linked worktree.
+        if !self.is_linked_worktree() {
             return self.top();
         }
         match self.common.parent() {

@@ -7,7 +7,10 @@ use crate::Place;
 fn passages(output: &str) -> Result<Vec<(String, String)>, Uncollected> {
     let mut told = Vec::new();
     for file in Output::new(output.as_bytes()).differences()? {
-        for passage in file.passages(output.as_bytes(), None) {
+        for passage in file
+            .passages(output.as_bytes(), None, &mut Budget::new())
+            .unwrap()
+        {
             let place = match passage.place {
                 Place::Lines { path, first, .. } => format!("{}:{first}", path.display()),
                 Place::Path(path) => format!("name {}", path.display()),
@@ -121,7 +124,10 @@ fn merged(parents: &str, differences: &[String]) -> Vec<(usize, String)> {
     assert_eq!(commits.len(), 1);
     let mut lines = Vec::new();
     for difference in &commits[0].differences {
-        for passage in difference.passages(output.as_bytes(), None) {
+        for passage in difference
+            .passages(output.as_bytes(), None, &mut Budget::new())
+            .unwrap()
+        {
             if let Place::Lines { first, .. } = passage.place {
                 lines.push((first, passage.text));
             }

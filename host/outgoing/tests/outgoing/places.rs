@@ -207,3 +207,51 @@ fn objects_with_sha_256_are_read() {
         assert_eq!(places(&outgoing, word).len(), 1, "{word}");
     }
 }
+
+#[test]
+fn a_folder_that_calls_itself_a_worktree_belongs_to_itself() {
+    let world = World::new();
+    world.sh("mkdir -p ../evil/.git; cp .git/HEAD ../evil/.git; echo ../../r/.git >../evil/.git/commondir");
+    assert_eq!(found(&world, "evil"), both("evil", "evil"));
+}
+
+#[test]
+fn nothing_is_read_behind_a_link_to_a_folder() {
+    let world = World::new();
+    world.sh(
+        "mkdir ../far; echo INFAR >../far/n.txt; mkdir d; echo x >d/n.txt; git add d
+        git commit -qm d; blob=$(git rev-parse HEAD:d/n.txt); rm -r d; ln -s ../far d
+        git rm -q --cached d/n.txt
+        printf '100644 %s 1\\td/n.txt\\n100644 %s 2\\td/n.txt\\n' $blob $blob |
+            git update-index --index-info",
+    );
+    let outgoing = world.collect(&everything()).unwrap();
+    assert!(places(&outgoing, "INFAR").is_empty(), "{outgoing:?}");
+}
+
+/// Git stores such a text as other bytes, and each clone shows it as it was.
+#[test]
+fn an_encoding_that_is_not_read_is_an_error() {
+    for make in [
+        "echo '*.txt working-tree-encoding=IBM037' >.gitattributes; echo IN >a.txt; git add a.txt",
+        "echo '*.txt working-tree-encoding=UTF-7' >.gitattributes; echo IN >a.txt; git add a.txt",
+        "echo '*.txt working-tree-encoding=IBM037' >.git/info/attributes; echo IN >a.txt; git add a.txt",
+    ] {
+        let world = World::new();
+        world.sh(make);
+        let outgoing = world.collect(&everything());
+        assert_eq!(outgoing, Err(Uncollected::Encoded), "{make}");
+    }
+    let world = World::new();
+    world.sh("echo '*.txt working-tree-encoding=UTF-16' >.gitattributes
+        printf 'INSTAGED\\n' | iconv -t UTF-16 >a.txt; git add a.txt");
+    let outgoing = world.collect(&everything()).unwrap();
+    assert!(!places(&outgoing, "INSTAGED").is_empty(), "{outgoing:?}");
+}
+
+#[test]
+fn settings_of_a_project_lead_to_no_file_elsewhere() {
+    let world = World::new();
+    world.sh("git config include.path ../../far; echo '[push' >../far; ln -s ../../far .git/config.worktree");
+    assert_eq!(world.collect(&everything()), Err(Uncollected::Unreadable));
+}

@@ -95,3 +95,15 @@ fn a_new_file_of_more_than_two_megabytes_is_too_much_if_it_is_taken() {
     assert_eq!(world.collect(&everything()), Err(Uncollected::TooMuch));
     assert_eq!(world.collect(&call("add small")).unwrap().new, 1);
 }
+
+/// A path in a tree may have any length, and the place of each line has it.
+#[test]
+fn the_paths_of_many_lines_are_counted() {
+    let world = World::new();
+    world.sh(
+        "d=$(printf 'd%.0s' $(seq 200)); p=$d/$d/$d/$d/$d/$d/$d/$d/$d/$d; mkdir -p $p
+        seq 200000 | sed 's/$/ line/' >$p/a; git add $p; git commit -qm a
+        sed -i 's/[02468] line$/& x/' $p/a; git add $p",
+    );
+    assert_eq!(world.collect(&everything()), Err(Uncollected::TooMuch));
+}
