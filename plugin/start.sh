@@ -133,7 +133,7 @@ if [ "${1-}" = gate ]; then
     answer=$(printf '%s' "$question" | "$program" gate)
     status=$?
     # SIGALRM ends a gate that waits too long. Without an answer, the client lets the call pass.
-    [ $status != 142 ] || { status=0 && answer='{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Keyhole: what this would publish could not be compared with your private list. too-slow: It took too long. Publish less at a time."}}'; }
+    [ $status = 0 ] || { status=0 && answer='{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Keyhole: what this would publish could not be compared with your private list. too-slow: It took too long. Publish less at a time."}}'; }
     printf '%s' "$answer"
     exit $status
 fi
