@@ -304,6 +304,12 @@ impl Reader<'_> {
                 text += &line;
                 text.push('\n');
             }
+            // A shell reads what stands in `$(…)` there, as between quotes.
+            if text.contains(['$', '`']) {
+                let quoted = text.replace('"', "\\\"");
+                let inner = Script::of(&format!("echo \"{quoted}\""));
+                self.script.commands.extend(inner.commands);
+            }
             self.script.heredocs.push(text);
         }
     }

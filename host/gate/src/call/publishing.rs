@@ -253,10 +253,11 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     })
 }
 
-/// The name of the remote that stands behind `push`. None if an address or nothing stands there.
+/// The remote that stands behind `push`, which may be an address or a variable: of those, nobody
+/// knows what they have. None if nothing stands there.
 fn remote_of(arguments: &[String]) -> Option<String> {
     let first = remote_and_refspecs(arguments).first().copied()?;
-    Some(first.to_owned()).filter(|name| !name.contains([':', '/', '$', '.']))
+    Some(first.to_owned())
 }
 
 /// The words behind `push` but options: the remote, and what is sent there.

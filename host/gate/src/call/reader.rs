@@ -103,6 +103,8 @@ struct Reader<'p> {
     words: Vec<String>,
     /// The words of all commands but git's.
     words_but_gits: Vec<String>,
+    /// The files whose texts leave by options: see [`files_of_options`].
+    option_files: Vec<String>,
     /// See [`Part::trees`].
     trees: Vec<String>,
     /// What the variables stand for that the commands set. One may have several values.
@@ -208,16 +210,38 @@ impl<'p> Reader<'p> {
                 self.words.push(meant);
             }
         }
+        let mut meant_words = self.words.get(noted_before..).unwrap_or_default().to_vec();
+        let option_files = self.with_paths(files_of_options(&meant_words));
+        self.option_files.extend(option_files);
         if has_one_of(words, &["git"]) {
             return;
         }
-        let meant_words = self.words.get(noted_before..).unwrap_or_default();
-        self.words_but_gits.extend_from_slice(meant_words);
-        if has_one_of(words, &COPYING)
-            && let Some((_target, copied)) = meant_words.split_last()
-        {
-            self.trees.extend_from_slice(copied);
+        let but_git = self.with_paths(meant_words.clone());
+        self.words_but_gits.extend(but_git);
+        let _target = meant_words.pop();
+        if has_one_of(words, &COPYING) {
+            let copied = self.with_paths(meant_words);
+            self.trees.extend(copied);
         }
+    }
+
+    /// These names, and the path that each has from the current folders, if a command has left the
+    /// session's folder. Stops if there is too much.
+    fn with_paths(&mut self, mut names: Vec<String>) -> Vec<String> {
+        if self.entered.len() == 1 {
+            return names;
+        }
+        for name in names.clone() {
+            for folder in &self.folders_now {
+                if self.is_too_much() {
+                    return names;
+                }
+                let path = folder.join(&name).into_os_string();
+                self.added_bytes += path.len();
+                names.extend(path.into_string());
+            }
+        }
+        names
     }
 
     /// Notes a name, and the path that it has from each current folder: the call may publish
@@ -392,7 +416,7 @@ impl<'p> Reader<'p> {
         }
         self.wanted.words.sort_unstable();
         self.wanted.words.dedup();
-        let mut files_as_they_are = files_of_options(&self.words);
+        let mut files_as_they_are = self.option_files.clone();
         // What is written into a file may be the text of any file that a word names.
         if self.writes {
             files_as_they_are.extend_from_slice(&self.words_but_gits);

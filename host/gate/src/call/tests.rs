@@ -231,7 +231,7 @@ fn commits_leave_if_the_call_pushes_or_sends() {
         ),
         (
             "git push --force https://example.org/x",
-            Some((None, false)),
+            Some((Some("https://example.org/x"), false)),
         ),
         ("git push 2>&1 | tail -3", Some((None, false))),
         ("git push >log origin main", Some((Some("origin"), false))),

@@ -116,7 +116,9 @@ pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
         if is_file {
             files.push(word.clone());
         }
-        is_file = FILE_OPTIONS.contains(&&**word);
+        // `-aF msg` is `-a -F msg`.
+        let is_cluster = joined_value(word).is_some_and(|letters| letters.ends_with('F'));
+        is_file = FILE_OPTIONS.contains(&&**word) || is_cluster;
         if let Some((option, file)) = word.split_once('=')
             && FILE_OPTIONS.contains(&option)
         {
