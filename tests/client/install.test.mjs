@@ -98,7 +98,7 @@ onEachClient('upgraded-in-next-session: a session goes on with the version that 
   assert.notEqual(home.installed('keyhole').root, before);
   assert.equal((await scan(home)).got.text, CATALOG);
   const commands = new Set(fs.readFileSync(ran, 'utf8').trim().split('\n'));
-  assert.deepEqual([...commands].sort(), [...(loads ? ['agents'] : []), 'check', 'guard', 'hand-over', 'serve', 'tickets', 'withhold']);
+  assert.deepEqual([...commands].sort(), [...(loads ? ['agents'] : []), 'check', 'gate', 'guard', 'hand-over', 'serve', 'tickets', 'withhold']);
 });
 
 /** Makes the plugin in the folder `plugin` the next version, with `server` as its program. */
