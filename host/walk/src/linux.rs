@@ -102,7 +102,7 @@ struct OverflowIds {
     overflow_user: u32,
     overflow_group: u32,
     /// Whether each user has the same number in this process's user namespace as in the first one.
-    are_global: bool,
+    has_numbers_of_first_namespace: bool,
 }
 
 /// No command changes its user. The files are read before the wall, behind which nobody can.
@@ -110,7 +110,7 @@ static OVERFLOW_IDS: LazyLock<OverflowIds> = LazyLock::new(|| OverflowIds {
     own_user: rustix::process::geteuid().as_raw(),
     overflow_user: overflow_id("/proc/sys/kernel/overflowuid"),
     overflow_group: overflow_id("/proc/sys/kernel/overflowgid"),
-    are_global: are_ids_global(),
+    has_numbers_of_first_namespace: has_numbers_of_first_namespace(),
 });
 
 /// The number in this file of the kernel; its default, 65534, if it cannot be read.
@@ -120,7 +120,7 @@ fn overflow_id(file: &str) -> u32 {
 }
 
 /// Whether this process's user namespace maps every number to itself: see user_namespaces(7).
-fn are_ids_global() -> bool {
+fn has_numbers_of_first_namespace() -> bool {
     match fs::read_to_string("/proc/self/uid_map") {
         Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
         // A kernel without user namespaces has no such file.
@@ -166,8 +166,9 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// None if nothing speaks against the mount: it is neither of the kernel's file systems nor of
-    /// FUSE, or it is a FUSE mount that root or the user made and that checks modes.
+    /// Why the mount is not trusted: it is one of the kernel's file systems, it does not say what
+    /// it is, or it is a FUSE mount that another user made or that does not check modes. None for
+    /// any other FUSE mount, and for each file system of another kind.
     fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
         let kind = match fstatfs(&handle.0).map_err(SystemError::from) {
             // Only 32 bits of it are the number; the kernel's type for it varies.
@@ -182,9 +183,9 @@ impl FileSystem for System {
         if kind != FUSE {
             return Ok(None);
         }
-        // The list of mounts has a user's number from the first user namespace. If ours may be
-        // another one there, it is not compared.
-        let global_user = if OVERFLOW_IDS.are_global {
+        // The list of mounts has the number that each user has in the first user namespace. If our
+        // user's number may differ there, it is not compared.
+        let global_user = if OVERFLOW_IDS.has_numbers_of_first_namespace {
             self.user()
         } else {
             None
@@ -192,11 +193,13 @@ impl FileSystem for System {
         Ok(distrust_of_fuse(stat.device, global_user))
     }
 
-    /// As the trait says it. The inner result is [`Writers`].
+    /// The groups that may write to the object, also the user's own; or as the inner error, why the
+    /// object is not trusted: another user may write by its access list, or the list cannot be
+    /// read.
     ///
-    /// The mode is looked at first. If the object has an access list, the mode's bits for the group
-    /// are the most that an entry for a group or for another user gives. In a sticky directory,
-    /// such rights do no harm.
+    /// No group may write if the mode's bits for the group lack that right: they are the most that
+    /// an access list gives a group or another user. In a sticky directory, such rights do no harm,
+    /// so no group is returned.
     fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.mode & GROUP_WRITE == 0 || stat.is_sticky_directory() {
             return Ok(Ok(Vec::new()));
@@ -229,7 +232,7 @@ impl FileSystem for System {
     }
 
     fn is_nameless(&self, owner: u32) -> bool {
-        owner == OVERFLOW_IDS.overflow_user && !OVERFLOW_IDS.are_global
+        owner == OVERFLOW_IDS.overflow_user && !OVERFLOW_IDS.has_numbers_of_first_namespace
     }
 
     fn is_known(&self, group: u32) -> bool {

@@ -142,8 +142,8 @@ impl<F: FileSystem> Walker<F> {
     /// this order: nobody knows who the user is; the mount; the owner; whether others could have
     /// moved the object here; who may write to it.
     ///
-    /// Only under [`Policy::GroupFile`], a group whose only member is the user does not count as
-    /// the user.
+    /// A group that may write is a reason only if somebody else than the user and root is in it, or
+    /// if nobody knows who is. Under [`Policy::GroupFile`], each group that may write is a reason.
     ///
     /// # Errors
     /// [`WalkError::Untrusted`] with the first reason; [`WalkError::System`] if there are too few
@@ -174,7 +174,8 @@ impl<F: FileSystem> Walker<F> {
             Some(why) => Some(why),
             None if !is_own && self.files.is_nameless(stat.owner) => Some(UnknownOwner),
             None if !is_own => Some(ForeignOwner),
-            // Others can move a directory only if they may write to it: see the top of this file.
+            // Others could have moved a file or a link here, and also a directory to which they may
+            // write. If that is sticky, it is refused here, and else below.
             None if others_write_around && (!is_directory || stat.others_may_write()) => {
                 Some(Movable)
             }
