@@ -283,17 +283,20 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Adds the messages of these tags, and returns what the tags stand for, which may be tags
-    /// again. A tag of a commit has no message, and is passed by.
+    /// Adds the message of each of these tags that is annotated, and returns what the annotated
+    /// tags stand for, which may be tags again. A lightweight tag of a commit has no message, and
+    /// is passed by.
     ///
     /// # Errors
-    /// [`Uncollected::Unreadable`] if a tag stands for a file or a folder.
+    /// [`Uncollected::Unreadable`] if the object of one of `tags` is a file or a folder, or if an
+    /// annotated tag does not say what it stands for.
     fn add_tag_messages(&mut self, tags: &[Named]) -> Result<Vec<Named>, Uncollected> {
         let output = self.objects(tags.iter().map(|tag| &*tag.object))?;
         let mut printed = Output::new(&output);
         let mut targets = Vec::new();
         for tag in tags {
             let object = printed.next_object()?;
+            // A lightweight tag, or what an annotated one stands for.
             if object.kind == "commit" {
                 continue;
             }

@@ -15,11 +15,12 @@ pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Unco
     at_most(first_bytes(path, most as u64 + 1)?, most)
 }
 
-/// All of the file `path` beneath `top`, as [`contents`], or the target of a link. None if nothing
-/// is there, or if a link stands above the file: git takes nothing from behind a link.
+/// All of the file `path` beneath `top`, or if `path` is a link, its target. None if nothing is
+/// there, or if a link stands above the file: git takes nothing from behind a link.
 ///
 /// # Errors
-/// Those of [`contents`].
+/// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`] if
+/// it is a FIFO, a folder or the like, or if we may not read it.
 pub(crate) fn contents_or_target(
     top: &Path,
     path: &Path,
@@ -41,10 +42,11 @@ pub(crate) fn contents_or_target(
         let target = System.read_link(&held, &folder, name)?;
         return Ok(Some(target.into_vec()));
     }
+    // None if the file itself is missing.
     at_most(first_bytes_in(&folder, name, most as u64 + 1)?, most)
 }
 
-/// These bytes, if they are not more than `most`.
+/// These bytes; [`Uncollected::TooMuch`] if they are more than `most`. None stays None.
 fn at_most(bytes: Option<Vec<u8>>, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
     if bytes.as_ref().is_some_and(|all| all.len() > most) {
         return Err(Uncollected::TooMuch);
