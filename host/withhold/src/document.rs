@@ -94,16 +94,16 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Adds each cell of a row that is not blank. A cell in a first column of rules is the name of
-    /// a rule, and a label. Every other one is a label if the line `names_what_follows`, else an
+    /// Adds each cell of a row, but for blank ones. A cell in a first column of rules is the name
+    /// of a rule, and a label. Every other one is a label if the line `names_what_follows`, else an
     /// item, or a text in a line that is no item and has no bar. A line without a bar is one cell.
     fn read_row(&mut self, line: &Line<'t>, names_what_follows: bool) {
         let row = line.item;
         let is_item = line.is_item() || row.contains('|');
         let behind_bar = row.strip_prefix('|').unwrap_or(row);
         for (index, cell) in filled_cells(row).enumerate() {
-            // If the first cell is blank, it is left out here, and the next one is in another
-            // column.
+            // The cells keep their blanks, so the first one stands right behind the bar. If the
+            // first one is blank, it is left out here, and the next one is in another column.
             let is_in_first_column = index == 0 && behind_bar.starts_with(cell);
             let is_rule = self.first_column_names_rules && is_in_first_column;
             if is_rule {

@@ -169,9 +169,11 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     }
 }
 
-/// Adds the values among the parts of the piece's value: each part, if they are those of a list;
-/// each quoted part; and the names in all of them. Of `we will sell a "blue door"`, only the quoted
-/// words are a value.
+/// Adds the values among the parts of the piece's value: each part, if they are those of a list,
+/// and each quoted part. Of `we will sell a "blue door"`, only the quoted words are a value.
+///
+/// Also adds, as the name of a rule, the part that has a label such as `id:`, and the quoted part
+/// behind a quoted label `"id":`. Also adds the names in all parts.
 fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let parts: Vec<Part<'_>> = parts(piece.value)
         .into_iter()
@@ -180,7 +182,7 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let long_parts = parts.iter().filter(|part| part.is_long()).count();
     let has_long_part = long_parts > 0;
     let is_list = is_list(&parts, long_parts, piece.value);
-    // Whether the quoted part before is a label such as `"id":`.
+    // Whether the last quoted part was the label of a rule, such as `"id":`.
     let mut rule_follows = false;
     for part in &parts {
         if part.quotes == Quotes::Label {
@@ -205,10 +207,13 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     }
 }
 
-/// A part of a piece, which may have a label of its own.
+/// A part of a piece, which may have a label of its own: `id: phone`.
 struct Part<'t> {
+    /// All of it: `id: phone`.
     text: &'t str,
+    /// What stands before the value: `id:`. Empty if the part has no label.
     label: &'t str,
+    /// What stands behind the label, without a mark of a list: `phone`.
     value: &'t str,
     quotes: Quotes,
 }

@@ -208,13 +208,16 @@ impl Values {
         }
     }
 
-    /// Adds a phone number, as it is without the first one, two or three digits, which may be the
-    /// country's code, and without zeros before it: `551234055` of `0049 551 234055`. A number of
-    /// fewer than eight digits has no code, and at least six digits must be left.
+    /// Adds a phone number as it is, and without its first one, two or three digits, which may be
+    /// the country's code: `551234055` of `0049 551 234055`. Each form is without zeros before it.
+    ///
+    /// A number of fewer than [`PHONE_DIGITS`] (eight) digits is not added, and each digit of a
+    /// code needs one digit more. A form of fewer than [`LONG_NUMBER_DIGITS`] (six) is not added.
     fn add_phone(&mut self, words: &[Word]) {
         let digits = digits_in(words);
         let number: String = words.iter().map(|word| &*word.letters).collect();
         let with_code = number.trim_start_matches('0');
+        // With a code of 0 digits, this is the number as it is.
         for code_digits in 0..4 {
             if digits < PHONE_DIGITS + code_digits {
                 break;
