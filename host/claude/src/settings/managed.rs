@@ -228,9 +228,9 @@ impl Allowed<'_> {
 }
 
 impl Condition {
-    /// Whether a key with these `values` switches something off: those of the files that have the
-    /// key, in the files' order. False if no file has it. What several files list counts as one
-    /// list.
+    /// Whether a key with these `values` switches something off. `values` are those of the files
+    /// that have the key, in the files' order. False if no file has it. What several files list
+    /// counts as one list. A value that is no list lists nothing.
     fn is_met(&self, values: &[&Value]) -> bool {
         if values.is_empty() {
             return false;
@@ -239,9 +239,9 @@ impl Condition {
         match self {
             Self::True => values.iter().any(|value| **value == true),
             Self::NotFalse => values.iter().any(|value| **value != false),
-            Self::WithoutMarketplace => !listed.iter().any(|entry| lets_ours_in(entry)),
+            Self::WithoutMarketplace => !listed.iter().any(|entry| lets_our_marketplace_in(entry)),
             Self::Listing(name) => listed.iter().any(|entry| *entry == name),
-            // Lists of all files count. A value that is no list counts in the first file alone.
+            // Lists of all files count, but `true` counts in the first file alone.
             Self::ListingOrTrue(name) => {
                 *values[0] == true || listed.iter().any(|entry| *entry == name)
             }
@@ -288,7 +288,7 @@ fn denial(rules: &Denied, files: &[&Value], ours: &Ours<'_>) -> Option<String> {
 }
 
 /// Whether an entry in a list of marketplaces lets ours in.
-fn lets_ours_in(entry: &Value) -> bool {
+fn lets_our_marketplace_in(entry: &Value) -> bool {
     entry.to_string().contains("keyhole")
 }
 

@@ -66,8 +66,9 @@ pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let mut tops = vec![top.to_owned()];
-    if let Some(own) = path_after_label(&top.join(".git"), "gitdir:")
-        && let Some(common) = path_after_label(&own.join("commondir"), "")
+    if let Some(own) = resolved_path_after_label(&top.join(".git"), "gitdir:")
+        // `commondir` holds a path from its own folder, mostly `../..`.
+        && let Some(common) = resolved_path_after_label(&own.join("commondir"), "")
         && common.ends_with(".git")
     {
         tops.extend(common.parent().map(Path::to_owned));
@@ -75,8 +76,10 @@ pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
     tops
 }
 
-/// The path that this file has behind a label, from the file's folder.
-fn path_after_label(file: &Path, label: &str) -> Option<PathBuf> {
+/// The path that this file has behind a label, resolved: it starts at the file's folder, and has no
+/// `..`. None if the text has no such label, or if the file is too long, no regular one, or cannot
+/// be read.
+fn resolved_path_after_label(file: &Path, label: &str) -> Option<PathBuf> {
     let found = fs::metadata(file).ok()?;
     // A pipe would hold us up.
     if !found.is_file() || found.len() > MAX_POINTER {
