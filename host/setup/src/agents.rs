@@ -4,7 +4,7 @@
 use crate::{
     User,
     clients::{self, Client},
-    own::{Started, entries, has_same_server, key},
+    own::{Started, entries, has_same_server_and_hook, key},
     recipe::Recipe,
 };
 use keyhole_core::BindingName;
@@ -115,8 +115,9 @@ impl Lines {
     ///
     /// - `Unguarded` if the head has no hook `keyhole guard --bind`, or a server `--bind` without
     ///   `--require-ticket`.
-    /// - `Changed` if there are several bindings, or if the lines are not those that setup writes.
-    /// - `Copied` if they are, but the file's `name` is not the agent that they name.
+    /// - `Changed` if there are several bindings, or if the lines of server and hook are not those
+    ///   that setup writes.
+    /// - `Copied` if they are, but the file's `name` is not the agent that the hook names.
     /// - `Own` else, for whatever program and folder for tickets.
     fn of(
         user: &User<'_>,
@@ -151,7 +152,7 @@ impl Lines {
         let file = client.parts.first();
         // As setup would write it now, with the program and the folder for tickets that it has.
         let written_now = file.and_then(|file| recipe.as_setup_writes(file, text));
-        if !written_now.is_some_and(|written| has_same_server(text, &written)) {
+        if !written_now.is_some_and(|written| has_same_server_and_hook(text, &written)) {
             return Self::Changed;
         }
         if !head.iter().any(|entry| gives_name(entry, agent)) {

@@ -59,7 +59,7 @@ impl Recipe<'_> {
         if self.as_setup_writes(part, old)? == old {
             return Some(new.to_owned());
         }
-        if has_same_server(old, new) {
+        if has_same_server_and_hook(old, new) {
             return Some(old.to_owned());
         }
         None
@@ -74,7 +74,7 @@ pub(crate) fn own_entries(text: &str) -> Vec<String> {
 }
 
 /// Whether the lines of our server and hook in `text` are those in `new`, whatever else it holds.
-pub(crate) fn has_same_server(text: &str, new: &str) -> bool {
+pub(crate) fn has_same_server_and_hook(text: &str, new: &str) -> bool {
     let there = entries(text);
     let wanted = own_entries(new);
     !wanted.is_empty() && wanted.iter().all(|entry| is_only_one(entry, &there))
