@@ -118,7 +118,8 @@ fn is_past(deadline: Instant) -> bool {
     Instant::now() >= deadline
 }
 
-/// What a caller learns of a guest that ended with an error of wasmtime.
+/// What a caller learns of a guest that ended with an error of wasmtime: after the deadline,
+/// [`Refusal::TimedOut`], whatever the error is.
 fn failed(error: wasmtime::Error, deadline: Instant) -> Refusal {
     if is_past(deadline) {
         return Refusal::TimedOut;
@@ -131,7 +132,10 @@ impl Executor for Sandbox {
 
     /// A guest that computes past `deadline` is stopped at the next [`Executor::interrupt`]. A read
     /// that hangs in the kernel cannot be stopped, so call this on a thread that can be abandoned.
-    /// A trap, an exceeded limit or an answer that breaks the contract is [`Refusal::Internal`].
+    ///
+    /// A guest that fails after `deadline`, or is stopped then, is [`Refusal::TimedOut`]. Before
+    /// it, a trap, an exceeded limit or an answer that breaks the contract is
+    /// [`Refusal::Internal`].
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let mut store = self.store(key, grant, deadline);
