@@ -123,8 +123,9 @@ fn refuse_keys_in_names(request: &Request<'_>) -> Result<()> {
     refuse_keys_in(request.user, &texts)
 }
 
-/// The tickets of the user's own agents in Claude Code. None for another client, the plugin or a
-/// hook. Refused if their folder can be neither used nor made.
+/// The tickets of the user's own agents in Claude Code. None for a hook, and for a client of
+/// another name, as the plugin is. Refused if the folder of the tickets can be neither used nor
+/// made.
 fn usable_tickets(request: &Request<'_>) -> Result<Option<Tickets>> {
     if request.client.name != "claude-code" || request.is_hook {
         return Ok(None);
