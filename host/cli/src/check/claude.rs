@@ -34,13 +34,13 @@ const NO_RULE_CAN_NAME: &str =
 
 /// What Claude Code has here: its settings, and the agents with a server of ours. An agent's file
 /// is in the user's folder or in the one in which this runs.
-pub(super) struct Client<'a> {
+pub(super) struct ClaudeCode<'a> {
     location: &'a Location,
     settings: Settings,
     agents: Vec<OwnAgent>,
 }
 
-impl<'a> Client<'a> {
+impl<'a> ClaudeCode<'a> {
     /// Reads the client's settings, and the agents in the client's folder (`~/.claude`) and in
     /// `.claude` of the folder in which this runs. None if nobody knows where the user's home is.
     pub(super) fn here(location: &'a Location) -> Option<Self> {
@@ -72,8 +72,9 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Whether only an agent of Claude Code takes this file, as far as can be told: an entry with
-    /// agents may also be for those of another client.
+    /// Whether only an agent of Claude Code takes this file: the entry has the key of the plugin's
+    /// agent, or is a binding that an agent's file here starts. Any other entry with agents may be
+    /// for those of another client.
     pub(super) fn takes_alone(&self, entry: Named<'_>) -> bool {
         match entry.table {
             Table::Key => entry.name == PLUGIN.key,
@@ -108,6 +109,7 @@ impl<'a> Client<'a> {
             }
             Lines::Own { program, tickets } => (program, tickets),
         };
+        // The lines are setup's. What they name may be gone since.
         if is_gone(program) {
             return Some(Finding::ProgramGone {
                 agent: file,
@@ -145,19 +147,22 @@ impl<'a> Client<'a> {
         files
     }
 
-    /// The rules that are missing for these files, and the file of settings that they go into. None
-    /// if no rule is missing, or if the client does not load the user's settings. A file that is
-    /// not there or not `.md` needs no rule: it cannot be served.
+    /// The finding that rules for these files are missing: it names the rules, and the file of
+    /// settings that they go into. None if no rule is missing; if nobody knows where the client's
+    /// folder is; or if the client does not load the user's settings. A file that is not there or
+    /// not `.md` needs no rule: it cannot be served.
     ///
     /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
     /// `Read(~/private/a.md)`, is shown only if `shows_paths`, and if it holds no key. [`ANY_FILE`]
-    /// or [`ANY_FOLDER`] stands for all rules that are not shown.
+    /// or [`ANY_FOLDER`] stands for all rules that are not shown. [`NO_RULE_CAN_NAME`] is added if
+    /// no rule can name one of the files.
     fn missing_rules(
         &self,
         files: &Files,
         keys: &MapKeys<'_>,
         shows_paths: bool,
     ) -> Option<Finding> {
+        // None if nobody knows where the client's folder is.
         let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
         let mut servable = files.paths.clone();
         servable.retain(|path| path.extension() == Some("md".as_ref()) && path.exists());
@@ -180,15 +185,24 @@ impl<'a> Client<'a> {
             return None;
         }
         Some(Finding::RulesMissing {
+            // None if the client does not load the user's settings.
             file: self.settings.rules_file()?,
             rules: shown.join(", "),
         })
     }
 
-    /// Adds to the report whether Claude Code's agents get their files, and whether rules and the
-    /// sandbox keep the main conversation from these files. `judge` is None if the map cannot be
-    /// used, and `plugin` if the plugin does not ask.
-    pub(super) fn judge(
+    /// Adds to the report why agents of Claude Code get no file, and what lets the main
+    /// conversation read the files: faults of settings, missing rules, and an open sandbox. `judge`
+    /// is None if the map cannot be used, and `plugin` if the plugin does not ask.
+    ///
+    /// A fault of settings stops some [`Way`]s: agents get their files by two of them, and the
+    /// third is the deny rules. The fault is an error if an agent here gets its file by a way that
+    /// it stops. Else it is a warning if it stops no way; or if it stops the rules, and a rule is
+    /// missing or the user's settings are not loaded.
+    ///
+    /// Rules are needed if the plugin asks, or if the client is installed and the map has files for
+    /// agents. Else no such warning is added, and no finding on rules and the sandbox.
+    pub(super) fn add_findings(
         &self,
         report: &mut Report,
         judge: Option<&Judge<'_>>,
@@ -203,7 +217,8 @@ impl<'a> Client<'a> {
                 report.findings.extend(fault);
             }
         }
-        // The folder is known if the plugin asks: the client tells it to a shell of the plugin.
+        // The folder of the plugin's tickets may be known if the plugin asks: the client tells it
+        // to a shell of the plugin.
         if let Some(tickets) = plugin.and_then(|plugin| plugin.tickets.as_ref())
             && let Err(why) = tickets.could_be_made()
         {
@@ -220,16 +235,19 @@ impl<'a> Client<'a> {
             Err(_) => true,
         };
         let needs_rules = plugin.is_some() || is_installed && !files.paths.is_empty();
-        let judge_of_rules = judge.filter(|_| needs_rules);
-        let missing =
-            judge_of_rules.and_then(|judge| self.missing_rules(&files, &judge.keys, shows_paths));
-        // If each rule is there, and the user's settings are loaded, a fault of rules does no harm.
+        let judge_if_rules_needed = judge.filter(|_| needs_rules);
+        let missing = judge_if_rules_needed
+            .and_then(|judge| self.missing_rules(&files, &judge.keys, shows_paths));
+        // If each rule is there and counts, a fault that stops rules does no harm. No file of rules
+        // means that the user's settings are not loaded.
         let rules_fail = missing.is_some() || settings.rules_file().is_none();
+        // An agent whose binding cannot be read has an empty one.
         let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
         servers.retain(|name| !name.is_empty());
         for fault in settings.faults(&servers) {
+            // The ways that stop by it.
             let ways = fault.ways();
-            let stops_agent = ways.iter().any(|way| self.gives_file(*way, map, plugin));
+            let stops_agent = ways.iter().any(|way| self.has_agent_by(*way, map, plugin));
             let is_warning = ways.is_empty() || ways.contains(&Way::Rules) && rules_fail;
             let severity = if stops_agent {
                 Severity::Error
@@ -248,8 +266,8 @@ impl<'a> Client<'a> {
         report.findings.extend(self.progress_told(map));
         let has_all_rules = missing.is_none();
         report.findings.extend(missing);
-        if judge_of_rules.is_some() {
-            self.judge_shells(report, &files.paths, plugin, has_all_rules);
+        if judge_if_rules_needed.is_some() {
+            self.add_findings_on_shells(report, &files.paths, plugin, has_all_rules);
         }
         if plugin.is_some() || is_installed && map.is_some_and(has_plugins_key) {
             report.findings.extend(self.plugin_not_on(shows_paths));
@@ -257,7 +275,8 @@ impl<'a> Client<'a> {
     }
 
     /// [`Finding::GateOff`] if nothing asks before a value is published, although an entry of the
-    /// map has `publish_only_in`: the plugin or its hooks are off.
+    /// map has `publish_only_in`: the plugin or its hooks are off. None if something asks, if no
+    /// entry has that field, or without a map.
     fn gate_off(&self, map: Option<&Map>, plugin: Option<&Plugin>) -> Option<Finding> {
         let mut entries = map?.entries().into_iter();
         let is_wanted = entries.any(|(_, entry)| entry.publish_only_in.is_some());
@@ -272,7 +291,7 @@ impl<'a> Client<'a> {
     }
 
     /// [`Finding::ProgressTold`] if the client has agents say what they do, although an entry of
-    /// the map has `withhold`.
+    /// the map has `withhold`. None if it does not, if no entry has that field, or without a map.
     fn progress_told(&self, map: Option<&Map>) -> Option<Finding> {
         let withholds = all_entries(map?).any(|(_, entry)| entry.withhold);
         if !withholds || !self.settings.lets_agents_tell_progress() {
@@ -282,9 +301,9 @@ impl<'a> Client<'a> {
         Some(Finding::ProgressTold { file })
     }
 
-    /// [`Finding::PluginNotOn`] if no settings switch the plugin on. If the user's settings have no
-    /// list of plugins, ours may be on all the same: then only a user is told, to whom the report
-    /// `shows_paths`.
+    /// [`Finding::PluginNotOn`] if no settings switch the plugin on. None if some do. If the user's
+    /// settings have no list of plugins, ours may be on all the same: then it is None unless the
+    /// report `shows_paths`, so that only a user reads it.
     fn plugin_not_on(&self, shows_paths: bool) -> Option<Finding> {
         let has_list = self.settings.value["enabledPlugins"].is_object();
         if self.settings.switch_plugin_on() || !has_list && !shows_paths {
@@ -321,7 +340,7 @@ impl<'a> Client<'a> {
     /// the sandbox does not keep shells from these files, if it does not; and which lists make it
     /// slower. That it does keep them is said only if all rules for the client's tools are there,
     /// too (`has_all_rules`). Of settings that are not known, nothing is said but the links.
-    fn judge_shells(
+    fn add_findings_on_shells(
         &self,
         report: &mut Report,
         files: &[PathBuf],
@@ -330,6 +349,7 @@ impl<'a> Client<'a> {
     ) {
         report.findings.extend(self.findings_on_links(files));
         let Some(shells) = Shells::of(&self.settings, files, &self.programs(plugin)) else {
+            // It is not known which settings count.
             return;
         };
         let file = self.settings.rules_file().unwrap_or_default();
@@ -359,9 +379,9 @@ impl<'a> Client<'a> {
         programs
     }
 
-    /// Whether an agent of the map, or one with a server of ours, gets its file in this way. No
+    /// Whether an agent of the map, or one with a server of ours, gets its file by this way. No
     /// agent gets one by [`Way::Rules`].
-    fn gives_file(&self, way: Way, map: Option<&Map>, plugin: Option<&Plugin>) -> bool {
+    fn has_agent_by(&self, way: Way, map: Option<&Map>, plugin: Option<&Plugin>) -> bool {
         match way {
             Way::Plugin => plugin.is_some() || map.is_some_and(|map| self.is_for_plugin(map)),
             Way::Agent => !self.agents.is_empty(),
@@ -409,10 +429,10 @@ pub(super) fn has_plugins_key(map: &Map) -> bool {
     entries.any(|(key, _)| key.expose() == PLUGIN.key)
 }
 
-/// Whether the plugin's agent gets its file: the map has an entry with its key, that is for it, and
-/// whose file is served. The text says what to do. If the report `shows_paths`, a user reads it,
-/// and else the main conversation.
-pub(super) fn verdict_on_agent(map: &Map, entries: &[EntryReport], shows_paths: bool) -> Verdict {
+/// Whether the plugin's agent gets its file. It does if the map has an entry with its key, the
+/// entry names this agent or no agent, and its file is served. The verdict's text says what to do.
+/// If the report `shows_paths`, a user reads it, and else the main conversation.
+pub(super) fn verdict_on_plugin(map: &Map, entries: &[EntryReport], shows_paths: bool) -> Verdict {
     let agent = PLUGIN.agent;
     let mut keyed = entries.iter().zip(map.entries());
     let Some((report, (_, entry))) = keyed.find(|(_, (key, _))| key.expose() == PLUGIN.key) else {
@@ -445,14 +465,16 @@ pub(super) fn verdict_on_agent(map: &Map, entries: &[EntryReport], shows_paths: 
 }
 
 /// The JSON that makes the client show its user one line when a session starts: the map cannot be
-/// used, has no entry with a key, or the file of the plugin's agent is gone. None if all is well.
+/// used, has no entry with a key, or the file of the plugin's agent is gone. None if that file is
+/// not gone, or if the map has keys, but not this agent's.
 pub(super) fn line_at_start(live: &LiveMap) -> Option<String> {
     let (code, next) = match live.current() {
         Err(error @ (MapError::Missing(_) | MapError::Parse(..))) => (error.code(), run_setup()),
         Err(error) => (error.code(), RUN_CHECK.to_owned()),
-        // The plugin's agent uses no binding. A map with keys may be for other agents alone.
+        // The plugin's agent uses no binding, so only keys count.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, run_setup()),
         Ok(map) => {
+            // None without the plugin's key: a map with keys may be for other agents alone.
             let entry = map.find(&Key::try_from(PLUGIN.key).ok()?)?;
             match fs::metadata(live.location.expand(&entry.path)?) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}

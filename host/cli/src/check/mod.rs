@@ -10,7 +10,7 @@ use crate::{
     Failure,
     wish::{Answer, Check},
 };
-use claude::{Client, Verdict};
+use claude::{ClaudeCode, Verdict};
 pub(crate) use entry::{EntryReport, Judge, MapKeys, Taker};
 pub(crate) use finding::Finding;
 use finding::Severity;
@@ -54,7 +54,7 @@ pub(crate) struct Report {
 /// Runs `keyhole check`: prints the answer in the form that is wanted, and returns the exit code.
 ///
 /// Fails with 2 if it is not known where the map is, or if the map is in another user's home. For
-/// [`Answer::Brief`], any home will do.
+/// [`Answer::Brief`], any home will do. For [`Answer::Quiet`], it returns 2 and says nothing.
 pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
     let answer = wanted.answer;
     let map_or_why = wanted
@@ -99,66 +99,76 @@ pub(crate) struct Plugin {
 
 const _: () = assert!(MAX_BINDING_NAME == 41);
 
-/// Checks the map, and loads every file in it behind a server's wall, one after another. Then asks
-/// what Claude Code makes of it, if the plugin asks or the map can be used.
+/// The report on a map: for each of its entries, whether its file is served; or why the map cannot
+/// be used, which is the report's `outcome` and no error here. Every file is loaded behind a
+/// server's wall, one after another.
+///
+/// What Claude Code makes of the map is added if the plugin asks, or if the map can be used. The
+/// verdict on the plugin's agent is added if the plugin asks, or if the map has the key of this
+/// agent.
 ///
 /// If not `shows_paths`, the main conversation reads this report: then it names no path of the map
 /// or an entry.
+///
+/// # Errors
+/// [`StartError`] if nothing can be loaded: there are too few descriptors or threads, or too little
+/// memory.
 pub(crate) fn report(
     live: &LiveMap,
     plugin: Option<&Plugin>,
     shows_paths: bool,
 ) -> Result<Report, StartError> {
     let Started {
-        map: map_read,
+        map: map_or_why,
         wall,
         sandbox,
         runtime,
         ..
     } = start_loading(live)?;
     let location = &live.location;
-    let judge = map_read
+    let judge_or_why = map_or_why
         .as_ref()
         .map(|map| Judge::of(map, location, sandbox));
-    let map = judge.as_ref().ok().map(|judge| judge.map);
-    let is_about_plugin = plugin.is_some() || map.is_some_and(claude::has_plugins_key);
-    let client = if plugin.is_some() || map.is_some() {
-        Client::here(location)
+    // None if the map cannot be used.
+    let map = judge_or_why.as_ref().ok().map(|judge| judge.map);
+    let claude_code = if plugin.is_some() || map.is_some() {
+        ClaudeCode::here(location)
     } else {
         None
     };
     let mut findings = step::findings_on_place(location, map);
-    let (outcome, agent) = match &judge {
+    let (outcome, verdict) = match &judge_or_why {
         Ok(judge) => {
-            let entries = judged_entries(judge, client.as_ref(), &runtime, shows_paths);
+            let entries = judged_entries(judge, claude_code.as_ref(), &runtime, shows_paths);
             findings.extend(long_names(judge.map));
             findings.extend(findings_on_roots(judge, shows_paths));
-            let agent = claude::verdict_on_agent(judge.map, &entries, shows_paths);
-            (Ok(entries), agent)
+            let verdict = claude::verdict_on_plugin(judge.map, &entries, shows_paths);
+            (Ok(entries), verdict)
         }
         Err(error) => {
-            let to_make = match plugin {
+            let setup_arguments = match plugin {
                 Some(_) => SETUP_PLUGIN,
                 None => "setup",
             };
-            let why = step::unusable(error, location, shows_paths, to_make);
-            let agent = Verdict::refused(why.code);
-            (Err(why), agent)
+            let why = step::unusable(error, location, shows_paths, setup_arguments);
+            let verdict = Verdict::refused(why.code);
+            (Err(why), verdict)
         }
     };
+    let is_about_plugin = plugin.is_some() || map.is_some_and(claude::has_plugins_key);
     let mut report = Report {
-        map_path: shown_path(&map_read, location, shows_paths),
+        map_path: shown_path(&map_or_why, location, shows_paths),
         outcome,
         findings,
         closing_lines: Vec::new(),
-        agent: if is_about_plugin { Some(agent) } else { None },
+        agent: if is_about_plugin { Some(verdict) } else { None },
         wall,
     };
-    if let Some(client) = client {
-        client.judge(&mut report, judge.as_ref().ok(), plugin, shows_paths);
+    if let Some(claude_code) = claude_code {
+        claude_code.add_findings(&mut report, judge_or_why.as_ref().ok(), plugin, shows_paths);
     }
-    report.close(plugin, shows_paths);
-    if let Ok(judge) = &judge {
+    report.add_last_lines(plugin, shows_paths);
+    if let Ok(judge) = &judge_or_why {
         report.leave_keys_out(&judge.keys);
     }
     Ok(report)
@@ -168,14 +178,14 @@ pub(crate) fn report(
 /// values are left out, unless `shows_paths`.
 fn judged_entries(
     judge: &Judge<'_>,
-    client: Option<&Client<'_>>,
+    claude_code: Option<&ClaudeCode<'_>>,
     runtime: &Runtime,
     shows_paths: bool,
 ) -> Vec<EntryReport> {
     let mut entries = Vec::new();
     for (named, entry) in all_entries(judge.map) {
-        let taker = match client {
-            Some(client) if client.takes_alone(named) => Taker::ClaudeCode,
+        let taker = match claude_code {
+            Some(claude_code) if claude_code.takes_alone(named) => Taker::ClaudeCode,
             _ => Taker::Anybody,
         };
         let mut judged = runtime.block_on(judge.report(named, entry, taker));
@@ -188,15 +198,15 @@ fn judged_entries(
     entries
 }
 
-/// The map's path, if it may be shown. None unless `shows_paths`, and if the path of `--map` leads
-/// to no readable file: then it may be a key that was typed in the place of a path.
+/// The map's path. None if not `shows_paths`. None as well if `--map` names it and no readable file
+/// is there: then it may be a key that was typed in the place of a path.
 fn shown_path(
-    map_read: &Result<Arc<Map>, MapError>,
+    map_or_why: &Result<Arc<Map>, MapError>,
     location: &Location,
     shows_paths: bool,
 ) -> Option<PathBuf> {
     let is_unread = matches!(
-        map_read,
+        map_or_why,
         Err(MapError::Missing(_) | MapError::Unreadable(..))
     );
     if shows_paths && !(is_unread && location.is_from_option) {
@@ -224,6 +234,7 @@ fn findings_on_roots(judge: &Judge<'_>, shows_paths: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in judge.map.roots() {
         let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
+            // The root can be opened.
             continue;
         };
         if has_unseen(&root.to_string_lossy()) {
@@ -274,10 +285,11 @@ impl Report {
             .take_if(|path| keys.are_revealed_by(&path.to_string_lossy()));
     }
 
-    /// Says in the last line whether the plugin's agent gets its file: it gets none if a finding
-    /// stops it. Nothing is said if the report is not about this agent. If the plugin asks for a
-    /// report without paths, the line before names the command that shows them.
-    fn close(&mut self, plugin: Option<&Plugin>, shows_paths: bool) {
+    /// Adds a last line that says whether the plugin's agent gets its file. If a finding stops this
+    /// agent, its verdict becomes that it gets none. No line is added if the report is not about
+    /// this agent. If the plugin asks for a report without paths, the line before names the command
+    /// that shows them.
+    fn add_last_lines(&mut self, plugin: Option<&Plugin>, shows_paths: bool) {
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);
         let is_all_right = self.exit_code() == 0;
         let Some(agent) = &mut self.agent else {
