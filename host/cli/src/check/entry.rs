@@ -22,8 +22,8 @@ use std::{
     time::Instant,
 };
 
-/// What is said of a file with this many characters, which are too many for Claude Code.
-fn shorten(chars: usize) -> Advice {
+/// What to do about a file with this many characters: they are too many for Claude Code.
+fn advice_to_shorten(chars: usize) -> Advice {
     Advice {
         text: format!(
             "it has {chars} characters, and Claude Code takes 500000 at most: shorten it"
@@ -137,10 +137,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Loads one entry as a call would, and says what is wrong with it.
+    /// The report on one entry, which is loaded as a call would: whether its file is served, what
+    /// is wrong with it, and what to do.
     ///
     /// A file that is loaded is still reported as refused if it is too long for its only taker,
-    /// Claude Code, or if there is no room for the comparison that `withhold` asks for.
+    /// Claude Code ([`Refusal::TooLarge`]), or if there is no room for the comparison that
+    /// `withhold` asks for. Of a served file, the only advice is to close it to others who may read
+    /// it.
     pub(crate) async fn report(
         &self,
         named: Named<'_>,
@@ -168,8 +171,8 @@ impl<'a> Judge<'a> {
             .location
             .expand(&entry.path)
             .and_then(|file| match served {
-                Ok(_) => step::advice_to_close(&file),
-                Err(_) if is_too_long => Some(shorten(chars)),
+                Ok(_) => step::advice_to_close_to_others(&file),
+                Err(_) if is_too_long => Some(advice_to_shorten(chars)),
                 Err(code) => step::advice(code, entry, &file, self.location),
             });
         let mut findings = findings_on_key(named, entry);
@@ -178,6 +181,7 @@ impl<'a> Judge<'a> {
             if is_too_long {
                 findings.push(Finding::LongForClaudeCode {});
             }
+            // A served file has advice only if others may read it.
             if advice.is_some() {
                 findings.push(Finding::ReadByOthers {});
             }
@@ -212,8 +216,9 @@ impl<'a> Judge<'a> {
         binding.is_some_and(|binding| binding.shows_a_key(name, self.map))
     }
 
-    /// Loads the entry's file, as a call of the first agent that the entry names, or of nobody.
-    /// Refused if the entry has a key, and names agents none of which can ask for a key.
+    /// Loads the entry's file, as a call of the first agent that the entry names, or of nobody if
+    /// it names none. Refused as [`Refusal::UnknownKey`] if the entry has a key, and names agents
+    /// none of which can ask for a key; else as such a call is.
     async fn load(&self, named: Named<'_>, entry: &Entry) -> Result<Content, Refusal> {
         let agents = agents_of(entry);
         // The agents of a binding need not ask: they have a server.
@@ -266,7 +271,7 @@ fn findings_on_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
 }
 
 /// What is odd in the text of a file that would be served: it is empty, stands for another text,
-/// has NUL characters, or has too few values for `withhold`.
+/// has NUL characters, or has too few values for `withhold`. Empty if nothing is odd.
 fn findings_on_text(text: &str, entry: &Entry) -> Vec<Finding> {
     let mut findings = Vec::new();
     if is_blank(text) {

@@ -31,7 +31,7 @@ const COLOURS: [(&str, &str); 3] = [
 ];
 
 /// The text as standard output shows it: in colour on a terminal that has colours, unless the user
-/// declines them.
+/// declines them by `NO_COLOR`. Else as it is.
 pub(crate) fn in_colour(text: String) -> String {
     let terminal = env::var_os("TERM").unwrap_or_else(|| "dumb".into());
     let declined = env::var_os("NO_COLOR").unwrap_or_default();
@@ -92,7 +92,7 @@ impl Report {
         let mut all: Vec<_> = entries.iter().collect();
         all.sort_by_key(|entry| entry.line);
         say_table(&all, said);
-        // Of the entries with this code, or of served ones: what to do, each with its line.
+        // What to do about each entry with this code, with its line. None stands for served ones.
         let details = |code: Option<Refusal>| {
             let of_code = all.iter().filter(move |one| one.result.err() == code);
             of_code.filter_map(|one| Some(format!("  line {}: {}", one.line, one.detail.as_ref()?)))
@@ -102,30 +102,32 @@ impl Report {
             said.push(format!("{}: {}", code.as_str(), code.remedy()));
             said.extend(details(Some(code)));
         }
-        let at = lines(&all, |one| one.shows_a_key);
+        let at = lines_in_words(&all, |one| one.shows_a_key);
         said.extend(at.map(|at| format!("{SHOWS_KEY}: {SHOWS_A_KEY}: {at}")));
         // Without the map's path, no path is shown at all.
         let is_hidden = self.map_path.is_some() && all.iter().any(|one| one.path.is_none());
         said.extend(is_hidden.then(|| format!("{HIDDEN}: {WHY_HIDDEN}")));
         said.extend(lines_on_findings(&all));
+        // A served file has advice if others may read it.
         said.extend(details(None));
         said.extend(all.iter().filter_map(|one| line_on_values(one)));
         let served = all.iter().filter(|one| one.is_served()).count();
         let long = Finding::LongForClaudeCode {};
-        let but = match lines(&all, |one| one.findings.contains(&long)) {
+        let but = match lines_in_words(&all, |one| one.findings.contains(&long)) {
             Some(at) => format!("; but {long}: {at}"),
             None => String::new(),
         };
         said.push(format!("{served} of {} would be served{but}.", all.len()));
-        let unchecked = lines(&all, |one| {
+        // An entry whose agents cannot ask is told above.
+        let unchecked = lines_in_words(&all, |one| {
             one.has_other_agents && one.result != Err(Refusal::UnknownKey)
         });
         let whose = "whose names cannot be checked here";
         said.extend(unchecked.map(|at| format!("To its agents only, {whose}: {at}.")));
     }
 
-    /// The line that says what confines a server on this system. None if the whole wall stands,
-    /// unless the report is to be verbose.
+    /// The line that says what confines a server on this system: the whole wall, a part of it, or
+    /// none. None if the whole wall stands, unless the report is to be verbose.
     fn line_on_wall(&self, is_verbose: bool) -> Option<String> {
         let wall = self.wall;
         let reads = if wall.roots {
@@ -136,6 +138,7 @@ impl Report {
         if wall.is_whole() {
             return is_verbose.then(|| format!("wall: {WHOLE_WALL}, and reads {reads} ({wall})"));
         }
+        // By default, no part of it stands.
         if cfg!(target_os = "linux") && wall != WallStatus::default() {
             return Some(format!("wall: not whole on this system ({wall})"));
         }
@@ -265,8 +268,9 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     said.push(String::new());
 }
 
-/// A line for each kind of finding about these entries, which names all lines of the map that have
-/// it. That a file is too long for Claude Code is left out: the end of the report says it.
+/// A line for each kind of finding about these entries. It names all lines of the map that have
+/// such a finding. That a file is too long for Claude Code is left out: the end of the report says
+/// it.
 fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     let mut found: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
     // A finding about an entry has no fields. So those of one rank are equal: once sorted, all but
@@ -276,7 +280,7 @@ fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     found.retain(|finding| **finding != Finding::LongForClaudeCode {});
     let mut said = Vec::new();
     for finding in found {
-        if let Some(at) = lines(all, |one| one.findings.contains(finding)) {
+        if let Some(at) = lines_in_words(all, |one| one.findings.contains(finding)) {
             said.push(format!("{}: {finding}: {at}", finding.severity().as_str()));
         }
     }
@@ -308,8 +312,9 @@ fn line_on_values(one: &EntryReport) -> Option<String> {
     Some(said)
 }
 
-/// In which lines of the map these entries stand, in words. None if there are none.
-fn lines(all: &[&EntryReport], is: impl Fn(&EntryReport) -> bool) -> Option<String> {
+/// In which lines of the map those of the entries stand of which `is` is true: `lines 3, 8`. None
+/// if it is true of none.
+fn lines_in_words(all: &[&EntryReport], is: impl Fn(&EntryReport) -> bool) -> Option<String> {
     let these = all.iter().filter(|one| is(one));
     let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();
     let word = if numbers.len() == 1 { "line" } else { "lines" };

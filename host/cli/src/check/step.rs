@@ -69,8 +69,8 @@ fn chmod_against(distrust: &Distrust, file: &Path) -> Option<String> {
     Some(format!("chmod go-w {}", word_to_change(&distrust.path)?))
 }
 
-/// What others could change: this file, or a folder or link on its path. None if nobody can, or if
-/// the system does not let us find out.
+/// What others could change, and why: this file, or a folder or link on its path. None if nobody
+/// can, or if the system does not let us find out.
 fn distrust(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let walked = match walker.walk(file, Policy::Name) {
@@ -99,7 +99,7 @@ const MAP_A_COPY: &str = "put a copy of that, named .md, in a folder of your own
 const FOR_A_CLIENT: &str = "in its entry, for a client that takes so much, as Claude Code does not";
 
 /// What to do about `file`, the file of this entry, which is refused with this code. None if the
-/// code's own text says it all.
+/// code's own text says it all, or if what is wrong with the file cannot be found out.
 pub(super) fn advice(
     code: Refusal,
     entry: &Entry,
@@ -114,13 +114,13 @@ pub(super) fn advice(
     }
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
-    let has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
+    let path_has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
     let is_link = real != file;
     // The first row that fits counts.
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => IS_FOLDER.to_owned(),
-        Refusal::NotMarkdown if has_unseen && !is_link => HAS_UNSEEN.to_owned(),
-        Refusal::NotFound if has_unseen => HAS_UNSEEN.to_owned(),
+        Refusal::NotMarkdown if path_has_unseen && !is_link => HAS_UNSEEN.to_owned(),
+        Refusal::NotFound if path_has_unseen => HAS_UNSEEN.to_owned(),
         Refusal::NotMarkdown if is_link && entry.path.ends_with(".md") => {
             format!("this is a link to {place}: {MAP_A_COPY}")
         }
@@ -181,7 +181,8 @@ fn chmod_to_read(file: &Path) -> Option<String> {
 /// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`, or the same in words
 /// if that path cannot be typed. If another user owns the file, the advice is to map a copy. None
 /// if nobody else may read the file.
-pub(super) fn advice_to_close(file: &Path) -> Option<Advice> {
+pub(super) fn advice_to_close_to_others(file: &Path) -> Option<Advice> {
+    // None if nobody else may read it.
     let real = file.canonicalize().ok().filter(|real| is_open(real))?;
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
     let text = match word_to_change(file) {
@@ -233,12 +234,12 @@ const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a fi
 
 /// What is wrong with the map at this location, and what to do. It names no path unless
 /// `shows_paths`. A map that `--map` names (`is_from_option`) and that cannot be read is never
-/// named: the argument may be a key. `to_make` are the arguments of the command that makes a map.
+/// named: the argument may be a key. `arguments` are those of the command that makes a map.
 pub(super) fn unusable(
     error: &MapError,
     location: &Location,
     shows_paths: bool,
-    to_make: &str,
+    arguments: &str,
 ) -> Unusable {
     use DistrustReason::UnknownOwner;
     let message = match error {
@@ -272,12 +273,12 @@ pub(super) fn unusable(
             MapError::Parse(_, mistake) => mistake.help.clone(),
             MapError::Missing(_) if !shows_paths => Some(format!(
                 "in a terminal of your own, run: {}",
-                command(to_make)
+                command(arguments)
             )),
             _ if !shows_paths => None,
             // From here on, a path may be shown.
             MapError::Missing(_) if location.is_from_option => if_dead_link(location),
-            MapError::Missing(_) => if_dead_link(location).or_else(|| Some(how_to_make(to_make))),
+            MapError::Missing(_) => if_dead_link(location).or_else(|| Some(how_to_make(arguments))),
             MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
                 chmod_to_read(&location.file)
             }
@@ -342,7 +343,7 @@ pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
 }
 
 /// Why the home is not to be used: the map is in it, and its owner is neither this user nor root,
-/// as under `sudo`. None if the home can be used, or if there is none.
+/// as under `sudo`. None if the map is elsewhere, if the home can be used, or if there is none.
 pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
     let home = location.home.as_ref()?;
     if !location.file.starts_with(home) {
@@ -355,7 +356,7 @@ pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
     Some("HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
-/// Whether the user's home is this folder, or in it.
+/// Whether the user's home is this folder, or in it. False if one of the two is not there.
 fn holds_home(folder: &Path, location: &Location) -> bool {
     let home = location
         .home
@@ -367,11 +368,13 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
     }
 }
 
-/// What the user should know of the map's place and, on Linux, of its roots: there, the kernel
-/// keeps a server in the roots and in the map's folder. `map` is None if it cannot be read.
+/// What the user should know of the map's place: `XDG_CONFIG_HOME` names it; or on Linux, the map
+/// has no roots, or else its folder is the user's home or above it. There, the kernel keeps a
+/// server in the roots and in the map's folder. `map` is None if it cannot be read: then nothing is
+/// said of roots and folder.
 pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // Then XDG_CONFIG_HOME says where it is.
+    // It begins with `$XDG_CONFIG_HOME`: that variable says where the map is.
     if location.in_words().starts_with('$') {
         findings.push(Finding::MapByVariable {});
     }
@@ -382,6 +385,7 @@ pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<F
         findings.push(Finding::NoRoots {});
     } else if directories_of(&location.file)
         .iter()
+        // The folder that the path names, and if it is a link, those that it leads to.
         .any(|folder| holds_home(folder, location))
     {
         findings.push(Finding::WideMap {});
