@@ -91,12 +91,14 @@ impl<'a> ClaudeCode<'a> {
         map: &Map,
         keys: &MapKeys<'_>,
     ) -> Option<Finding> {
+        // The name of a file that holds a key is not shown.
         let file = if keys.are_in(&agent.file) {
             "…".to_owned()
         } else {
             agent.file.clone()
         };
         let has_binding = map.binding(&agent.bind).is_some();
+        // The agent's server reads the usual map, which may have the binding.
         if !has_binding && self.is_other_map() {
             return None;
         }

@@ -75,8 +75,8 @@ impl Report {
         said.join("\n") + "\n"
     }
 
-    /// Says a table of the entries; for each code, why files are not served; what was found in
-    /// those that are; and how many are. If the map has no entry, it says only that.
+    /// Adds to `said` a table of the entries; for each code, why files are not served; what was
+    /// found in those that are; and how many are. If the map has no entry, only this is said.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {
@@ -93,23 +93,23 @@ impl Report {
         all.sort_by_key(|entry| entry.line);
         say_table(&all, said);
         // What to do about each entry with this code, with its line. None stands for served ones.
-        let details = |code: Option<Refusal>| {
+        let advice_lines = |code: Option<Refusal>| {
             let of_code = all.iter().filter(move |one| one.result.err() == code);
             of_code.filter_map(|one| Some(format!("  line {}: {}", one.line, one.detail.as_ref()?)))
         };
         let codes: BTreeSet<Refusal> = all.iter().filter_map(|one| one.result.err()).collect();
         for code in codes {
             said.push(format!("{}: {}", code.as_str(), code.remedy()));
-            said.extend(details(Some(code)));
+            said.extend(advice_lines(Some(code)));
         }
         let at = lines_in_words(&all, |one| one.shows_a_key);
         said.extend(at.map(|at| format!("{SHOWS_KEY}: {SHOWS_A_KEY}: {at}")));
         // Without the map's path, no path is shown at all.
-        let is_hidden = self.map_path.is_some() && all.iter().any(|one| one.path.is_none());
-        said.extend(is_hidden.then(|| format!("{HIDDEN}: {WHY_HIDDEN}")));
+        let hides_a_path = self.map_path.is_some() && all.iter().any(|one| one.path.is_none());
+        said.extend(hides_a_path.then(|| format!("{HIDDEN}: {WHY_HIDDEN}")));
         said.extend(lines_on_findings(&all));
         // A served file has advice if others may read it.
-        said.extend(details(None));
+        said.extend(advice_lines(None));
         said.extend(all.iter().filter_map(|one| line_on_values(one)));
         let served = all.iter().filter(|one| one.is_served()).count();
         let long = Finding::LongForClaudeCode {};
@@ -152,7 +152,8 @@ impl Report {
     /// be a key. Each `line` is one of the map, from 1. Each `message` and `help` is for people,
     /// and may be reworded.
     pub(crate) fn to_json(&self) -> String {
-        // In the order of the map; `null` if the map itself is invalid.
+        // The bindings, or the entries with keys, in the order of the map. `null` if the map itself
+        // is invalid.
         let all = self.outcome.as_ref().ok();
         let of_table = |is_binding| {
             let these = all?.iter().filter(|one| one.is_binding == is_binding);
@@ -244,15 +245,15 @@ fn json_of_entry(one: &EntryReport) -> Value {
     value
 }
 
-/// Says a table with a row for each entry and binding. The path comes last: its width on a terminal
-/// is unknown.
+/// Adds to `said` a table with a row for each entry and binding: its result, size, line and path.
+/// The path comes last: its width on a terminal is unknown.
 fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
-    let result = |one: &&EntryReport| match one.result {
+    let result_of = |one: &&EntryReport| match one.result {
         _ if one.shows_a_key => SHOWS_KEY,
         Err(code) => code.as_str(),
         Ok(_) => "ok",
     };
-    let lengths = all.iter().map(|one| result(one).len());
+    let lengths = all.iter().map(|one| result_of(one).len());
     let wide = lengths.fold("RESULT".len(), usize::max);
     said.push(format!("{:<wide$}    BYTES  LINE  PATH", "RESULT"));
     for one in all {
@@ -262,7 +263,7 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
         if one.is_binding {
             path += &format!(" (binding {})", one.name.as_deref().unwrap_or(HIDDEN));
         }
-        let (result, line) = (result(one), one.line);
+        let (result, line) = (result_of(one), one.line);
         said.push(format!("{result:<wide$}  {bytes:>7}  {line:>4}  {path}"));
     }
     said.push(String::new());

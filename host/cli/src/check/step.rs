@@ -37,8 +37,8 @@ pub(super) struct Advice {
     pub(super) paths: Vec<PathBuf>,
 }
 
-/// What others could change on the way to `file`, and how to stop them: a `chmod` that does, or
-/// else the words that `distrust` has for it.
+/// What others could change on the way to `file`, and how to stop them: a command with `chmod` if
+/// there is one that does, and else in words.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let said = distrust.to_string();
     // What is wrong stands before the `; `, and behind it what to do.
@@ -71,7 +71,7 @@ fn chmod_against(distrust: &Distrust, file: &Path) -> Option<String> {
 
 /// What others could change, and why: this file, or a folder or link on its path. None if nobody
 /// can, or if the system does not let us find out.
-fn distrust(file: &Path) -> Option<Distrust> {
+fn distrust_of(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let walked = match walker.walk(file, Policy::Name) {
         Ok(walked) => walked,
@@ -109,9 +109,10 @@ pub(super) fn advice(
     match code {
         // To look at the file could hang once more.
         Refusal::TimedOut => return None,
-        Refusal::Untrusted => return distrust(file).map(|distrust| cure(&distrust, file)),
+        Refusal::Untrusted => return distrust_of(file).map(|distrust| cure(&distrust, file)),
         _ => {}
     }
+    // Where the path leads, past all links.
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, folder) = (printable(&real), real.parent());
     let path_has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
@@ -242,6 +243,7 @@ pub(super) fn unusable(
     arguments: &str,
 ) -> Unusable {
     use DistrustReason::UnknownOwner;
+    // The first row that fits counts.
     let message = match error {
         MapError::Parse(_, mistake) => mistake.message.clone(),
         MapError::Untrusted(it) if it.why == UnknownOwner && !shows_paths => {
@@ -269,6 +271,7 @@ pub(super) fn unusable(
             MapError::Parse(_, mistake) => Some(mistake.line),
             _ => None,
         },
+        // Here, too, the first row that fits counts.
         help: match error {
             MapError::Parse(_, mistake) => mistake.help.clone(),
             MapError::Missing(_) if !shows_paths => Some(format!(
