@@ -24,17 +24,17 @@ const MAX_NEW_FILE: usize = 2 << 20;
 /// The attribute by which git stores a text in another encoding than the checkout has.
 const ENCODING: &str = "working-tree-encoding";
 
-/// How its values begin with which git stores the text as UTF-8, from an encoding that is read; or
-/// by which it changes nothing.
+/// Its values with which git stores the text as UTF-8, and a text in ASCII as such: with UTF-16LE,
+/// git would take two letters for one. The last two stand for a file without the attribute.
 const READ_ENCODINGS: [&str; 8] = [
-    "unset",
-    "unspecified",
     "utf-16",
     "utf-32",
     "utf-8",
     "utf16",
     "utf32",
     "utf8",
+    "unset",
+    "unspecified",
 ];
 
 /// Git's command that looks at each file again, also at those that the index calls unchanged
@@ -160,14 +160,17 @@ impl Collector<'_> {
     /// [`Uncollected::Encoded`] if a file has another encoding, or may have it by these attributes.
     fn check_encodings(&mut self, common: &Path) -> Result<(), Uncollected> {
         let own = file::contents(&common.join("info/attributes"), MAX_NEW_FILE)?;
-        if file::text(&own.unwrap_or_default()).contains(ENCODING) {
-            return Err(Uncollected::Encoded);
-        }
+        check_attributes(&file::text(&own.unwrap_or_default()))?;
         let mut paths = BTreeSet::new();
         for passage in &self.outgoing.passages {
-            if let Place::Lines { path, .. } = &passage.place {
-                paths.insert(path.as_os_str().as_bytes());
+            let Place::Lines { path, .. } = &passage.place else {
+                continue;
+            };
+            // A commit may have had other attributes than the checkout has.
+            if path.ends_with(".gitattributes") {
+                check_attributes(&passage.text)?;
             }
+            paths.insert(path.as_os_str().as_bytes());
         }
         if paths.is_empty() {
             return Ok(());
@@ -177,13 +180,7 @@ impl Collector<'_> {
         let output = self.git.run(&arguments, names.join(&0))?;
         // Of each file, git prints its path, the attribute's name, and the value.
         for value in output.split(|byte| *byte == 0).skip(2).step_by(3) {
-            let encoding = String::from_utf8_lossy(value).to_ascii_lowercase();
-            if !READ_ENCODINGS
-                .iter()
-                .any(|known| encoding.starts_with(known))
-            {
-                return Err(Uncollected::Encoded);
-            }
+            check_encoding(&String::from_utf8_lossy(value))?;
         }
         Ok(())
     }
@@ -349,6 +346,29 @@ fn one_per_line<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Checks the encodings in these lines of a file of attributes.
+fn check_attributes(lines: &str) -> Result<(), Uncollected> {
+    let lines = lines.lines().map(str::trim_start);
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        for word in line.split_whitespace() {
+            if let Some(value) = word.strip_prefix(ENCODING)
+                && let Some(encoding) = value.strip_prefix('=')
+            {
+                check_encoding(encoding)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a text in this encoding is read.
+fn check_encoding(encoding: &str) -> Result<(), Uncollected> {
+    if READ_ENCODINGS.contains(&&*encoding.to_ascii_lowercase()) {
+        return Ok(());
+    }
+    Err(Uncollected::Encoded)
 }
 
 /// Why the whole of a file is added.

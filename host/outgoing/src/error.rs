@@ -18,9 +18,9 @@ pub enum Uncollected {
     /// The repository keeps its branches in a format of git's that is not read.
     #[error("the repository keeps its branches as a reftable, which is not read")]
     Reftable,
-    /// A setting or a variable of the project's makes git use files that are not looked at.
+    /// A setting, a variable or a link makes git use files that are not looked at.
     #[error(
-        "core.worktree or a variable such as GIT_DIR has git use other files: remove it, or run git yourself"
+        "core.worktree, a variable such as GIT_DIR, or a link in place of .git/config has git use other files: remove it, or run git yourself"
     )]
     Elsewhere,
     /// A commit or a file's content is not on this machine, as in a partial clone.
@@ -28,7 +28,7 @@ pub enum Uncollected {
     ObjectMissing,
     /// A file may have a `working-tree-encoding` with which its text is not what git stores.
     #[error(
-        "a file has a working-tree-encoding other than UTF-8, UTF-16 or UTF-32 in .gitattributes or .git/info/attributes: remove it"
+        "a file has a working-tree-encoding other than UTF-8, UTF-16 or UTF-32, by .gitattributes or .git/info/attributes: look at it yourself"
     )]
     Encoded,
     /// There is more than is read: see `budget.rs`.

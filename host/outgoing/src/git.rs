@@ -128,7 +128,7 @@ impl Git<'_> {
     /// settings link to may be private, and a file could be read by others meanwhile.
     ///
     /// # Errors
-    /// [`Uncollected::NoScratch`] if one of these files cannot be opened.
+    /// [`Uncollected::NoScratch`] if that file cannot be opened.
     #[expect(clippy::disallowed_methods, reason = "the one program that is started")]
     fn command(&self, program: &str, arguments: &[&str]) -> Result<Command, Uncollected> {
         let mut emptied = OpenOptions::new();

@@ -49,7 +49,8 @@ struct Setting {
 /// Checks that no `core.worktree` that git reads names another folder than our checkout.
 ///
 /// # Errors
-/// [`Uncollected::Elsewhere`] if one does, or one that does not exist.
+/// [`Uncollected::Elsewhere`] if one does, or one that does not exist, or if a file of the settings
+/// is a link or the like.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 pub(crate) fn check_checkout(
     repository: &Repository,
@@ -59,7 +60,10 @@ pub(crate) fn check_checkout(
     let mut is_read_by_git = repository.git == repository.common;
     for path in own_files(repository) {
         // With a file that git does not understand, it publishes nothing.
-        let found = settings_in(git, &path)?.unwrap_or_default();
+        let found = match settings_in(git, &path) {
+            Err(Uncollected::Unreadable) => return Err(Uncollected::Elsewhere),
+            read => read?.unwrap_or_default(),
+        };
         is_read_by_git |= found
             .iter()
             .any(|setting| setting.key == "extensions.worktreeconfig");
@@ -87,7 +91,7 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
     if has_old_remotes || names_push_in_variables() {
         return Ok(Extra::All);
     }
-    let own = own_files(repository);
+    let mut own = own_files(repository);
     let mut files_left = own.clone();
     files_left.extend(users_files());
     let mut most = Extra::Nothing;
@@ -111,12 +115,20 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
             // Each condition counts as true.
             let is_conditional = setting.key.starts_with("includeif.");
             if setting.key == "include.path" || is_conditional {
-                // By its own settings, a project could have us read any file.
-                let included = included_path(&path, &setting.value);
-                let Some(file) = included.filter(|_| !is_own) else {
+                let Some(included) = included_path(&path, &setting.value) else {
                     return Ok(Extra::All);
                 };
-                files_left.push(file);
+                if is_own {
+                    // By its own settings, a project could have us read any file.
+                    let real = without_links(&included);
+                    if !real.starts_with(repository.top()) {
+                        return Ok(Extra::All);
+                    }
+                    own.push(real.clone());
+                    files_left.push(real);
+                } else {
+                    files_left.push(included);
+                }
             }
             most = most.max(setting.extra());
         }

@@ -236,6 +236,8 @@ fn an_encoding_that_is_not_read_is_an_error() {
         "echo '*.txt working-tree-encoding=IBM037' >.gitattributes; echo IN >a.txt; git add a.txt",
         "echo '*.txt working-tree-encoding=UTF-7' >.gitattributes; echo IN >a.txt; git add a.txt",
         "echo '*.txt working-tree-encoding=IBM037' >.git/info/attributes; echo IN >a.txt; git add a.txt",
+        "echo '*.txt working-tree-encoding=UTF-16LE' >.gitattributes; printf INSTAG >a.txt; git add a.txt",
+        "echo '*.txt working-tree-encoding=IBM037' >.gitattributes; echo IN >a.txt; git add -A; git commit -qm x; git rm -q .gitattributes; git commit -qm y",
     ] {
         let world = World::new();
         world.sh(make);
@@ -252,6 +254,6 @@ fn an_encoding_that_is_not_read_is_an_error() {
 #[test]
 fn settings_of_a_project_lead_to_no_file_elsewhere() {
     let world = World::new();
-    world.sh("git config include.path ../../far; echo '[push' >../far; ln -s ../../far .git/config.worktree");
-    assert_eq!(world.collect(&everything()), Err(Uncollected::Unreadable));
+    world.sh("ln -s ../../far .git/config.worktree; echo '[x]' >../far");
+    assert_eq!(world.collect(&everything()), Err(Uncollected::Elsewhere));
 }

@@ -393,7 +393,12 @@ fn what_settings_add_to_a_push_is_told() {
             &format!("{OTHER}; printf '[PUSH] default=matching' >.git/x"),
             1,
         ),
-        row("include.path missing", OTHER, 1),
+        row("include.path missing", OTHER, 0),
+        row(
+            "include.path ../../far",
+            &format!("{OTHER}; touch ../far"),
+            1,
+        ),
         row("include.path '%(prefix)/x'", OTHER, 1),
         row("x.y z; printf '[[' >>.git/config", OTHER, 1),
         row("x.y z; mkdir .git/remotes", OTHER, 1),
