@@ -18,7 +18,7 @@
 # Nothing in the data folder is run. The program judges the path to that folder, and this
 # script writes there only after that.
 #
-# Standard output belongs to the program. This prints there only for a gate that is too late.
+# Standard output belongs to the program. This prints there only for a gate that a signal has ended.
 set -u
 
 # If a hook exits with 1, a client before 2.1.295 lets the call pass. 2 denies it everywhere.
@@ -132,8 +132,8 @@ if [ "${1-}" = gate ]; then
     trap - EXIT
     answer=$(printf '%s' "$question" | "$program" gate)
     status=$?
-    # SIGALRM ends a gate that waits too long. Without an answer, the client lets the call pass.
-    [ $status = 0 ] || { status=0 && answer='{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Keyhole: what this would publish could not be compared with your private list. too-slow: It took too long. Publish less at a time."}}'; }
+    # A signal ends a gate that waits too long, or lacks memory. Without an answer, the call passes.
+    [ $status -lt 128 ] || { status=0 && answer='{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Keyhole: what this would publish could not be compared with your private list. too-slow: It took too long. Publish less at a time."}}'; }
     printf '%s' "$answer"
     exit $status
 fi

@@ -136,11 +136,7 @@ pub(crate) fn gather(
             text: call.text.clone(),
         }];
         let top = repository.map(|it| it.top().to_owned());
-        let mut part = part.clone();
-        if top.is_none() && makes_repository(&part) {
-            part.trees.push(".".to_owned());
-        }
-        match texts_of_repository(&part, repository_or_why, places) {
+        match texts_of_repository(part, repository_or_why, places) {
             Ok(more) => texts.extend(more),
             Err(why) => *why_incomplete = why_incomplete.or(Some(why)),
         }
@@ -149,18 +145,12 @@ pub(crate) fn gather(
     }
     // A named file may be a list, and what has read a list starts no program: git is done.
     for (gathered, (part, top)) in all.iter_mut().zip(parts_and_tops) {
-        match files(&part, top.as_deref(), places) {
+        match files(part, top.as_deref(), places) {
             Ok(more) => gathered.texts.extend(more),
             Err(why) => *why_incomplete = why_incomplete.or(Some(why)),
         }
     }
     all
-}
-
-/// Whether the call makes a repository itself: all that is in the folder may leave with it.
-fn makes_repository(part: &Part) -> bool {
-    let words = part.wanted.iter().flat_map(|wanted| &wanted.words);
-    words.into_iter().any(|word| word == "init")
 }
 
 /// The texts that leave of the part's repository. None of them if the call sends only its text and

@@ -35,16 +35,7 @@ pub(crate) struct Script {
 impl Script {
     /// Reads a shell's command. A quote that is not closed reaches to the end.
     pub(crate) fn of(text: &str) -> Self {
-        let mut reader = Reader {
-            rest: text.chars().peekable(),
-            script: Self::default(),
-            command: Vec::new(),
-            word: None,
-            is_output_file: false,
-            heredoc_ends: Vec::new(),
-            open_brackets: 0,
-            is_in_arithmetic: false,
-        };
+        let mut reader = Reader::new(text, 0);
         reader.read_to(None);
         reader.script
     }
@@ -59,15 +50,38 @@ struct Reader<'t> {
     word: Option<String>,
     /// Whether the next word names a file that is written.
     is_output_file: bool,
-    /// The lines that end the heredocs whose text begins in the next line.
-    heredoc_ends: Vec<String>,
+    /// The ends of the heredocs whose text begins in the next line.
+    heredoc_ends: Vec<HeredocEnd>,
     /// How many brackets are open.
     open_brackets: usize,
     /// Whether `<<` shifts a number here: in `((…))`.
     is_in_arithmetic: bool,
 }
 
-impl Reader<'_> {
+/// The end of a heredoc.
+#[derive(Default)]
+struct HeredocEnd {
+    /// The line that ends it.
+    line: String,
+    /// Whether this line has quotes where the heredoc begins: then its text means itself.
+    is_quoted: bool,
+}
+
+impl<'t> Reader<'t> {
+    /// A reader of this text, in so many open brackets.
+    fn new(text: &'t str, open_brackets: usize) -> Self {
+        Self {
+            rest: text.chars().peekable(),
+            script: Script::default(),
+            command: Vec::new(),
+            word: None,
+            is_output_file: false,
+            heredoc_ends: Vec::new(),
+            open_brackets,
+            is_in_arithmetic: false,
+        }
+    }
+
     /// Reads commands up to the mark `end`, or with None to the text's end. If the text ends before
     /// the mark, the script is unclear.
     fn read_to(&mut self, end: Option<char>) {
@@ -273,24 +287,26 @@ impl Reader<'_> {
         }
         self.rest.next_if_eq(&'-');
         while self.rest.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
-        let mut heredoc_end = String::new();
+        let mut end = HeredocEnd::default();
         while let Some(c) = self
             .rest
             .next_if(|c| !c.is_whitespace() && !COMMAND_ENDS.contains(*c))
         {
-            if !matches!(c, '\'' | '"' | '\\') {
-                heredoc_end.push(c);
+            if matches!(c, '\'' | '"' | '\\') {
+                end.is_quoted = true;
+            } else {
+                end.line.push(c);
             }
         }
-        if !heredoc_end.is_empty() {
-            self.heredoc_ends.push(heredoc_end);
+        if !end.line.is_empty() {
+            self.heredoc_ends.push(end);
         }
     }
 
     /// Reads the texts of the heredocs that begin at this line, each up to the line that ends it.
     /// If the text ends before, the script is unclear.
     fn read_heredocs(&mut self) {
-        for heredoc_end in mem::take(&mut self.heredoc_ends) {
+        for end in mem::take(&mut self.heredoc_ends) {
             let mut text = String::new();
             loop {
                 if self.rest.peek().is_none() {
@@ -298,20 +314,37 @@ impl Reader<'_> {
                     break;
                 }
                 let line = self.read_line();
-                if line.trim() == heredoc_end {
+                if line.trim() == end.line {
                     break;
                 }
                 text += &line;
                 text.push('\n');
             }
-            // A shell reads what stands in `$(…)` there, as between quotes.
-            if text.contains(['$', '`']) {
-                let quoted = text.replace('"', "\\\"");
-                let inner = Script::of(&format!("echo \"{quoted}\""));
-                self.script.commands.extend(inner.commands);
+            if !end.is_quoted {
+                self.read_substitutions(&text);
             }
             self.script.heredocs.push(text);
         }
+    }
+
+    /// Reads the commands in the `$(…)` and the backticks of a heredoc's text.
+    fn read_substitutions(&mut self, text: &str) {
+        let mut inner = Reader::new(text, self.open_brackets);
+        while let Some(c) = inner.rest.next() {
+            match c {
+                // The next character means itself.
+                '\\' => {
+                    inner.rest.next();
+                }
+                '$' | '`' => {
+                    inner.read_substitution(c);
+                }
+                _ => {}
+            }
+        }
+        self.script.writes |= inner.script.writes;
+        self.script.commands.extend(inner.script.commands);
+        self.script.heredocs.extend(inner.script.heredocs);
     }
 
     /// The rest of the line, without its end.

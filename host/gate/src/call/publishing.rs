@@ -231,7 +231,18 @@ fn is_remote(word: &str) -> bool {
 const ALL_REFS_OPTIONS: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
 
 /// Options of `git push` that a value follows, and no remote.
-const PUSH_OPTIONS: [&str; 5] = ["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
+const PUSH_OPTIONS: [&str; 10] = [
+    "-b",
+    "-c",
+    "-o",
+    "-r",
+    "--change",
+    "--exec",
+    "--prefix",
+    "--push-option",
+    "--receive-pack",
+    "--repo",
+];
 
 /// Which commits a command of this kind sends with these arguments. None if it sends none: a commit
 /// that stays here, or a text. Of `jj`, all branches and tags count as sent.
@@ -253,8 +264,8 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     })
 }
 
-/// The remote that stands behind `push`, which may be an address or a variable: of those, nobody
-/// knows what they have. None if nothing stands there.
+/// The remote that stands behind `push`, which may be an address: nobody knows what is there. None
+/// if nothing stands there.
 fn remote_of(arguments: &[String]) -> Option<String> {
     let first = remote_and_refspecs(arguments).first().copied()?;
     Some(first.to_owned())

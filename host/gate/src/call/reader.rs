@@ -396,15 +396,29 @@ impl<'p> Reader<'p> {
             if self.is_too_much() {
                 return;
             }
-            let step = Step {
-                folder,
-                kind,
-                sends: sent_commits(kind, arguments),
-            };
-            if kind != Kind::BringsIn && !self.steps.contains(&step) {
-                self.steps.push(step);
+            for sends in self.meant_pushes(sent_commits(kind, arguments)) {
+                let step = Step {
+                    folder: folder.clone(),
+                    kind,
+                    sends,
+                };
+                if kind != Kind::BringsIn && !self.steps.contains(&step) {
+                    self.steps.push(step);
+                }
             }
         }
+    }
+
+    /// The same push for each remote that a variable may stand for. If nobody knows its values, it
+    /// is as if the push named no remote.
+    fn meant_pushes(&mut self, push: Option<Sent>) -> Vec<Option<Sent>> {
+        let Some(remote) = push.as_ref().and_then(|sent| sent.remote.clone()) else {
+            return vec![push];
+        };
+        let all = push.is_some_and(|sent| sent.all);
+        let meanings = self.meanings(&remote).into_iter();
+        let remotes = meanings.map(|meant| Some(meant).filter(|name| !name.contains('$')));
+        remotes.map(|remote| Some(Sent { remote, all })).collect()
     }
 
     /// What the steps publish: one part for each step that no other step covers. What the words

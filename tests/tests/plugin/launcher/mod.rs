@@ -125,7 +125,7 @@ fn a_start_runs_no_other_program() {
 #[test]
 fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() {
     let machine = Machine::new();
-    machine.replace_server("v1", own(), "#!/bin/sh\nprintf '%s,' \"$@\"; cat\n");
+    machine.replace_server("v1", own(), "#!/bin/sh\nprintf '%s,' \"$@\"; cat; exit 7\n");
     let ask = |question: &str| {
         let mut command = machine.command("v1", &["gate"]);
         Ran::of(&mut command, question.as_bytes()).says_nothing_on_stderr()
@@ -153,7 +153,7 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
         "mvn deploy",
     ] {
         let question = format!(r#"{{"tool_name":"Bash","tool_input":{{"command":"{words}"}}}}"#);
-        let _ = ask(&question).exits(0).says(&format!("gate,{question}"));
+        let _ = ask(&question).exits(7).says(&format!("gate,{question}"));
     }
     for tool in [
         "create_issue",
@@ -166,19 +166,14 @@ fn the_gate_starts_the_program_only_for_a_question_with_a_word_that_publishes() 
         "Post",
     ] {
         let question = format!(r#"{{"tool_name":"mcp__hub__{tool}"}}"#);
-        let _ = ask(&question).exits(0).says(&format!("gate,{question}"));
+        let _ = ask(&question).exits(7).says(&format!("gate,{question}"));
     }
 }
 
 /// Without an answer, the client lets the call pass.
 #[test]
-fn for_a_gate_that_an_alarm_or_a_failure_has_ended_the_launcher_asks() {
-    for end in [
-        "kill -s ALRM $$",
-        "kill -s ABRT $$",
-        "kill -s KILL $$",
-        "exit 7",
-    ] {
+fn for_a_gate_that_a_signal_has_ended_the_launcher_asks() {
+    for end in ["kill -s ALRM $$", "kill -s ABRT $$", "kill -s KILL $$"] {
         asks_for_a_gate_that_ends_so(end);
     }
 }
