@@ -12,6 +12,7 @@ mod shapes;
 use crate::{
     Variables,
     rules::{Denied, OddPlace, Places},
+    usual_map,
 };
 pub use fault::{Fault, Way};
 use file::loaded;
@@ -67,19 +68,28 @@ impl Settings {
     /// is given.
     pub fn read(home: &Path, variable: Variables<'_>, here: Option<&Path>) -> Self {
         let mut settings = Self::of(Places::find(home, variable), here, Path::new(MANAGED));
-        settings.note_map_elsewhere(variable);
+        settings.note_map_elsewhere(home, variable);
         settings
     }
 
-    /// Notes a fault for each variable in [`FINDS_MAP`] that the user's or an administrator's
-    /// settings set to something else than `variable` says: the client's servers look for the map
-    /// elsewhere then.
-    fn note_map_elsewhere(&mut self, variable: Variables<'_>) {
+    /// Notes a fault if the user's or an administrator's settings set a variable in [`FINDS_MAP`]
+    /// by which the client's servers look for the map elsewhere than `variable` says.
+    fn note_map_elsewhere(&mut self, home: &Path, variable: Variables<'_>) {
+        let here = usual_map(home, variable);
         for name in FINDS_MAP {
-            let here = variable(name);
             let mut files = self.managed.iter().chain([&self.value]);
-            let set = files.find_map(|file| file["env"][name].as_str());
-            if set.is_some_and(|value| here.is_none_or(|own| own != value)) {
+            let Some(set) = files.find_map(|file| file["env"][name].as_str()) else {
+                continue;
+            };
+            let new_home = if name == "HOME" { Path::new(set) } else { home };
+            let there = usual_map(new_home, |other| {
+                if other == name {
+                    Some(set.into())
+                } else {
+                    variable(other)
+                }
+            });
+            if there != here {
                 self.faults.push(Fault::MapElsewhere { name });
             }
         }
@@ -186,6 +196,11 @@ impl Settings {
     pub fn switch_plugin_on(&self) -> bool {
         let mut counting = self.managed.iter().chain([&self.value]);
         counting.any(switches_plugin_on)
+    }
+
+    /// Whether any settings switch our plugin on, also a project's.
+    pub fn switch_plugin_on_here(&self) -> bool {
+        self.all().into_iter().any(switches_plugin_on)
     }
 
     /// Whether the settings do not keep the client from saying what agents do. No project's

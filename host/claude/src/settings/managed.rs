@@ -160,17 +160,21 @@ pub(super) fn switched_off(managed: &[Value], all: &[&Value], servers: &[&str]) 
     faults
 }
 
-/// Whether one of these files switches our plugin on, of a marketplace that is a folder by one of
-/// them, and the folder is not there.
+/// Whether these files switch our plugin on, and each marketplace of which they do is a folder by
+/// one of them that is not there.
 fn is_plugin_gone(all: &[&Value]) -> bool {
     let on = Value::Bool(true);
-    let mut names = all.iter().flat_map(|file| marketplaces(file, &on));
-    names.any(|name| {
-        let mut sources = all
-            .iter()
-            .filter_map(|file| file["extraKnownMarketplaces"][name]["source"]["path"].as_str());
-        sources.any(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
-    })
+    let mut names = all
+        .iter()
+        .flat_map(|file| marketplaces(file, &on))
+        .peekable();
+    names.peek().is_some()
+        && names.all(|name| {
+            let mut sources = all
+                .iter()
+                .filter_map(|file| file["extraKnownMarketplaces"][name]["source"]["path"].as_str());
+            sources.any(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
+        })
 }
 
 const ALLOWED_SERVERS: &str = "/allowedMcpServers";

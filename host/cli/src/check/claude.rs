@@ -308,7 +308,7 @@ impl<'a> ClaudeCode<'a> {
     /// report `shows_paths`, so that only a user reads it.
     fn plugin_not_on(&self, shows_paths: bool) -> Option<Finding> {
         let has_list = self.settings.value["enabledPlugins"].is_object();
-        if self.settings.switch_plugin_on() || !has_list && !shows_paths {
+        if self.settings.switch_plugin_on_here() || !has_list && !shows_paths {
             return None;
         }
         Some(Finding::PluginNotOn {})
