@@ -295,9 +295,9 @@ impl Comparison {
         format!("{numbered}  {rule}")
     }
 
-    /// The paths that have a value themselves, each with the number of the character at which the
-    /// first value begins. None of them if a person reads the findings: a person may read these
-    /// paths.
+    /// The paths of findings in whose own name a list finds a value, each with the number of the
+    /// character at which the first value begins. None of them if a person reads the findings: a
+    /// person may read these paths.
     fn hidden_paths(&self) -> Result<HashMap<PathBuf, usize>, Uncompared> {
         let mut hidden_paths = HashMap::new();
         if self.reader == Reader::Person {

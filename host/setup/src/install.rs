@@ -314,7 +314,8 @@ impl Plan {
     }
 
     /// Makes the client's file `to`, or renews one that setup made. Changes nothing if the file
-    /// starts this server already as setup would write it.
+    /// starts this server already as setup would write it. If the agent has another name than the
+    /// example's, notes that the user has to change its text.
     ///
     /// # Errors
     /// If another file is there, or the server's lines in it are not setup's.
@@ -330,7 +331,7 @@ impl Plan {
         let found = Found::at(&path)?;
         let old = found.text()?.to_owned();
         let shown = shown(&path, home);
-        // Only a client whose file is for a whole session has a text for no agent.
+        // A file for a whole session is no agent's text. Each other text of a client is.
         let is_agents_file = request.client.audience != Audience::Session && to.ends_with(".md");
         // The example's text is for an agent of this name. Another name means another task.
         if is_agents_file && request.name != EXAMPLE_AGENT {

@@ -200,8 +200,9 @@ impl Draft {
 }
 
 /// Makes a change in the text, where `names` lead from this object to the change's place.
-/// Changes the list at the place. If a name is not there, adds what comes under it. A single value
-/// that goes stays in the text: `prune` takes it out.
+/// Changes the list at the place. If a name is not there, adds it with the value that the change
+/// brings. A change that only takes a single value away (`comes` is null) leaves it in the text:
+/// `prune` takes it out.
 ///
 /// # Errors
 /// [`EditError::Twice`] if a name stands there twice; [`EditError::OtherKind`] if what is there is

@@ -112,8 +112,8 @@ struct Piece<'t> {
 
 impl<'t> Piece<'t> {
     /// Cuts the text into a label and a value. Behind a label such as `id:`, the rule's name goes
-    /// to the label: of `id:R-7 Theo Blix`, the value is ` Theo Blix`. Behind a blank, a rule's
-    /// name may have blanks itself.
+    /// to the label: of `id:R-7 Theo Blix`, the value is ` Theo Blix`. The rule's name ends where a
+    /// person's name begins.
     fn of(text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let mut piece = Self {
@@ -169,8 +169,8 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     }
 }
 
-/// Adds the values among the parts of the piece's value: each part, if they are those of a list,
-/// and each quoted part. Of `we will sell a "blue door"`, only the quoted words are a value.
+/// Adds the values in the text behind the piece's label: each part of it, if they are those of a
+/// list, and each quoted part. Of `we will sell a "blue door"`, only the quoted words are a value.
 ///
 /// Also adds, as the name of a rule, the part that has a label such as `id:`, and the quoted part
 /// behind a quoted label `"id":`. Also adds the names in all parts.

@@ -205,7 +205,7 @@ impl Allowed<'_> {
 
     /// The faults for the servers of ours that these lists do not allow, and one if they list
     /// commands. `servers` are those of own agents. If `are_mods_off`, the plugin's agent has only
-    /// the server that all agents share; else it has its own.
+    /// the server that all agents share; else it has its own ([`MODULES_SERVER`]).
     fn faults(&self, servers: &[&str], are_mods_off: bool) -> Vec<Fault> {
         // The name of the server that all agents share has colons, which no entry may have.
         let is_shared_allowed = self.is_by_command && self.has(&SHARED_SERVER);

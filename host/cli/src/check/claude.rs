@@ -366,8 +366,8 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// The programs of ours that the client starts: those of own agents with setup's lines, and if
-    /// the plugin asks, its program, which is this one.
+    /// The programs of ours that the client starts: those of own agents with setup's lines
+    /// (`Lines::Own`), and if the plugin asks, its program, which is this one.
     fn programs(&self, plugin: Option<&Plugin>) -> Vec<PathBuf> {
         let mut programs = Vec::new();
         for agent in &self.agents {
@@ -473,7 +473,7 @@ pub(super) fn line_at_start(live: &LiveMap) -> Option<String> {
     let (code, next) = match live.current() {
         Err(error @ (MapError::Missing(_) | MapError::Parse(..))) => (error.code(), run_setup()),
         Err(error) => (error.code(), RUN_CHECK.to_owned()),
-        // The plugin's agent uses no binding, so only keys count.
+        // The plugin's agent uses no binding, so only entries with a key count.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, run_setup()),
         Ok(map) => {
             // None without the plugin's key: a map with keys may be for other agents alone.

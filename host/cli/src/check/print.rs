@@ -76,7 +76,8 @@ impl Report {
     }
 
     /// Adds to `said` a table of the entries; for each code, why files are not served; what was
-    /// found in those that are; and how many are. If the map has no entry, only this is said.
+    /// found in those that are; and how many are. If the map has no entry, says that, and nothing
+    /// else.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {

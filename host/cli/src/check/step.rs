@@ -143,8 +143,8 @@ pub(super) fn advice(
         Refusal::PermissionDenied => chmod_to_read(file)?,
         Refusal::TooLarge => {
             let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes);
-            // A limit that is not the usual one is set for a client, which keeps a longer text
-            // where others can read it. So that limit stays.
+            // A user sets another limit than the usual one for a client that would write a longer
+            // text to a file, where others can read it. So that limit stays.
             if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
                 format!("it has {size} bytes. Shorten it; or set max_bytes = {size} {FOR_A_CLIENT}")
             } else {

@@ -14,10 +14,10 @@ use keyhole_walk::printable::printable;
 use std::{fmt::Display, sync::Arc};
 
 /// Gives somebody a file: asks, writes what the user agrees to, and returns what to print, which
-/// says what `keyhole check` finds then. A dry run asks and writes nothing.
+/// says what `keyhole check` finds then. A dry run neither asks nor writes.
 ///
-/// Fails if the map cannot be used, a key of it would be shown, or the file would not be served or
-/// is not served at the end.
+/// Fails if the map or the folder for tickets cannot be used, a key of the map would be shown, or
+/// the file would not be served or is not served at the end.
 pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     let mut dialog = Dialog::begin(user, wanted.is_dry)?;
     // Nothing is asked for a map that cannot be used.

@@ -336,8 +336,8 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Goes to the folder behind `cd`: to `src` with `cd -P src`, and to the home with `cd`. Stops
-    /// if there is too much.
+    /// Goes to the folder behind `cd`: to `src` with `cd -P src`, and to the home with `cd`. With a
+    /// variable that has several values, that is several folders. Stops if too many are entered.
     fn enter(&mut self, words: &[String]) {
         let mut arguments = words.iter().skip(1);
         let target = arguments.find(|word| !matches!(word.as_str(), "-L" | "-P" | "--"));
