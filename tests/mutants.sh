@@ -43,7 +43,7 @@ mutants() {
     for package in $rooms; do
         # Which tests to run first.
         case $package in
-            keyhole-guest | keyhole-wall) own=--tests ;;
+            keyhole-guest | keyhole-outgoing | keyhole-wall) own=--tests ;;
             keyhole) own=--bins ;;
             *) own=--lib ;;
         esac
