@@ -107,3 +107,14 @@ fn the_paths_of_many_lines_are_counted() {
     );
     assert_eq!(world.collect(&everything()), Err(Uncollected::TooMuch));
 }
+
+#[test]
+fn many_lines_of_a_file_with_a_long_name_are_told() {
+    let world = World::new();
+    world.sh(
+        "n=$(printf 'n%.0s' $(seq 200)); seq 20000 | sed 's/$/ line/' >$n; git add $n
+        git commit -qm a; sed -i 's/[02468] line$/& x/' $n; git add $n",
+    );
+    let outgoing = world.collect(&everything()).unwrap();
+    assert_eq!((outgoing.staged, outgoing.commits), (1, 1));
+}
