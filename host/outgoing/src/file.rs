@@ -1,6 +1,6 @@
 //! Reads single files of a repository, which may be anything: a FIFO, a device, a link.
 
-use crate::Uncollected;
+use crate::{Uncollected, budget::at_most};
 use keyhole_walk::{FileSystem as _, Handle, Kind, System, SystemError};
 use std::{ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, path::Path};
 
@@ -11,8 +11,18 @@ use std::{ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, 
 /// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`]
 /// if it is a FIFO, a link, a folder or the like, or if we may not read it.
 pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
+    let (root, _) = System.root()?;
+    contents_in(&root, path.as_os_str(), most)
+}
+
+/// The same of the file `name` in this folder.
+fn contents_in(folder: &Handle, name: &OsStr, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
     // One byte more, to see that there is more.
-    at_most(first_bytes(path, most as u64 + 1)?, most)
+    let bytes = first_bytes_in(folder, name, most as u64 + 1)?;
+    if let Some(all) = &bytes {
+        at_most(all.len(), most)?;
+    }
+    Ok(bytes)
 }
 
 /// All of the file `path` beneath `top`, or if `path` is a link, its target. None if nothing is
@@ -43,15 +53,7 @@ pub(crate) fn contents_or_target(
         return Ok(Some(target.into_vec()));
     }
     // None if the file itself is missing.
-    at_most(first_bytes_in(&folder, name, most as u64 + 1)?, most)
-}
-
-/// These bytes; [`Uncollected::TooMuch`] if they are more than `most`. None stays None.
-fn at_most(bytes: Option<Vec<u8>>, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
-    if bytes.as_ref().is_some_and(|all| all.len() > most) {
-        return Err(Uncollected::TooMuch);
-    }
-    Ok(bytes)
+    contents_in(&folder, name, most)
 }
 
 /// The first bytes of the regular file `path`, at most `count`. None if nothing is there.
