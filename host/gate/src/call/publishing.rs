@@ -253,22 +253,14 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     if kind == Kind::TakesChanges && !has_one_of(arguments, &["push", "submit", "send-email"]) {
         return None;
     }
+    let mut words = remote_and_refspecs(arguments).into_iter();
     Some(Sent {
-        remote: remote_of(arguments),
+        // It may be an address: nobody knows what is there.
+        remote: words.next().map(str::to_owned),
         all: kind == Kind::TakesChanges
             || has_one_of(arguments, &ALL_REFS_OPTIONS)
-            || remote_and_refspecs(arguments)
-                .iter()
-                .skip(1)
-                .any(|word| !names_branch_or_tag(word)),
+            || words.any(|word| !names_branch_or_tag(word)),
     })
-}
-
-/// The remote that stands behind `push`, which may be an address: nobody knows what is there. None
-/// if nothing stands there.
-fn remote_of(arguments: &[String]) -> Option<String> {
-    let first = remote_and_refspecs(arguments).first().copied()?;
-    Some(first.to_owned())
 }
 
 /// The words behind `push` but options: the remote, and what is sent there.

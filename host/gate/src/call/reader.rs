@@ -210,51 +210,53 @@ impl<'p> Reader<'p> {
                 self.words.push(meant);
             }
         }
-        let mut meant_words = self.words.get(noted_before..).unwrap_or_default().to_vec();
+        let meant_words = self.words.get(noted_before..).unwrap_or_default().to_vec();
         let option_files = self.with_paths(files_of_options(&meant_words));
         self.option_files.extend(option_files);
         if has_one_of(words, &["git"]) {
             return;
         }
-        let but_git = self.with_paths(meant_words.clone());
-        self.words_but_gits.extend(but_git);
-        let _target = meant_words.pop();
-        if has_one_of(words, &COPYING) {
-            let copied = self.with_paths(meant_words);
-            self.trees.extend(copied);
+        if has_one_of(words, &COPYING)
+            && let Some((_target, copied)) = meant_words.split_last()
+        {
+            let trees = self.with_paths(copied.to_vec());
+            self.trees.extend(trees);
         }
+        let but_git = self.with_paths(meant_words);
+        self.words_but_gits.extend(but_git);
     }
 
     /// These names, and the path that each has from the current folders, if a command has left the
-    /// session's folder. Stops if there is too much.
+    /// session's folder.
     fn with_paths(&mut self, mut names: Vec<String>) -> Vec<String> {
         if self.entered.len() == 1 {
             return names;
         }
         for name in names.clone() {
-            for folder in &self.folders_now {
-                if self.is_too_much() {
-                    return names;
-                }
-                let path = folder.join(&name).into_os_string();
-                self.added_bytes += path.len();
-                names.extend(path.into_string());
-            }
+            names.extend(self.paths_of(&name));
         }
         names
+    }
+
+    /// The path that a name has from each current folder. Stops if there is too much.
+    fn paths_of(&mut self, name: &str) -> Vec<String> {
+        let mut paths = Vec::new();
+        for folder in &self.folders_now {
+            if self.is_too_much() {
+                break;
+            }
+            let path = folder.join(name).into_os_string();
+            self.added_bytes += path.len();
+            paths.extend(path.into_string());
+        }
+        paths
     }
 
     /// Notes a name, and the path that it has from each current folder: the call may publish
     /// elsewhere.
     fn note_name(&mut self, name: &str) {
-        for folder in &self.folders_now {
-            if self.is_too_much() {
-                return;
-            }
-            let path = folder.join(name).into_os_string();
-            self.added_bytes += path.len();
-            self.wanted.words.extend(path.into_string());
-        }
+        let paths = self.paths_of(name);
+        self.wanted.words.extend(paths);
         self.wanted.words.push(name.to_owned());
     }
 
@@ -389,20 +391,24 @@ impl<'p> Reader<'p> {
         let Some((kind, arguments)) = publishing(words) else {
             return;
         };
-        self.brings_in |= kind == Kind::BringsIn;
+        if kind == Kind::BringsIn {
+            self.brings_in = true;
+            return;
+        }
+        let pushes = self.meant_pushes(sent_commits(kind, arguments));
         // A shell takes `..` away before it follows links, and `cd -P` and git do not: both count.
         let without_dots: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
         for folder in without_dots.into_iter().chain(folders) {
             if self.is_too_much() {
                 return;
             }
-            for sends in self.meant_pushes(sent_commits(kind, arguments)) {
+            for sends in &pushes {
                 let step = Step {
                     folder: folder.clone(),
                     kind,
-                    sends,
+                    sends: sends.clone(),
                 };
-                if kind != Kind::BringsIn && !self.steps.contains(&step) {
+                if !self.steps.contains(&step) {
                     self.steps.push(step);
                 }
             }
