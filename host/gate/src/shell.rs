@@ -106,7 +106,7 @@ impl<'t> Reader<'t> {
             '$' if self.rest.next_if_eq(&'\'').is_some() => self.read_escapes(),
             '$' | '`' | '<' | '>' if self.read_substitution(c) => {}
             '\'' => self.read_literal(),
-            '"' => self.read_quoted(),
+            '"' => self.read_quoted(Some('"')),
             '\\' => self.read_escaped(),
             '#' if self.word.is_none() => self.skip_comment(),
             '<' if self.is_heredoc_next() => self.read_heredoc_start(),
@@ -236,19 +236,19 @@ impl<'t> Reader<'t> {
         self.script.is_unclear = true;
     }
 
-    /// Reads the word on to the end of `"…"`, in which `$(…)` and some escapes count. Without an
-    /// end, the script is unclear.
-    fn read_quoted(&mut self) {
+    /// Reads the word on to the mark `end`, as the last one of `"…"`, or with None to the text's
+    /// end. `$(…)` and some escapes count. If the text ends before the mark, the script is unclear.
+    fn read_quoted(&mut self, end: Option<char>) {
         self.word.get_or_insert_default();
         while let Some(c) = self.rest.next() {
             match c {
-                '"' => return,
+                _ if Some(c) == end => return,
                 '$' | '`' if self.read_substitution(c) => {}
                 '\\' => self.read_escaped_in_quotes(),
                 _ => self.push(c),
             }
         }
-        self.script.is_unclear = true;
+        self.script.is_unclear |= end.is_some();
     }
 
     /// Reads the character behind a backslash as it is. A line's end there is nothing.
@@ -330,18 +330,7 @@ impl<'t> Reader<'t> {
     /// Reads the commands in the `$(…)` and the backticks of a heredoc's text.
     fn read_substitutions(&mut self, text: &str) {
         let mut inner = Reader::new(text, self.open_brackets);
-        while let Some(c) = inner.rest.next() {
-            match c {
-                // The next character means itself.
-                '\\' => {
-                    inner.rest.next();
-                }
-                '$' | '`' => {
-                    inner.read_substitution(c);
-                }
-                _ => {}
-            }
-        }
+        inner.read_quoted(None);
         self.script.writes |= inner.script.writes;
         self.script.commands.extend(inner.script.commands);
         self.script.heredocs.extend(inner.script.heredocs);
