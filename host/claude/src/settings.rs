@@ -77,8 +77,10 @@ impl Settings {
     fn note_map_elsewhere(&mut self, home: &Path, variable: Variables<'_>) {
         let here = usual_map(home, variable);
         for name in FINDS_MAP {
-            let mut files = self.managed.iter().chain([&self.value]);
-            let Some(set) = files.find_map(|file| file["env"][name].as_str()) else {
+            let set = self
+                .users_and_managed()
+                .find_map(|file| file["env"][name].as_str());
+            let Some(set) = set else {
                 continue;
             };
             let new_home = if name == "HOME" { Path::new(set) } else { home };
@@ -172,15 +174,16 @@ impl Settings {
         }
     }
 
+    /// The administrator's settings and the user's.
+    pub(crate) fn users_and_managed(&self) -> impl Iterator<Item = &Value> {
+        self.managed.iter().chain([&self.value])
+    }
+
     /// All settings: the administrator's, the user's, and the project's.
     fn all(&self) -> Vec<&Value> {
         let projects = self.projects.iter();
         let read = projects.filter_map(|project| project.read.as_ref().ok());
-        self.managed
-            .iter()
-            .chain([&self.value])
-            .chain(read)
-            .collect()
+        self.users_and_managed().chain(read).collect()
     }
 
     /// What the settings that count deny, but for a project's.
@@ -188,13 +191,13 @@ impl Settings {
         if self.is_managed_alone() {
             Denied::of(&self.managed)
         } else {
-            Denied::of(self.managed.iter().chain([&self.value]))
+            Denied::of(self.users_and_managed())
         }
     }
 
     /// Whether the user's or an administrator's settings switch our plugin on.
     pub fn switch_plugin_on(&self) -> bool {
-        let mut counting = self.managed.iter().chain([&self.value]);
+        let mut counting = self.users_and_managed();
         counting.any(switches_plugin_on)
     }
 
@@ -206,7 +209,7 @@ impl Settings {
     /// Whether the settings do not keep the client from saying what agents do. No project's
     /// settings undo that.
     pub fn lets_agents_tell_progress(&self) -> bool {
-        let mut counting = self.managed.iter().chain([&self.value]);
+        let mut counting = self.users_and_managed();
         !counting.any(|one| one["env"][NO_PROGRESS_LINES] == "1")
     }
 

@@ -190,7 +190,7 @@ impl Shells {
             projects_undo = what_projects_undo(&settings.projects);
         }
         weak.extend(keys_in_file(&user_file, &keys));
-        let counting: Vec<_> = settings.managed.iter().chain([&settings.value]).collect();
+        let counting: Vec<_> = settings.users_and_managed().collect();
         let mut lacks: Vec<_> = needed_settings(places, programs)
             .iter()
             .filter_map(|needed| needed.missing_in(&counting))
