@@ -53,7 +53,8 @@ fn more_than_two_thousand_commits_are_too_much() {
     assert!(is_refused(&after(2_001, COMMITS)));
 }
 
-/// A push to an address leaves no branch of a remote here, so docs/scan.md advises this.
+/// A push to an address leaves no branch of a remote here. A fetch makes one, which counts for a push
+/// that names no remote.
 #[test]
 fn commits_that_were_pushed_to_an_address_count_as_published_after_one_fetch() {
     let pushed = format!("{COMMITS}; git push -q ../o many");
