@@ -12,7 +12,7 @@ use crate::{
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::Refusal;
-use keyhole_outgoing::{Outgoing, Passage, Place, Repository, Sent, Uncollected, Wanted};
+use keyhole_outgoing::{Outgoing, Passage, Place, Repository, Sent, Takes, Uncollected, Wanted};
 use keyhole_serve::streams::{Waiting, say};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -106,8 +106,8 @@ fn text_for_agent(scratch: &Path) -> Result<String, Uncompared> {
 
 /// Which part of what would be published is collected: what is staged, and these.
 struct Selection {
-    /// Whether all changed and new files are in it.
-    takes_all: bool,
+    /// Whether changed and new files are in it.
+    takes: Takes,
     /// Which commits are in it, if any are.
     sends: Option<Sent>,
     /// What is not in it, in words. Empty if all is.
@@ -124,22 +124,22 @@ const COMMITS_OF_HEAD: Option<Sent> = Some(Sent {
 /// over: a repository without a remote may have too many commits, and a new file may be too large.
 const SELECTIONS: [Selection; 4] = [
     Selection {
-        takes_all: true,
+        takes: Takes::All,
         sends: COMMITS_OF_HEAD,
         left_out: "",
     },
     Selection {
-        takes_all: true,
+        takes: Takes::All,
         sends: None,
         left_out: "commits",
     },
     Selection {
-        takes_all: false,
+        takes: Takes::Named,
         sends: COMMITS_OF_HEAD,
         left_out: "changed and new files",
     },
     Selection {
-        takes_all: false,
+        takes: Takes::Named,
         sends: None,
         left_out: "commits, changed and new files",
     },
@@ -170,7 +170,7 @@ fn collect_first(
             );
         }
         let wanted = Wanted {
-            takes_all: selection.takes_all,
+            takes: selection.takes,
             sends: selection.sends,
             ..Wanted::default()
         };

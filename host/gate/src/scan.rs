@@ -9,7 +9,7 @@ use crate::{
     stream::texts_of_stream,
 };
 use keyhole_core::{LiveMap, Refusal, Target, limits::MAX_MAX_BYTES};
-use keyhole_outgoing::{Place, Repository, Sent, Uncollected, Wanted};
+use keyhole_outgoing::{Place, Repository, Sent, Takes, Uncollected, Wanted};
 use keyhole_serve::{
     inject::Loading,
     streams::{Waiting, print, say},
@@ -137,7 +137,7 @@ impl Scanned {
     fn add_repository(&mut self, folder: &Path, scratch: &Path) -> Result<(), Uncompared> {
         let repository = self.repository.as_ref().ok_or(Uncompared::NoRepository)?;
         let wanted = Wanted {
-            takes_all: true,
+            takes: Takes::All,
             sends: Some(Sent::default()),
             ..Wanted::default()
         };

@@ -143,7 +143,7 @@ impl Collector<'_> {
         for file in Output::new(&output).differences()? {
             self.git.budget.time_left()?;
             let passages = file.passages(&output, None, self.git.budget)?;
-            let is_taken = taken.is_none_or(|some| some.takes(&file.path));
+            let is_taken = taken.is_none_or(|some| some.takes_changed(&file.path));
             // Git also prints a file that was only written again.
             if is_taken && !passages.is_empty() {
                 count += 1;
@@ -196,7 +196,11 @@ impl Collector<'_> {
         let output = self.git.run(&arguments, "")?;
         for (path, state) in new_and_unmerged(&output)? {
             self.git.budget.time_left()?;
-            if !taken.takes(&path) {
+            let is_taken = match state {
+                ToldWhole::New => taken.takes_new(&path),
+                ToldWhole::Unmerged => taken.takes_changed(&path),
+            };
+            if !is_taken {
                 continue;
             }
             // A file that is gone adds nothing.

@@ -29,9 +29,8 @@ pub struct Wanted {
     /// above it, is one of these, relative to the folder of the call. A branch or tag is
     /// sent if its name is one.
     pub words: Vec<String>,
-    /// Whether the call takes all changed and new files: `-a`, `-A`, `--all`, `-u`. `.` and `*` do
-    /// not count: they are words that name a folder.
-    pub takes_all: bool,
+    /// Which files the call takes that no word names.
+    pub takes: Takes,
     /// Whether new files are taken also if they are ignored: `git add -f`.
     pub forces: bool,
     /// Whether only what commits have leaves, and nothing that is staged or changed: `git push`.
@@ -41,6 +40,18 @@ pub struct Wanted {
     pub amends: bool,
     /// What the call sends, if it sends commits.
     pub sends: Option<Sent>,
+}
+
+/// Which changed and new files a call takes. Each kind has the files of the one before it, and more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Takes {
+    /// Those that a word names. `.` and `*` are such words: they name a folder.
+    #[default]
+    Named,
+    /// Also all changed files, and no new ones: `git commit -a`.
+    Changed,
+    /// All: `git add -A`.
+    All,
 }
 
 /// Which commits a call sends: those of HEAD, and of each branch and tag that is one of its words.

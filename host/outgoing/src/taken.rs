@@ -1,6 +1,6 @@
 //! Which changed and new files a call takes.
 
-use crate::{Uncollected, Wanted, budget::Budget};
+use crate::{Takes, Uncollected, Wanted, budget::Budget};
 use std::{
     fs,
     path::{Component, Path, PathBuf},
@@ -12,9 +12,9 @@ const PATTERN_CHARACTERS: [char; 3] = ['*', '?', '['];
 /// The changed and new files that a call takes.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// Whether the call takes all.
-    takes_all: bool,
-    /// If not, the files with one of these paths, and those below one, relative to the top.
+    /// Which files it takes that no word names.
+    takes: Takes,
+    /// It takes the files with one of these paths, and those below one, relative to the top.
     paths: Vec<PathBuf>,
     /// Whether ignored files are taken, too.
     pub(crate) forces: bool,
@@ -50,20 +50,30 @@ impl Taken {
             }
         }
         Ok(Self {
-            takes_all: wanted.takes_all,
+            takes: wanted.takes,
             paths,
             forces: wanted.forces,
         })
     }
 
     /// Whether it takes nothing.
-    pub(crate) const fn is_nothing(&self) -> bool {
-        !self.takes_all && self.paths.is_empty()
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.takes == Takes::Named && self.paths.is_empty()
     }
 
-    /// Whether it takes the file of this path, relative to the top.
-    pub(crate) fn takes(&self, file: &Path) -> bool {
-        self.takes_all || self.paths.iter().any(|path| file.starts_with(path))
+    /// Whether it takes the changed file of this path, relative to the top.
+    pub(crate) fn takes_changed(&self, file: &Path) -> bool {
+        self.takes >= Takes::Changed || self.names(file)
+    }
+
+    /// Whether it takes the new file of this path, relative to the top.
+    pub(crate) fn takes_new(&self, file: &Path) -> bool {
+        self.takes == Takes::All || self.names(file)
+    }
+
+    /// Whether a word names this file, or a folder above it.
+    fn names(&self, file: &Path) -> bool {
+        self.paths.iter().any(|path| file.starts_with(path))
     }
 }
 

@@ -6,12 +6,12 @@ use super::{
     publishing::{COMMITTING, Kind, may_name_commit, program, publishing, sent_commits},
     words::{
         expand, files_of_options, forces, has_one_of, is_variable, names_in, split_at_variable,
-        takes_all,
+        takes,
     },
 };
 use crate::shell::{CLOSING, OPENING, Script};
 use keyhole_claude::paths::normal;
-use keyhole_outgoing::{Sent, Wanted};
+use keyhole_outgoing::{Sent, Takes, Wanted};
 use std::{
     collections::BTreeMap,
     env,
@@ -199,7 +199,7 @@ impl<'p> Reader<'p> {
     fn note_names(&mut self, words: &[String]) {
         self.wanted.amends |= has_one_of(words, &["--amend"]);
         self.wanted.forces |= forces(words);
-        self.wanted.takes_all |= takes_all(words);
+        self.wanted.takes = self.wanted.takes.max(takes(words));
         self.writes |= has_one_of(words, &["patch", "tee"]);
         let noted_before = self.words.len();
         for word in words {
@@ -460,9 +460,13 @@ impl<'p> Reader<'p> {
             }
             // `jj` commits all changes. `npm publish` packs also what git does not have.
             let takes_uncommitted = matches!(step.kind, Kind::TakesChanges | Kind::Packs);
+            let mut takes = self.wanted.takes;
+            if step.kind == Kind::Packs {
+                takes = Takes::All;
+            }
             let wanted = Wanted {
                 only_committed: !makes_commit && !takes_uncommitted,
-                takes_all: self.wanted.takes_all || step.kind == Kind::Packs,
+                takes,
                 sends,
                 ..self.wanted.clone()
             };

@@ -1,7 +1,7 @@
 //! Which calls may publish, and what of which folder.
 
 use super::{At, Call, Part, call};
-use keyhole_outgoing::Sent;
+use keyhole_outgoing::{Sent, Takes};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -187,32 +187,35 @@ fn the_folder_is_that_in_which_the_command_runs() {
 }
 
 #[test]
-fn all_changes_are_taken_by_the_words_that_add_them() {
-    for (command, takes_all) in [
-        ("git commit -m x", false),
-        ("git commit -am x", true),
-        ("git commit -qsam x", true),
-        ("git commit -m a", false),
-        ("git commit -ma", false),
-        ("git commit --amend --no-edit", false),
-        ("git commit -m \"$(cat <<E\nx\nE\n)\"", false),
-        ("git add -A && git commit -m x", true),
-        ("git add . && git commit -m x", false),
-        ("git add -u && git commit -m x", true),
-        ("git add \"$F\" && git commit -m x", true),
-        ("git add src/a.rs && git commit -m 'all *'", false),
-        ("git commit -m x && git push -u origin main", false),
-        ("git add {a,b}.txt && git commit -m x", true),
-        ("git add :/docs && git commit -m x", true),
-        ("git add ':(top)x' && git commit -m x", true),
-        ("git add --pathspec-from-file=l && git commit -m x", true),
-        ("ls | xargs git add && git commit -m x", true),
-        ("git add `ls` && git commit -m x", true),
-        ("jj commit -m x", true),
-        ("npm publish", true),
+fn files_that_no_word_names_are_taken_by_the_words_that_add_them() {
+    for (command, takes) in [
+        ("git commit -m x", Takes::Named),
+        ("git commit -am x", Takes::Changed),
+        ("git commit -qsam x", Takes::Changed),
+        ("git commit -m a", Takes::Named),
+        ("git commit -ma", Takes::Named),
+        ("git commit --amend --no-edit", Takes::Named),
+        ("git commit -m \"$(cat <<E\nx\nE\n)\"", Takes::Named),
+        ("git add -A && git commit -m x", Takes::All),
+        ("git add . && git commit -m x", Takes::Named),
+        ("git add -u && git commit -m x", Takes::All),
+        ("git add \"$F\" && git commit -m x", Takes::All),
+        ("git add src/a.rs && git commit -m 'all *'", Takes::Named),
+        ("git commit -m x && git push -u origin main", Takes::Named),
+        ("git add {a,b}.txt && git commit -m x", Takes::All),
+        ("git add :/docs && git commit -m x", Takes::All),
+        ("git add ':(top)x' && git commit -m x", Takes::All),
+        (
+            "git add --pathspec-from-file=l && git commit -m x",
+            Takes::All,
+        ),
+        ("ls | xargs git add && git commit -m x", Takes::All),
+        ("git add `ls` && git commit -m x", Takes::All),
+        ("jj commit -m x", Takes::All),
+        ("npm publish", Takes::All),
     ] {
         let wanted = parts(command)[0].wanted.clone().unwrap();
-        assert_eq!(wanted.takes_all, takes_all, "{command}");
+        assert_eq!(wanted.takes, takes, "{command}");
         assert_eq!(wanted.amends, command.contains("--amend"), "{command}");
     }
 }

@@ -1,5 +1,6 @@
 //! What the words of a command name: files, variables, and all that is changed.
 
+use keyhole_outgoing::Takes;
 use std::path::{Path, PathBuf};
 
 /// Options that a file's name follows. The text of this file leaves. With the last two, git adds an
@@ -18,33 +19,40 @@ pub(super) fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
     words.iter().any(|word| wanted.contains(&word.as_str()))
 }
 
-/// Whether these words may add files that they do not name: `git add -A`, `git commit -am x`, `git
-/// add $FILES`, `xargs git add`, and all of `jj`. `git add .` is not one: it names a folder, as
-/// `git add src` does.
-pub(super) fn takes_all(words: &[String]) -> bool {
+/// Which files these words may take that they do not name: all with `git add -A`, `git add $FILES`,
+/// `xargs git add` and each command of `jj`; the changed ones with `git commit -am x`. `git add .`
+/// names a folder, as `git add src` does.
+pub(super) fn takes(words: &[String]) -> Takes {
+    if has_one_of(words, &["jj"]) {
+        return Takes::All;
+    }
     let adding_verbs = ["add", "commit", "stage"];
     let mut from_verb = words
         .iter()
         .skip_while(|word| !adding_verbs.contains(&&***word));
     let Some(verb) = from_verb.next() else {
-        // Without such a verb, only jj takes all.
-        return has_one_of(words, &["jj"]);
+        return Takes::Named;
     };
     // Without a word, as in `xargs git add`, something else says what is added.
     let mut names = from_verb.clone().filter(|word| !word.starts_with('-'));
     let has_no_name = verb != "commit" && names.next().is_none();
-    if has_no_name || has_one_of(words, &["jj", "xargs"]) {
-        return true;
+    if has_no_name || has_one_of(words, &["xargs"]) {
+        return Takes::All;
     }
     // Whether the word before is an option such as `-m`. A `$` in a message names no file.
     let mut is_message = false;
     for word in from_verb {
         if may_add_all(word) && !(is_message && word.contains('$')) {
-            return true;
+            // `git commit` takes no new files.
+            return if verb == "commit" {
+                Takes::Changed
+            } else {
+                Takes::All
+            };
         }
         is_message = word.starts_with('-') && word.ends_with(['m', 'F', 'e']);
     }
-    false
+    Takes::Named
 }
 
 /// Whether these words add ignored files, too: `git add -f conf`, `git add -fA`.

@@ -1,7 +1,7 @@
 //! What each kind of call takes along, and what it does not.
 
 use crate::world::{World, call, everything, places};
-use keyhole_outgoing::{Place, Sent, Uncollected, Wanted};
+use keyhole_outgoing::{Place, Sent, Takes, Uncollected, Wanted};
 use std::path::PathBuf;
 
 /// A push of these words.
@@ -125,9 +125,24 @@ fn staged_lines_are_told_at_every_call() {
 }
 
 #[test]
+fn new_files_are_not_told_if_the_call_takes_only_changed_ones() {
+    let changed = || Wanted {
+        takes: Takes::Changed,
+        ..Wanted::default()
+    };
+    let row = |name, before: &str, times| (name, before.to_owned(), changed(), times);
+    check([
+        row("changed", "echo WEXELMOOR >>b.txt", 1),
+        row("new", "echo WEXELMOOR >n", 0),
+        row("intent to add", "echo WEXELMOOR >n; git add -N n", 1),
+        row("unmerged", HALF, 1),
+    ]);
+}
+
+#[test]
 fn changed_and_new_files_are_told_if_the_call_takes_them() {
     let all = || Wanted {
-        takes_all: true,
+        takes: Takes::All,
         ..Wanted::default()
     };
     let row = |name, before: &str, wanted, times| (name, before.to_owned(), wanted, times);

@@ -1,7 +1,7 @@
 //! What is large is told as a whole, or it is said that it is too much.
 
 use crate::world::{World, call, everything, places};
-use keyhole_outgoing::{Outgoing, Uncollected};
+use keyhole_outgoing::{Outgoing, Takes, Uncollected};
 
 /// Makes commits on a branch that no remote has, by git's own format.
 const COMMITS: &str = "i=0; while [ $i -lt $N ]; do i=$((i+1))
@@ -19,7 +19,7 @@ fn after(number: usize, script: &str) -> Result<Outgoing, Uncollected> {
     let world = World::new();
     world.sh(&format!("N={number}; {script}"));
     let mut wanted = everything();
-    wanted.takes_all = false;
+    wanted.takes = Takes::Named;
     world.collect(&wanted)
 }
 

@@ -1,6 +1,6 @@
 //! A folder with a repository in it, what was pushed from there, and traps.
 
-use keyhole_outgoing::{Outgoing, Place, Repository, Sent, Uncollected, Wanted};
+use keyhole_outgoing::{Outgoing, Place, Repository, Sent, Takes, Uncollected, Wanted};
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -163,7 +163,7 @@ fn left(folder: &Path) -> usize {
 /// A call that takes all files and sends HEAD.
 pub(crate) fn everything() -> Wanted {
     Wanted {
-        takes_all: true,
+        takes: Takes::All,
         sends: Some(Sent::default()),
         ..Wanted::default()
     }
