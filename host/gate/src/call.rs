@@ -86,36 +86,35 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
     {
         return None;
     }
-    let mut text = String::new();
+    let mut texts = Vec::new();
     for (_, field) in input.as_object().into_iter().flatten() {
-        add_texts(&mut text, field);
+        add_texts(&mut texts, field);
     }
-    // The part has the folder, which decides on the lists. Nothing leaves of a repository.
+    // The part has the folder, which decides on the lists. Nothing leaves of a repository, but the
+    // server may read a file that a text names.
     Some(Call {
-        text,
+        text: texts.join("\n"),
         parts: vec![Part {
             folder: at.folder.to_owned(),
+            files: texts,
             ..Part::default()
         }],
         is_too_much: false,
     })
 }
 
-/// Adds each string and number in this value of a tool's input as a line, and the name of each
-/// field in it, which may be a file's. Null, true and false add nothing. The names of the input's
-/// outermost fields are the tool's own: the caller leaves them out.
-fn add_texts(text: &mut String, value: &Value) {
+/// Adds each string and number in this value of a tool's input, and the name of each field in it,
+/// which may be a file's. Null, true and false add nothing. The names of the input's outermost
+/// fields are the tool's own: the caller leaves them out.
+fn add_texts(texts: &mut Vec<String>, value: &Value) {
     match value {
-        Value::String(string) => {
-            *text += string;
-            text.push('\n');
-        }
-        Value::Number(number) => *text += &format!("{number}\n"),
-        Value::Array(values) => values.iter().for_each(|value| add_texts(text, value)),
+        Value::String(string) => texts.push(string.clone()),
+        Value::Number(number) => texts.push(number.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| add_texts(texts, value)),
         Value::Object(fields) => {
             for (name, field) in fields {
-                *text += &format!("{name}\n");
-                add_texts(text, field);
+                texts.push(name.clone());
+                add_texts(texts, field);
             }
         }
         Value::Null | Value::Bool(_) => {}
