@@ -1,7 +1,7 @@
 //! Cuts a shell's command into words, as far as it takes to see what they publish.
 //!
 //! It expands nothing: of `cd $X`, the words are `cd` and `$X`. The commands of `$(…)` stand before
-//! the one that has it, in which `$` takes its place.
+//! the one that has it, in which `$` takes its place, or `HEAD` if they print the branch's name.
 
 use std::{iter::Peekable, mem, str::Chars};
 
@@ -10,6 +10,13 @@ const COMMAND_ENDS: &str = ";|&()`\n";
 
 /// How deep brackets are read. Deeper ones count as not closed.
 const MAX_BRACKETS: usize = 100;
+
+/// The commands that print the name of the checked-out branch.
+const BRANCH_PRINTING: [&[&str]; 3] = [
+    &["git", "branch", "--show-current"],
+    &["git", "rev-parse", "--abbrev-ref", "HEAD"],
+    &["git", "symbolic-ref", "--short", "HEAD"],
+];
 
 /// What is said to be the start of a subshell: a command of this one word.
 pub(crate) const OPENING: &str = "(";
@@ -192,20 +199,25 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads `$(…)`, `<(…)`, `>(…)` or what stands in backticks, if the character `start` begins
-    /// one, and puts `$` in its place in the word. False if it begins none: then nothing is read.
+    /// one, and puts `$` in its place in the word, or `HEAD` for one of the [`BRANCH_PRINTING`]
+    /// commands. False if it begins none: then nothing is read.
     fn read_substitution(&mut self, start: char) -> bool {
         let end = match start {
             '`' => '`',
             _ if self.rest.next_if_eq(&'(').is_some() => ')',
             _ => return false,
         };
-        self.push('$');
         // The commands in it are read before the rest of this one.
         let word = self.word.take();
         let command = mem::take(&mut self.command);
         let is_output_file = mem::take(&mut self.is_output_file);
+        let first = self.script.commands.len();
         self.read_subshell(end);
-        self.word = word;
+        let stand_in = match self.script.commands.get(first..) {
+            Some([_opening, only, _closing]) if prints_branch(only) => "HEAD",
+            _ => "$",
+        };
+        self.word = Some(word.unwrap_or_default() + stand_in);
         self.command = command;
         self.is_output_file = is_output_file;
         true
@@ -345,6 +357,11 @@ impl<'t> Reader<'t> {
         self.rest.next();
         line
     }
+}
+
+/// Whether this command prints the name of the checked-out branch, and nothing else.
+fn prints_branch(command: &[String]) -> bool {
+    BRANCH_PRINTING.iter().any(|known| *known == command)
 }
 
 /// Whether this is the number of a stream: `2` of `2>&1`.
