@@ -69,20 +69,20 @@ pub(super) fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// How this program publishes with these arguments. None if it does not: `git log`, `npm test`, and
-/// `git push --help`.
+/// How this program publishes with these arguments. None if it does not: `git log`, `npm test`.
+/// `--help` changes nothing: `git commit -m --help` makes a commit.
 fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
     if sends_files(program, arguments) {
         return Some(Kind::SendsFiles);
-    }
-    if has_one_of(arguments, &["--help"]) {
-        return None;
     }
     let words = words_without_options(arguments);
     match (program, &*words) {
         ("git", _) => kind_of_git(&words, arguments),
         ("jj", ["commit" | "submit", ..] | [_, "push", ..]) => Some(Kind::TakesChanges),
-        ("gh" | "glab", [noun, verbs @ ..]) => kind_of_hub(noun, verbs, arguments),
+        ("gh" | "glab", [noun, verbs @ ..]) => {
+            let verb = verbs.first().copied().unwrap_or_default();
+            kind_of_hub(noun, verb, arguments)
+        }
         ("docker" | "podman", _)
             if words.contains(&"push") || has_one_of(arguments, &["--push"]) =>
         {
@@ -103,8 +103,9 @@ const PACKAGERS: [&str; 18] = [
 ];
 
 /// Programs that publish a package if any of their words is `publish` or the like.
-const RUNNERS: [&str; 11] = [
-    "bunx", "dart", "dotnet", "flutter", "gradle", "gradlew", "mvn", "npx", "pnpm", "sbt", "yarn",
+const RUNNERS: [&str; 14] = [
+    "bunx", "dart", "dotnet", "firebase", "flutter", "gradle", "gradlew", "mvn", "netlify", "npx",
+    "pnpm", "sbt", "wrangler", "yarn",
 ];
 
 /// Whether a program that makes packages publishes one with this verb.
@@ -132,7 +133,7 @@ fn words_without_options(arguments: &[String]) -> Vec<&str> {
 fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     match words {
         ["commit", ..] => Some(Kind::Commits),
-        ["push", ..] if has_one_of(arguments, &["--dry-run", "-n", "--delete", "-d"]) => None,
+        ["push", ..] if sends_nothing(arguments) => None,
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
         ["stash", "apply" | "pop", ..] | ["cherry-pick" | "merge", ..] => Some(Kind::BringsIn),
@@ -144,31 +145,36 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     }
 }
 
-/// How `gh NOUN VERBS` or `glab` publishes with these arguments. `noun` and `verbs` are its words
-/// without options. None if it does not: `gh pr list`.
-fn kind_of_hub(noun: &str, verbs: &[&str], arguments: &[String]) -> Option<Kind> {
-    let verb = verbs.first().copied().unwrap_or_default();
-    let is_create = matches!(verb, "create" | "new");
-    match noun {
-        "api" if arguments.iter().any(|word| makes_api_send(word)) => Some(Kind::SendsFiles),
-        "pr" | "mr" | "release" if is_create => Some(Kind::SendsBranch),
-        "repo" if has_option(arguments, &["--push", "--source"]) => Some(Kind::SendsBranch),
-        "pr" | "mr" | "issue" | "release" | "gist" | "snippet" | "repo"
-            if is_create
-                || SENDING_VERBS.contains(&verb)
-                || has_option(arguments, &SENDING_OPTIONS) =>
-        {
-            Some(Kind::SendsFiles)
+/// Whether `git push` sends nothing with these arguments: a dry run, or a branch is deleted there.
+/// Behind another option, such a word may be that option's value, and does not count.
+fn sends_nothing(arguments: &[String]) -> bool {
+    arguments.windows(2).any(|pair| match pair {
+        [before, word] => {
+            !before.starts_with('-')
+                && matches!(word.as_str(), "--dry-run" | "-n" | "--delete" | "-d")
         }
-        _ => None,
+        _ => false,
+    })
+}
+
+/// How `gh NOUN VERB` or `glab` publishes with these arguments. None if it does not: `gh pr list`,
+/// `gh api user`. A word that is not known publishes.
+fn kind_of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
+    match (noun, verb) {
+        ("api", _) if arguments.iter().any(|word| makes_api_send(word)) => Some(Kind::SendsFiles),
+        ("api", _) => None,
+        _ if READING_WORDS.contains(&noun) || READING_WORDS.contains(&verb) => None,
+        ("pr" | "mr" | "release", "create" | "new") => Some(Kind::SendsBranch),
+        ("repo", _) if has_option(arguments, &["--push", "--source"]) => Some(Kind::SendsBranch),
+        _ => Some(Kind::SendsFiles),
     }
 }
 
-/// Verbs with which `gh pr` and the like send a text or files.
-const SENDING_VERBS: [&str; 6] = ["comment", "edit", "merge", "note", "update", "upload"];
-
-/// Options with which `gh pr` and the like send a text or files.
-const SENDING_OPTIONS: [&str; 5] = ["-b", "-c", "--body", "--body-file", "--comment"];
+/// Nouns and verbs with which `gh` and `glab` send nothing of the user's.
+const READING_WORDS: [&str; 13] = [
+    "auth", "browse", "checkout", "checks", "clone", "diff", "download", "list", "ls", "search",
+    "status", "view", "watch",
+];
 
 /// Whether `gh api` sends something with this argument: `-f`, `-F`, `--input`, `-XPOST`.
 fn makes_api_send(word: &str) -> bool {
@@ -184,14 +190,17 @@ fn has_option(words: &[String], options: &[&str]) -> bool {
     names.any(|name| options.contains(&name))
 }
 
-/// Whether this is curl, scp or rsync, and sends files or a text with these arguments: `curl -d x`,
-/// `scp a host:`.
+/// Whether this is curl, wget, scp or rsync, and sends files or a text with these arguments: `curl
+/// -d x`, `scp a host:`. Of `scp host:a .`, the remote place is the first: it sends nothing.
 fn sends_files(program: &str, arguments: &[String]) -> bool {
     match program {
         "curl" => arguments.iter().any(|word| is_upload(word)),
+        "wget" => arguments
+            .iter()
+            .any(|word| word.starts_with("--post-") || word.starts_with("--body-")),
         "scp" | "rsync" => {
-            let mut places = arguments.iter().filter(|word| !word.starts_with('-'));
-            places.next_back().is_some_and(|word| is_remote(word))
+            let places = arguments.iter().filter(|word| !word.starts_with('-'));
+            places.skip(1).any(|word| is_remote(word))
         }
         _ => false,
     }

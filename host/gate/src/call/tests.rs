@@ -51,11 +51,10 @@ fn everyday_commands_are_not_compared() {
         "gh pr view 12 --comments",
         "gh issue list --label bug",
         "git log --grep commit",
-        "git commit --help",
         "git cat-file commit HEAD",
-        "git stash push -m wip",
         "git push --dry-run",
         "git push origin --delete old",
+        "git stash push -m wip",
         "pytest -k upload",
         "cargo test upload",
         "npm test -- upload",
@@ -63,7 +62,10 @@ fn everyday_commands_are_not_compared() {
         "mkdir -p upload",
         "gh api user",
         "gh pr -R o/r list",
-        "gh pr review --approve",
+        "gh search issues Halcyon",
+        "gh run watch 7",
+        "wget https://example.org/a.tgz",
+        "rsync -a host:dir/ here -e ssh",
         "cat >push.sh <<'E'\ngit push\nE",
     ] {
         assert_eq!(bash(command), None, "{command}");
@@ -103,6 +105,14 @@ fn commands_that_publish_are_compared_wherever_their_words_stand() {
         "a 'git push",
         "cargo publish --dry-run",
         "twine upload dist/*",
+        // The value of an option is no option.
+        "git commit -am --help",
+        "git push -o --dry-run origin main",
+        "gh pr review -rb text",
+        "gh label create text",
+        "npx netlify deploy",
+        "wget --post-file=a https://example.org",
+        "rsync -a dist/ host:/srv --delete -e ssh",
         "bash -lc 'cd x && git push'",
         "bash <<E\ngit push\nE",
         "curl -X POST https://example.org -H 'a: b'",
@@ -143,6 +153,7 @@ fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
     let mut lines: Vec<&str> = found.text.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["7", "a", "b", "body", "c"]);
+    assert_eq!(found.parts[0].files, ["b", "7", "a", "body", "c"]);
     assert_eq!(found.parts[0].folder, at().folder);
     assert_eq!(found.parts[0].wanted, None);
     for input in [Value::Null, json!({}), json!({ "command": 7 })] {
@@ -237,6 +248,14 @@ fn commits_leave_if_the_call_pushes_or_sends() {
             Some((Some("https://example.org/x"), false)),
         ),
         ("git push 2>&1 | tail -3", Some((None, false))),
+        (
+            "git push -u origin \"$(git branch --show-current)\"",
+            Some((Some("origin"), false)),
+        ),
+        (
+            "git push -u origin $(git branch --list | head -1)",
+            Some((Some("origin"), true)),
+        ),
         ("git push >log origin main", Some((Some("origin"), false))),
         (
             "git commit -m \"$(cat <<'E'\nit's: a \"push\"\nE\n)\" && git push -u origin HEAD",
@@ -316,6 +335,7 @@ fn each_word_may_name_a_file_or_a_branch() {
         "gh gist create a.txt",
         "curl -F 'f=@a.txt;type=text/plain' https://x",
         "curl -d@a.txt https://x",
+        "curl -F 'f=<a.txt' https://x",
         "curl -T a.txt https://x",
         "scp a.txt host:",
     ] {

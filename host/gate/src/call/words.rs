@@ -99,11 +99,12 @@ pub(super) fn split_at_variable(word: &str) -> Option<(&str, &str, &str)> {
     Some((before, name, behind)).filter(|_| is_variable(name))
 }
 
-/// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`.
+/// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`, and
+/// `f=<a.txt` has `f` and `a.txt`.
 pub(super) fn names_in(word: &str) -> Vec<&str> {
     let mut names = vec![word];
     names.extend(joined_value(word));
-    names.extend(word.split(['=', '@', ':', ';', '+']));
+    names.extend(word.split(['=', '@', '<', ':', ';', '+']));
     names.retain(|name| !name.is_empty() && !name.starts_with('-'));
     names
 }
