@@ -21,7 +21,10 @@ const BRANCH_PRINTING: [&[&str]; 3] = [
 /// What is said to be the start of a subshell: a command of this one word.
 pub(crate) const OPENING: &str = "(";
 
-/// The same, of its end.
+/// The same, of `$(…)`.
+pub(crate) const SUBSTITUTION: &str = "$(";
+
+/// The same, of the end of both.
 pub(crate) const CLOSING: &str = ")";
 
 /// The commands of a text, and what else stands in it.
@@ -171,7 +174,7 @@ impl<'t> Reader<'t> {
     fn note_end(&mut self, end: char) {
         match end {
             '\n' => self.read_heredocs(),
-            '(' => self.read_subshell(')'),
+            '(' => self.read_subshell(OPENING, ')'),
             ')' => self.push_mark(CLOSING),
             _ => {}
         }
@@ -181,9 +184,10 @@ impl<'t> Reader<'t> {
         self.script.commands.push(vec![mark.to_owned()]);
     }
 
-    /// Reads the commands up to the bracket `end`, between marks: they have folders of their own.
-    /// Too many open brackets are not read, and the script is unclear.
-    fn read_subshell(&mut self, end: char) {
+    /// Reads the commands up to the bracket `end`, between the mark `opening` and one for the end:
+    /// they have folders of their own. Too many open brackets are not read, and the script is
+    /// unclear.
+    fn read_subshell(&mut self, opening: &str, end: char) {
         if self.open_brackets == MAX_BRACKETS {
             self.script.is_unclear = true;
             return;
@@ -191,7 +195,7 @@ impl<'t> Reader<'t> {
         let was_arithmetic = self.is_in_arithmetic;
         self.is_in_arithmetic |= self.rest.peek() == Some(&'(');
         self.open_brackets += 1;
-        self.push_mark(OPENING);
+        self.push_mark(opening);
         self.read_to(Some(end));
         self.push_mark(CLOSING);
         self.open_brackets -= 1;
@@ -212,7 +216,7 @@ impl<'t> Reader<'t> {
         let command = mem::take(&mut self.command);
         let is_output_file = mem::take(&mut self.is_output_file);
         let first = self.script.commands.len();
-        self.read_subshell(end);
+        self.read_subshell(SUBSTITUTION, end);
         let stand_in = match self.script.commands.get(first..) {
             Some([_opening, only, _closing]) if prints_branch(only) => "HEAD",
             _ => "$",

@@ -9,7 +9,7 @@ use super::{
         takes,
     },
 };
-use crate::shell::{CLOSING, OPENING, Script};
+use crate::shell::{CLOSING, OPENING, SUBSTITUTION, Script};
 use keyhole_claude::paths::normal;
 use keyhole_outgoing::{Sent, Takes, Wanted};
 use std::{
@@ -103,16 +103,17 @@ struct Reader<'p> {
     words: Vec<String>,
     /// The words of all commands but git's.
     words_but_gits: Vec<String>,
-    /// The files whose texts leave by options: see [`files_of_options`].
-    option_files: Vec<String>,
+    /// The files whose texts leave as they are: by options ([`files_of_options`]), or because a
+    /// command in `$(…)` may print them.
+    whole_files: Vec<String>,
     /// See [`Part::trees`].
     trees: Vec<String>,
     /// What the variables stand for that the commands set. One may have several values.
     variables: BTreeMap<String, Vec<String>>,
     /// See [`MAX_ADDED_BYTES`].
     added_bytes: usize,
-    /// Where the commands around the present brackets run.
-    outer: Vec<Vec<PathBuf>>,
+    /// The brackets that are open.
+    brackets: Vec<Bracket>,
     /// Whether something was not understood.
     is_unclear: bool,
     /// Whether a command writes into a file, perhaps what another file has.
@@ -123,6 +124,14 @@ struct Reader<'p> {
     wanted: Wanted,
     /// What publishes, each once.
     steps: Vec<Step>,
+}
+
+/// An open bracket, `(` or `$(`.
+struct Bracket {
+    /// Where the command before it runs.
+    folders: Vec<PathBuf>,
+    /// Whether it is `$(`, or another one whose output goes into a command: a backtick, `<(`.
+    is_substitution: bool,
 }
 
 /// A command that publishes.
@@ -180,11 +189,11 @@ impl<'p> Reader<'p> {
             self.note_names(words);
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
-                // Behind the brackets, the folder is the one before them.
-                Some(OPENING) => self.outer.push(self.folders_now.clone()),
-                Some(CLOSING) => {
-                    self.folders_now = self.outer.pop().unwrap_or_else(|| self.entered.clone())
-                }
+                Some(mark @ (OPENING | SUBSTITUTION)) => self.brackets.push(Bracket {
+                    folders: self.folders_now.clone(),
+                    is_substitution: mark == SUBSTITUTION,
+                }),
+                Some(CLOSING) => self.leave_bracket(),
                 // Nobody knows in which folder the commands behind `popd` run.
                 Some("popd") => self.folders_now.clone_from(&self.entered),
                 // It sends nothing, but its text may reach a command that does.
@@ -192,6 +201,15 @@ impl<'p> Reader<'p> {
                 _ => self.read_program(words),
             }
         }
+    }
+
+    /// Goes back to the folders before the bracket that ends. If none is open, nobody knows which
+    /// these are: each of the folders so far.
+    fn leave_bracket(&mut self) {
+        self.folders_now = match self.brackets.pop() {
+            Some(bracket) => bracket.folders,
+            None => self.entered.clone(),
+        };
     }
 
     /// Notes the options in these words, all names that they may mean, and what they copy. A
@@ -212,7 +230,7 @@ impl<'p> Reader<'p> {
         }
         let meant_words = self.words.get(noted_before..).unwrap_or_default().to_vec();
         let option_files = self.with_paths(files_of_options(&meant_words));
-        self.option_files.extend(option_files);
+        self.whole_files.extend(option_files);
         if has_one_of(words, &["git"]) {
             return;
         }
@@ -223,6 +241,9 @@ impl<'p> Reader<'p> {
             self.trees.extend(trees);
         }
         let but_git = self.with_paths(meant_words);
+        if self.brackets.iter().any(|open| open.is_substitution) {
+            self.whole_files.extend_from_slice(&but_git);
+        }
         self.words_but_gits.extend(but_git);
     }
 
@@ -436,10 +457,10 @@ impl<'p> Reader<'p> {
         }
         self.wanted.words.sort_unstable();
         self.wanted.words.dedup();
-        let mut files_as_they_are = self.option_files.clone();
+        let mut whole_files = self.whole_files.clone();
         // What is written into a file may be the text of any file that a word names.
         if self.writes {
-            files_as_they_are.extend_from_slice(&self.words_but_gits);
+            whole_files.extend_from_slice(&self.words_but_gits);
         }
         let makes_commit = has_one_of(&self.words, &COMMITTING);
         let names_commit = self.words.iter().any(|word| may_name_commit(word));
@@ -448,7 +469,7 @@ impl<'p> Reader<'p> {
             if self.steps.iter().any(|other| other.covers(step)) {
                 continue;
             }
-            let mut files = files_as_they_are.clone();
+            let mut files = whole_files.clone();
             // Only git and jj need an option to send a file as it is.
             if !step.is_of_git() {
                 files.clone_from(&self.wanted.words);

@@ -34,17 +34,21 @@ fn quotes_make_one_word_and_marks_end_a_command() {
         ("a \\¶ b\\ c¶d", "a b·c | d"),
         ("(cd x && y) | z", "( | cd x | y | ) | z"),
         ("a 'never closed b", "a never·closed·b"),
-        ("cd $(git root) && x", "( | git root | ) | cd $ | x"),
+        ("cd $(git root) && x", "$( | git root | ) | cd $ | x"),
         (
             r#"v="$(a -p "b('c').d")"; x `y` "`z`""#,
-            "( | a -p b('c').d | ) | v=$ | ( | y | ) | ( | z | ) | x $ $",
+            "$( | a -p b('c').d | ) | v=$ | $( | y | ) | $( | z | ) | x $ $",
         ),
         ("a $'it\\'s\\nb' \"$'c'\"; d", "a it's¶b $'c' | d"),
         (
             "a $((1<<20)) <(b)¶c",
-            "( | ( | 1 20 | ) | ) | ( | b | ) | a $ $ | c",
+            "$( | ( | 1 20 | ) | ) | $( | b | ) | a $ $ | c",
         ),
         ("((a<<2))¶b", "( | ( | a 2 | ) | ) | b"),
+        (
+            "a \"b$(git branch --show-current)\"",
+            "$( | git branch --show-current | ) | a bHEAD",
+        ),
         ("echo a#b <<< 'x y'", "echo a#b x·y"),
     ] {
         reads(text, commands, &[]);
@@ -59,7 +63,7 @@ fn a_heredocs_text_is_no_command_also_in_quotes() {
     reads("a <<E¶never", "a", &["never\n"]);
     reads(
         "git commit -m \"$(cat <<'E'¶say \"x\" (y)¶E¶)\" && git push",
-        "( | cat | ) | git commit -m $ | git push",
+        "$( | cat | ) | git commit -m $ | git push",
         &["say \"x\" (y)\n"],
     );
     // Not a heredoc: nothing is run there.
