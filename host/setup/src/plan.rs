@@ -121,13 +121,16 @@ impl Plan {
         text
     }
 
-    /// Writes or removes each file of the plan. At the end, removes those of `folders_to_remove`
-    /// that are empty then.
+    /// Removes or writes each file of the plan. At the end, removes those of `folders_to_remove`
+    /// that are empty then. A file goes before the entry that names it: if this is killed between
+    /// the two, the entry still tells of the file.
     ///
     /// # Errors
     /// The first file that fails: what comes after it is not changed. The error has the whole plan.
     pub fn write(&self, home: &Path) -> Result<()> {
-        for edit in &self.edits {
+        let (removed, written): (Vec<_>, Vec<_>) =
+            self.edits.iter().partition(|edit| edit.new.is_none());
+        for edit in removed.into_iter().chain(written) {
             if let Err(why) = edit.found.replace(edit.new.as_deref()) {
                 let plan = self.shown(home);
                 return stop_with(format!(

@@ -147,9 +147,12 @@ impl Plan {
             if name_to_remove(named, entry) != Some(name) {
                 entries.files_of_others.extend(file);
                 entries.others_withhold |= entry.withhold;
-            } else if let Some(taken) = without_entry(user, &new_map, named, entry) {
+                continue;
+            }
+            // Also of an entry that stays, the agent's file is setup's.
+            entries.agent = first_agent(entry);
+            if let Some(taken) = without_entry(user, &new_map, named, entry) {
                 entries.files.extend(file);
-                entries.agent = first_agent(entry);
                 gone += &taken.table;
                 new_map = taken.rest;
             } else {
