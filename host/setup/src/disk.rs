@@ -135,7 +135,7 @@ impl Found {
     /// If the file is no longer what was found, or the system refuses a step.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
-        let prefix = format!(".{name}.keyhole-");
+        let prefix = format!(".{name}.keyhole-setup-");
         let new_file = self
             .real
             .with_file_name(format!("{prefix}{}", std::process::id()));
