@@ -130,13 +130,8 @@ impl Places {
     /// If a variable names a place that no rule can name, as `/a*` or `notes`: see [`OddPlace`].
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
         let own = folder_named_by("CLAUDE_CONFIG_DIR", variable)?;
-        // The default is for no folder: a path that `folder_named_by` returns can be shown.
-        let shown = own
-            .as_deref()
-            .and_then(visible)
-            .unwrap_or("~/.claude")
-            .to_owned();
         let claude = own.unwrap_or_else(|| home.join(".claude"));
+        let shown = shown_pattern(&claude, home).unwrap_or("~/.claude".to_owned());
         // The client sets the variables under `env` before it asks where to keep what tasks print.
         let settings = parsed(&claude.join("settings.json")).unwrap_or_default();
         let kept = places_kept_by_client(&claude, &|name| match settings["env"][name].as_str() {
@@ -214,7 +209,7 @@ impl Places {
     /// The file's folder, if it is to be denied as a whole: a rule can name the file, and nothing
     /// else is in the folder. Else None.
     fn folder_if_alone(&self, file: &Path) -> Option<Kept> {
-        self.path_pattern(file)?;
+        path_pattern(file, &self.home)?;
         if !is_alone_in_folder(file, &self.home) {
             return None;
         }
@@ -225,7 +220,7 @@ impl Places {
     /// Whether the rules let a copy of this file be read that is beside it.
     fn is_copy_open(&self, file: &Path, denied: &Denied) -> bool {
         let copy = file.with_extension("md~");
-        self.path_pattern(file).is_some() && !denied.denies_place(&copy, &self.home)
+        path_pattern(file, &self.home).is_some() && !denied.denies_place(&copy, &self.home)
     }
 
     /// The rules `Edit(PATTERN)` that keep Claude from the settings of each folder, by which it
@@ -264,7 +259,7 @@ impl Places {
         let paths = self.folders_and_targets(&files);
         paths
             .iter()
-            .filter_map(|path| self.path_pattern(path))
+            .filter_map(|path| path_pattern(path, &self.home))
             .collect()
     }
 
@@ -286,19 +281,29 @@ impl Places {
 
     /// The pattern of the rule for this part of a path. None if no rule can name the path.
     fn pattern(&self, path: &Path, part: Part) -> Option<String> {
-        let path = self.path_pattern(path)?;
+        let path = path_pattern(path, &self.home)?;
         // In a rule, one slash would mean the folder of the settings.
         let root = if path.starts_with('/') { "/" } else { "" };
         Some(format!("{root}{path}{}", part.tail()))
     }
+}
 
-    /// The path as a pattern that means it, from the home or from the root. None if none can.
-    fn path_pattern(&self, path: &Path) -> Option<String> {
-        match path.strip_prefix(&self.home) {
-            Ok(below_home) => Some(format!("~/{}", as_literal_pattern(visible(below_home)?))),
-            Err(_) => Some(as_literal_pattern(visible(path)?)),
-        }
+/// The path as a pattern that means it, from the home or from the root. None if none can.
+fn path_pattern(path: &Path, home: &Path) -> Option<String> {
+    match path.strip_prefix(home) {
+        Ok(below_home) => Some(format!("~/{}", as_literal_pattern(visible(below_home)?))),
+        Err(_) => Some(as_literal_pattern(visible(path)?)),
     }
+}
+
+/// The same, but from the root if the home's own path has a character of patterns. In `denyRead`,
+/// Claude Code 2.1.290 takes `~` for that path, and then for a pattern.
+fn shown_pattern(path: &Path, home: &Path) -> Option<String> {
+    let text = visible(home)?;
+    if as_literal_pattern(text) == text {
+        return path_pattern(path, home);
+    }
+    visible(path).map(as_literal_pattern)
 }
 
 /// The places of what a client keeps of its agents: the transcripts in `projects` in its folder
