@@ -9,7 +9,7 @@ use crate::{
     rules::{Denied, Places},
     settings::{Settings, items, lines_at, pointer},
 };
-use project::what_projects_undo;
+use project::{open_variables, sets_variable, what_projects_undo};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -45,7 +45,7 @@ const OPENING_LISTS: &[&str] = if cfg!(target_os = "macos") {
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
 /// programs, the shell and what it runs first, and what is loaded into a program. By the last two
 /// it chooses what a program of the client's own runs, and who is sent the conversation.
-const PINNED: [&str; 13] = [
+const PINNED: [&str; 15] = [
     "PATH",
     "SHELL",
     "CLAUDE_CODE_SHELL",
@@ -58,6 +58,8 @@ const PINNED: [&str; 13] = [
     "LD_AUDIT",
     "LD_LIBRARY_PATH",
     "NODE_OPTIONS",
+    "OPENSSL_CONF",
+    "GIT_EXEC_PATH",
     "ANTHROPIC_BASE_URL",
 ];
 
@@ -158,7 +160,7 @@ pub struct Shells {
     /// if none does.
     pub slow_lists: String,
     /// By which of a project's settings a shell may get past the sandbox, in sentences. Empty if by
-    /// none, or if the administrator's settings hold shells whatever a project says.
+    /// none.
     projects_undo: String,
 }
 
@@ -183,12 +185,14 @@ impl Shells {
         }
         // These keys count whatever an administrator has set: they add to what others say.
         let mut keys = keys_that_open(&settings.value);
-        let mut projects_undo = String::new();
-        // If an administrator's settings hold shells alone, no others undo their switches.
-        if !are_managed {
+        // If an administrator's settings hold shells alone, no others undo their switches, but a
+        // project can set a variable that they leave open.
+        let projects_undo = if are_managed {
+            open_variables(&settings.projects, &settings.managed)
+        } else {
             keys.extend(keys_that_weaken(&settings.value, places, files));
-            projects_undo = what_projects_undo(&settings.projects);
-        }
+            what_projects_undo(&settings.projects)
+        };
         weak.extend(keys_in_file(&user_file, &keys));
         let counting: Vec<_> = settings.users_and_managed().collect();
         let mut lacks: Vec<_> = needed_settings(places, programs)
@@ -260,7 +264,7 @@ fn holds_alone(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
         return false;
     }
     for variable in PINNED {
-        if !managed.iter().any(|one| one["env"][variable].is_string()) {
+        if !sets_variable(managed, variable) {
             return false;
         }
     }

@@ -58,11 +58,14 @@ enum Means {
     Texts,
 }
 
+/// The words for [`Means::Variables`].
+const VARIABLES: &str = "Variables of what starts it";
+
 /// The means, each with the words for it.
 const MEANS: [(Means, &str); 5] = [
     (Means::Programs, "What may start programs outside of it"),
     (Means::Sandbox, "What changes the sandbox itself"),
-    (Means::Variables, "Variables of what starts it"),
+    (Means::Variables, VARIABLES),
     (
         Means::Permissions,
         "What opens folders or needs no question",
@@ -75,15 +78,44 @@ const MEANS: [(Means, &str); 5] = [
 pub(super) fn what_projects_undo(projects: &[ProjectFile]) -> String {
     let mut sentences = String::new();
     for (means, words) in MEANS {
-        let mut files = Vec::new();
-        for project in projects {
-            files.extend(means.used_by(project));
-        }
-        if !files.is_empty() {
-            sentences.push_str(&format!(" {words}: {}.", files.join("; ")));
-        }
+        let files = projects.iter().filter_map(|project| means.used_by(project));
+        sentences += &sentence(words, &files.collect::<Vec<_>>());
     }
     sentences
+}
+
+/// The files that set a variable which none of the administrator's settings sets, in a sentence
+/// that begins with a blank. Empty if no file does. A file that cannot be read sets nothing.
+pub(super) fn open_variables(projects: &[ProjectFile], managed: &[Value]) -> String {
+    let mut files = Vec::new();
+    for project in projects {
+        let variables = project
+            .read
+            .as_ref()
+            .ok()
+            .and_then(|it| it["env"].as_object());
+        if variables
+            .into_iter()
+            .flatten()
+            .any(|(name, _)| !sets_variable(managed, name))
+        {
+            files.push(format!("env in {}", project.shown));
+        }
+    }
+    sentence(VARIABLES, &files)
+}
+
+/// Whether one of these settings sets this variable.
+pub(super) fn sets_variable(managed: &[Value], name: &str) -> bool {
+    managed.iter().any(|one| one["env"][name].is_string())
+}
+
+/// A sentence of what is told of these files. Empty if there are none.
+fn sentence(words: &str, files: &[String]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    format!(" {words}: {}.", files.join("; "))
 }
 
 impl Means {
