@@ -38,20 +38,23 @@ pub(crate) struct Date {
     pub(crate) days: Vec<Day>,
 }
 
-/// The date that these words begin with: of `12 March 2011 at noon`, the first three words are one.
-/// None if they are no day of a year, as `12 March` and `32 March 2011`.
+/// The date that the first three of these words are: `12 March 2011` of `12 March 2011 at noon`. It
+/// has one day, or two as in `3/4/2011`, where either number may be the month. None if the three
+/// words are no day of a year, as `12 March at` and `32 March 2011`, or if there are fewer than
+/// three.
 pub(crate) fn date_at(words: &[Word]) -> Option<Date> {
     let [first, second, third, ..] = words else {
         return None;
     };
     let year = number(third);
     let days = match (number(first), number(second)) {
-        // The year, the month and the day; or the day and the month, or the reverse, and the year.
+        // Numbers may be a year, month and day; or a day, month and year; or a month, day and year.
         (Some(a), Some(b)) => vec![
             day(Some(a), b, third),
             day(year, b, first),
             day(year, a, second),
         ],
+        // The word that is no number must name the month.
         (Some(_), None) => vec![day(year, month(second)?, first)],
         (None, Some(_)) => vec![day(year, month(first)?, second)],
         (None, None) => return None,

@@ -17,6 +17,7 @@ pub(crate) fn read(document: &str) -> Values {
         .trim_start_matches('\u{feff}')
         .replace("\r\n", "\n");
     let mut reader = Reader::default();
+    // What stands above all headings.
     reader.values.begin_section("", 0);
     let mut lines = text.split(|c| LINE_ENDS.contains(c));
     while let Some(line) = lines.next() {
@@ -42,8 +43,13 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Adds what stands in this line: in a block of code, an item; else a heading, a note, the head
-    /// of a table, or a row. The lines `below` it say which of these it is.
+    /// Adds what stands in this line. In a block of code, it is an item. Else it is a heading;
+    /// below a heading `Notes` (`notes_level`), a note, which is only counted; or a row. Nothing is
+    /// added of a line that begins or ends a block of code, nor of the head of a table, which only
+    /// says whether its first column names rules.
+    ///
+    /// The lines `below` it say whether it is a heading, the head of a table, or a row that names
+    /// what follows.
     fn read(&mut self, line: &Line<'t>, below: impl Iterator<Item = &'t str> + Clone) {
         let next = below.clone().next().unwrap_or_default();
         // Without a bar, the table ends.
@@ -63,6 +69,7 @@ impl<'t> Reader<'t> {
         } else if self.notes_level.is_some() {
             self.values.count_note(line.content);
         } else if line.is_table_head(next) {
+            // It does if its head is `id`, `rule` or the like.
             self.first_column_names_rules =
                 filled_cells(line.content).next().is_some_and(is_rule_label);
         } else {
@@ -71,9 +78,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Begins a section below this heading. The heading is the name of a rule, and so is its first
-    /// part: `Name (high)`, and `Name`. A heading `Notes` begins no section, and a heading in notes
-    /// is a note.
+    /// Begins a section below this heading, and adds the heading as the name of a rule, and its
+    /// first part as well: `Name (high)`, and `Name`.
+    ///
+    /// A heading `Notes` begins no section. Below it, a heading of a deeper level is a note, which
+    /// is only counted; one of the same or a higher level ends the notes.
     fn read_heading(&mut self, heading: &Heading<'_>) {
         let text = heading.text.trim();
         let is_in_notes = self.notes_level.is_some_and(|level| level < heading.level);
@@ -94,9 +103,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Adds each cell of a row, but for blank ones. A cell in a first column of rules is the name
-    /// of a rule, and a label. Every other one is a label if the line `names_what_follows`, else an
-    /// item, or a text in a line that is no item and has no bar. A line without a bar is one cell.
+    /// Adds each cell of a row, but for blank ones. A line without a bar is one cell.
+    ///
+    /// A cell in a first column that names rules is added as the name of a rule, and read as a
+    /// label. Any other cell is read as a label if the line `names_what_follows`; else as an item
+    /// if the line has a bar or a list's mark; else as a text.
     fn read_row(&mut self, line: &Line<'t>, names_what_follows: bool) {
         let row = line.item;
         let is_item = line.is_item() || row.contains('|');

@@ -52,9 +52,12 @@ fn backslash(text: &str) -> Option<(char, &str)> {
     Some((c, behind_both))
 }
 
-/// The number of the escape that the text begins with, and what is behind it: 0xe9 for `\u00e9`,
-/// and that of a blank for `\n`. None for `\u00e`, which is too short, and for `\d`, which is no
-/// escape.
+/// The number of the escape that the text begins with, and what is behind it: 0xe9 for `\xe9`,
+/// `\u00e9`, `\u{e9}` and `\U000000e9`, and a blank's number for `\n`, `\t` or the like. Up to
+/// eight backslashes may stand in place of one.
+///
+/// None for a text without a backslash at its start, for `\u00e`, which is too short, and for `\d`,
+/// which is no escape.
 fn code_unit(text: &str) -> Option<(u32, &str)> {
     // Of more than eight backslashes, the last eight count. To look at all of them for each of them
     // would take too long.
@@ -123,8 +126,9 @@ fn numbered(number: &str) -> Option<char> {
 }
 
 /// The character with this name in HTML: `ß` for `szlig`. Of a letter with an accent, it is the
-/// letter, as accents do not count: `e` for `eacute`. Any other name counts as a blank, as `nbsp`
-/// is. None for `a=1&b`, which is no name.
+/// letter, as accents do not count: `e` for `eacute`. For a character that nobody sees, as `shy`,
+/// it is [`UNSEEN`]. Any other name of ASCII letters and digits counts as a blank, as `nbsp` is.
+/// None for `a=1&b`, which is no name, and for an empty text.
 fn named(name: &str) -> Option<char> {
     let c = match &*name.to_ascii_lowercase() {
         "szlig" => 'ß',

@@ -21,11 +21,16 @@ pub(crate) struct Labelled<'t> {
     pub(crate) value: &'t str,
 }
 
-/// The label of a text, with the `:` or `=` that ends it, and the value behind: of
+/// The label of a text, with the `:` or `=` that ends it, and the value behind it: of
 /// `Phone: 1 555 0100`, the label is `Phone:`, and the value ` 1 555 0100`.
 ///
-/// Without a label, all of the text is the value. In `https://example.org`, the colon ends no
-/// label. In `see a, b: c` a comma stands before it, and in `Theo (born: 1970)` an open bracket.
+/// The first mark that can end a label decides. An `=` can, and a colon if `colon_can_end_label`:
+/// the one in `https://example.org` cannot. If what stands before this mark has not the form of a
+/// label, the text has none: in `see a, b: c` a comma stands there, and in `Theo (born: 1970)` an
+/// open bracket.
+///
+/// Without a label, or if it ends behind the first 256 bytes, the label is empty, and the value is
+/// all of the text.
 pub(crate) fn labelled(text: &str) -> Labelled<'_> {
     // To look at all of a long line for each of its marks would take too long.
     let (start, _) = text.split_at(text.floor_char_boundary(256));
@@ -36,10 +41,8 @@ pub(crate) fn labelled(text: &str) -> Labelled<'_> {
         if name.ends_with(SIGN_PARTS) || value.starts_with(SIGN_PARTS) {
             continue;
         }
-        // The first mark that can end a label decides. If no label stands before it, there is none.
-        // Each mark but the colon can end one.
         if mark != ":" || colon_can_end_label(name, value) {
-            // A comma or an open bracket in it makes it no label.
+            // It has at most eight words, and no comma or open bracket.
             if has_form_of_label(label) {
                 return Labelled { label, value };
             }

@@ -3,8 +3,9 @@
 use std::ops::RangeInclusive;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// The letter or digit that `c` is, or the only one that it is made of: `é` for `é`, `C` for `℃`.
-/// None for `-`, for an apostrophe, and for `㎏`, which is two letters.
+/// The letter or digit that `c` counts as: a letter or digit as itself, as `é`, and a sign that is
+/// made of one letter or digit as this one: `C` for `℃`. None for `-`, for `㎏`, which is made of
+/// two letters, and for an apostrophe, even one that is a letter in Unicode.
 pub(crate) fn as_letter(c: char) -> Option<char> {
     if is_apostrophe(c) {
         return None;
@@ -47,8 +48,9 @@ fn push_unless_umlaut(letter: char, letters: &mut String) {
     }
 }
 
-/// Adds the letters that `part` counts as, which is not made of other characters: without case, and
-/// without the stroke of `ł`. An accent adds nothing.
+/// Adds the letters that one character counts as, `part`, which is not made of other characters:
+/// without case, and without the stroke of `ł`. For `þ`, these are `th`. An accent or a sign adds
+/// nothing, and neither does an `e` behind `a`, `o` or `u`.
 fn fold_part(part: char, letters: &mut String) {
     if is_combining_mark(part) {
         return;

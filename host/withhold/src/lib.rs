@@ -67,9 +67,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The numbers of this document. Its first section has no heading, and each other one has one.
+    /// The numbers of this document: how many of its pieces (lines, items and cells) have a value,
+    /// above all headings and below each one. A heading without a value is an empty one, unless a
+    /// heading of a deeper level follows. Values are few if they are fewer than a tenth of the
+    /// words.
     pub fn of(document: &str) -> Self {
         let read = document::read(document);
+        // The first section has no heading: it is above all of them.
         let mut below_headings = read.sections.iter().skip(1);
         let has_empty_heading = below_headings
             .any(|section| section.pieces_with_value == 0 && !section.is_above_others);

@@ -47,8 +47,9 @@ impl<'t> Line<'t> {
         self.quotes == other.quotes && self.indent > other.indent
     }
 
-    /// Whether this is an item, and the lines `below` it have a deeper item: the `- Family` in
-    /// `- Family\n  - Theo`. Blank lines and deeper text may stand between.
+    /// Whether this line is an item, and another item stands deeper `below` it: the `- Family` in
+    /// `- Family\n  - Theo`. Blank lines and deeper texts may stand between the two. A line that is
+    /// not deeper ends the search.
     pub(crate) fn is_above_items(&self, below: impl Iterator<Item = &'t str>) -> bool {
         if !self.is_item() {
             return false;
@@ -67,12 +68,14 @@ impl<'t> Line<'t> {
         false
     }
 
-    /// The heading that this line is, above the line `next`: `# Phone` is one, `#phone` is none.
+    /// The heading that this line is, with its text and level: one to six `#` with a blank behind
+    /// them begin it, or the line `next` has only `=`. `# Phone` is one. None for `#phone`, for a
+    /// line with four blanks before it, and for an item above a line of `=`.
     ///
-    /// A line of `=` under a text makes the text a heading. A line of `-` does not: it may also be
-    /// a rule between two values, or the end of what is at the top of many files.
+    /// A line of `-` below makes no heading: it may also separate two values, or end the settings
+    /// at the top of a file.
     pub(crate) fn heading(&self, next: &str) -> Option<Heading<'t>> {
-        // A line with four blanks before it is code.
+        // Such a line is code.
         if self.indent >= 4 {
             return None;
         }
@@ -103,8 +106,9 @@ impl<'t> Line<'t> {
         next.starts_with(": ") && !self.text.starts_with(": ")
     }
 
-    /// The marks with which this line begins or ends a block of code: "```" of "```sh". None if
-    /// there are fewer than three, or if they also end code in this line, as in "```sh```".
+    /// The marks with which this line begins or ends a block of code: "```" of "```sh". None if it
+    /// does not begin with three or more "`" or `~`, or if these also end code in this line, as in
+    /// "```sh```".
     pub(crate) fn code_marks(&self) -> Option<&'t str> {
         let line = self.item;
         let mark = line.chars().next()?;

@@ -59,8 +59,9 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     parts
 }
 
-/// The sentences of a line. A full stop ends one behind a word of four letters or more, and before
-/// a blank and a capital. `Gul Sok. No: 14` and `Dr. Strong` are one sentence each.
+/// The sentences of a line, without the full stops between them. A full stop ends a sentence if a
+/// word of four letters or more stands before it, and a blank and a capital behind it.
+/// `Gul Sok. No: 14` and `Dr. Strong` are one sentence each.
 pub(crate) fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -68,7 +69,7 @@ pub(crate) fn sentences(line: &str) -> Vec<&str> {
         let (before, behind) = line.split_at(at);
         let last_word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
         let is_long = last_word.is_some_and(|word| word.chars().count() >= 4);
-        // Past the full stop and the blank, the next sentence begins.
+        // The text behind the full stop and the blank.
         if is_long
             && behind
                 .get(2..)
@@ -89,10 +90,11 @@ pub(crate) fn first_part(text: &str) -> (&str, &str) {
     (part, rest.unwrap_or_default())
 }
 
-/// The text up to its first separator, and what stands behind this, if there is one.
+/// The text up to its first separator, and what stands behind the separator. Without a separator:
+/// all of the text, and None.
 fn cut_first(text: &str) -> (&str, Option<&str>) {
     for (at, c) in text.char_indices() {
-        // No separator begins with one of these, and most characters are.
+        // No separator begins with a letter or digit of ASCII. Most characters are one.
         if c.is_ascii_alphanumeric() {
             continue;
         }

@@ -28,11 +28,15 @@ pub(crate) enum Role {
 }
 
 /// Adds the values of this line, item or cell: of `Phone: 1 555 0100`, the number, but not the
-/// label. Of a label, only names are values, and these only if it is a sentence or a name as a
-/// whole.
+/// label. Behind a label such as `id:`, adds the name of a rule.
+///
+/// Of a label, only codes, dates and quotations of names are values; and each name in it, if the
+/// label is a sentence (more than four words) or has two or more words that are all names. In the
+/// role `Label`, all of the text is a label. In any other role, the text behind the label is one
+/// value, and the values among its parts are added as well (`add_parts`); in the role `Item`, also
+/// the term that it explains.
 pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     let piece = Piece::of(text);
-    // Behind a label such as `id:`, a rule's name follows.
     if let Some(rule) = piece.rule {
         values.add_rule_unless_number(piece.words_of(rule));
     }
@@ -63,9 +67,9 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
 /// Adds the term that an item begins with and explains: `Bluebell` of `Bluebell: the second will`,
 /// of `Bluebell – the second will` and of `Bluebell (the second will)`.
 ///
-/// A term has at most five words, and its explanation three or more. It begins with a capital, has
-/// quotes around it, or has a word that may be a name. The name of a field is none, as in
-/// `Note: call before noon`.
+/// The term is the piece's label, or without a label the first part of its text. It has at most
+/// five words, and its explanation three or more. It begins with a capital, has a quote, or has a
+/// word that may be a name. The name of a field is no term: `Note` in `Note: call before noon`.
 fn add_term(values: &mut Values, piece: &Piece<'_>) {
     let (term, explanation) = if piece.label.is_empty() {
         first_part(piece.text)
@@ -111,9 +115,11 @@ struct Piece<'t> {
 }
 
 impl<'t> Piece<'t> {
-    /// Cuts the text into a label and a value. Behind a label such as `id:`, the rule's name goes
-    /// to the label: of `id:R-7 Theo Blix`, the value is ` Theo Blix`. The rule's name ends where a
-    /// person's name begins.
+    /// The text, cut into a label and the value behind it. Without a label, all of it is the value.
+    ///
+    /// Behind a label such as `id:`, a rule's name follows (`rule_name`), up to the name of a
+    /// person if one is in it (`up_to_person`). The rule's name belongs to the label: of
+    /// `id:R-7 Theo Blix`, the label is `id:R-7`, and the value ` Theo Blix`.
     fn of(text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let mut piece = Self {
@@ -124,7 +130,7 @@ impl<'t> Piece<'t> {
             value,
         };
         if is_rule_label(label) {
-            let rule = piece.before_person(rule_name(value));
+            let rule = piece.up_to_person(rule_name(value));
             (piece.label, piece.value) = text.split_at(label.len() + rule.len());
             piece.rule = Some(rule);
         }
@@ -133,7 +139,7 @@ impl<'t> Piece<'t> {
 
     /// The name of a rule up to a person's name behind it: ` R-12` of ` R-12 Zaphod Wexel`. All of
     /// `full name` is a rule's.
-    fn before_person<'p>(&self, rule: &'p str) -> &'p str {
+    fn up_to_person<'p>(&self, rule: &'p str) -> &'p str {
         let mut behind_first = self.words_of(rule).iter().skip(1);
         match behind_first.find(|word| word.has_blank && word.is_like_a_name()) {
             Some(name) => rule.split_at(name.at.start - self.start_of(rule)).0,
@@ -169,11 +175,12 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     }
 }
 
-/// Adds the values in the text behind the piece's label: each part of it, if they are those of a
-/// list, and each quoted part. Of `we will sell a "blue door"`, only the quoted words are a value.
+/// Adds as a value each quoted part of the text behind the piece's label, and if its parts are
+/// those of a list, each part. Of `we will sell a "blue door"`, only the quoted words are a value.
+/// A part is added without its own label; a quoted one with a label also as a whole.
 ///
-/// Also adds, as the name of a rule, the part that has a label such as `id:`, and the quoted part
-/// behind a quoted label `"id":`. Also adds the names in all parts.
+/// Adds as the name of a rule the part that has a label such as `id:`, and the quoted part behind a
+/// quoted label `"id":`. Adds each name in a part. A quoted label adds nothing by itself.
 fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let parts: Vec<Part<'_>> = parts(piece.value)
         .into_iter()
@@ -189,12 +196,13 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
             rule_follows = is_rule_label(part.text);
             continue;
         }
+        // Without the part's own label.
         let words = piece.words_of(part.value);
         let is_quoted = part.quotes == Quotes::Value;
         if is_rule_label(part.label) || is_quoted && rule_follows {
             values.add_rule_unless_number(words);
         }
-        // In a list that may be a sentence, an ordinary word is no value.
+        // With a long part, the list may be a sentence: there, one ordinary word is no value.
         let is_listed = is_list && !(has_long_part && is_ordinary_word(words));
         if is_listed || is_quoted {
             values.add_value(words);
@@ -250,8 +258,9 @@ impl<'t> Part<'t> {
 }
 
 impl Quotes {
-    /// What stands around this part of the piece. In `"a":"b" c`, `a` is a quoted label, `b` is a
-    /// quoted value, and `c` is not quoted.
+    /// Whether this part of the piece stands in quotes, and whether the mark of a label (`:` or
+    /// `=`) is behind them. In `"a":"b" c`, `a` is a quoted label, `b` is a quoted value, and `c`
+    /// is not quoted.
     fn around(piece: &Piece<'_>, part: &str) -> Self {
         let start = piece.start_of(part);
         let before = piece.text.get(..start).unwrap_or_default();
@@ -259,9 +268,9 @@ impl Quotes {
         // In French, blanks stand between « » and the quoted text. Elsewhere, a part with a blank
         // at an end stands between two quotations, as ` and ` does in `"a" and "b"`.
         let may_have_blanks = before.ends_with('«') && after.starts_with('»');
-        let is_inside = may_have_blanks || part.trim() == part;
+        let has_right_blanks = may_have_blanks || part.trim() == part;
         let has_quotes = before.ends_with(is_quote) && after.starts_with(is_quote);
-        if !is_inside || !has_quotes {
+        if !has_right_blanks || !has_quotes {
             return Self::No;
         }
         let behind = after.trim_start_matches(is_quote).trim_start();

@@ -10,8 +10,9 @@ const LOOK_BACK_CHARS: usize = 128;
 /// The most characters of an ending of a file's name, as in `a.jsonl`.
 const MAX_ENDING_CHARS: usize = 5;
 
-/// Whether this run in the report is the number of a place in a file, as in `a.md:12:4`, or a short
-/// number in a path, as in `src/12/a.md`. In `room 12`, it is not.
+/// Whether this run in the report is the number of a place in a file, as in `a.md:12` and
+/// `a.md:12:4`, or a number in a path, as in `src/12/a.md` and `12.md`. In `room 12`, it is not. A
+/// long number (six digits or more) is only one behind a file's name, and with a colon in it.
 pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     if !run.is_number() {
         return false;
@@ -19,7 +20,7 @@ pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     let (up_to_end, after) = report.split_at(run.at.end);
     let (before, number) = up_to_end.split_at(run.at.start);
     let just_before = end_of(before);
-    // With a colon, `12:4` is a line and a column: it may have more digits.
+    // A line and a column, as in `12:4`, may have more digits together.
     if is_behind_file(just_before) && (run.is_short_number() || number.contains(':')) {
         return true;
     }
@@ -39,7 +40,7 @@ fn is_behind_file(text: &str) -> bool {
     let Some(name_and_lines) = text.strip_suffix([':', '-', '(']) else {
         return false;
     };
-    // Several lines may follow, and a file's name may be marked as code.
+    // Other numbers of lines may be before the mark, and marks of code or quotes around the name.
     let name = name_and_lines
         .trim_end_matches(|c: char| ":-".contains(c) || c.is_ascii_digit())
         .trim_end_matches(['`', '*', '"']);
@@ -81,13 +82,14 @@ fn is_ending(text: &str) -> bool {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
 }
 
-/// Where `path` stands in the report, alone or as the start of a longer path: `/home/theo` stands
-/// in `/home/theo/a.md`, and not in `/home/theodor`.
+/// Where `path` stands in the report, alone or in a longer path: `/home/theo` stands in
+/// `/home/theo/a.md`, and not in `/home/theodor`, where a letter is beside it. The path `/` has no
+/// place.
 pub(crate) fn places_of_path(report: &str, path: &str) -> Vec<Range<usize>> {
     let folder = path.trim_end_matches(['/', '\\']);
     let mut places = Vec::new();
     if folder.is_empty() {
-        // The path is `/`, which would be found everywhere.
+        // It would be found everywhere.
         return places;
     }
     for (start, found) in report.match_indices(folder) {

@@ -42,16 +42,17 @@ impl Rule {
     }
 }
 
-/// Where `text` has a value of the `document`, sorted. Two that overlap are one.
+/// Where `text` has a value of the `document`, sorted, each with the heading above this value in
+/// the document. Two that overlap are one, with the heading of the first.
 ///
 /// The text is code, or whatever else is published. A name of up to four letters counts only as the
-/// document writes it: if it has `Max`, then `max` is no value. As in a report, the name of a rule
-/// and a place in a file (`a.md:12`) are no values.
+/// document writes it: if the document has `Max`, then `max` is no value. As in a report, the name
+/// of a rule and a place in a file (`a.md:12`) are no values.
 pub fn places(document: &str, text: &str) -> Vec<Found> {
     let values = document::read(document);
     let mut found: Vec<Found> = Vec::new();
     let mut rules: HashMap<usize, Rule> = HashMap::new();
-    // No path is known to all who read what is published.
+    // No path is left out: none is known to all who read what is published.
     for quotation in quotations(text, TextKind::Code, &values, &[]) {
         match found.last_mut() {
             Some(last) if quotation.at.start < last.at.end => {

@@ -29,11 +29,12 @@ pub(crate) enum TextKind {
     Code,
 }
 
-/// Where the report has one of these values, sorted by where each quotation starts. Of
-/// `Theo Blix`, there may be one for each name, and one for both.
+/// Where the report quotes one of these values, sorted by where each quotation starts. Of
+/// `Theo Blix`, there may be one for each name, and one for both. Escapes such as `%20` are read,
+/// too.
 ///
-/// What lies in one of the `known` paths or in the name of a rule is no quotation: such places are
-/// collected as allowed, and left out at the end.
+/// What lies in one of the `known` paths or in the name of a rule is no quotation: these places are
+/// collected in `allowed`, and what lies in them is left out at the end.
 pub(crate) fn quotations(
     report: &str,
     kind: TextKind,
@@ -70,8 +71,9 @@ struct Comparison<'c> {
 
 impl Comparison<'_> {
     /// Notes what these words quote: each word that is a name of the document, perhaps with an
-    /// ending; each date; and each run that is a value. Names of rules are noted as allowed. From
-    /// each word on, the runs are one word, two, and so on, up to [`MAX_RUN_WORDS`].
+    /// ending; each date; and each run that is a value. Each run that is the name of a rule is
+    /// noted as allowed. From each word on, the runs are one word, two, and so on, up to
+    /// [`MAX_RUN_WORDS`].
     fn compare(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
             if let Some(section) = section_of_name(&word.letters, &self.values.names) {
@@ -107,7 +109,8 @@ impl Comparison<'_> {
     }
 
     /// Notes where this run stands: in `quoted` if it is a value, and in `allowed` if it is the
-    /// name of a rule. A word of code and a place in a file (`a.md:12`) are no quotation.
+    /// name of a rule. A value that is only a word of code (`is_word_of_code`) or a place in a file
+    /// (`a.md:12`) is no quotation.
     fn note_run(&mut self, run: &Run) {
         if let Some(known) = run.known_in(&self.values.values)
             && !self.is_word_of_code(run)
@@ -135,13 +138,14 @@ impl Comparison<'_> {
         !is_written_so || behind.starts_with(char::is_alphanumeric)
     }
 
-    /// The quotations that lie in none of the allowed places, sorted.
+    /// The quotations that do not lie in one of the allowed places as a whole, sorted by where they
+    /// start.
     fn quotations_not_allowed(mut self) -> Vec<Quotation> {
         self.quoted
             .sort_unstable_by_key(|quotation| quotation.at.start);
         self.allowed.sort_unstable_by_key(|place| place.start);
         let mut allowed = self.allowed.into_iter().peekable();
-        // Where the last of the allowed places ends that begin before the quotation or with it.
+        // The furthest end of the allowed places that do not start behind the quotation's start.
         let mut allowed_to = 0;
         self.quoted.retain(|quotation| {
             while let Some(place) = allowed.next_if(|place| place.start <= quotation.at.start) {

@@ -51,15 +51,15 @@ pub(crate) fn section_of_name(word: &str, names: &Names) -> Option<usize> {
     section_of_start(word, names).or_else(|| section_of_start(letters.as_str(), names))
 }
 
-/// The section of the long name that this word is, alone or with an ending of up to three letters:
-/// `wexel` or `wexels`. None for a short name.
+/// The section of the name that this word is, alone or with an ending of up to three letters:
+/// `wexel` or `wexels`. None if it is no name, or one of fewer than five letters.
 fn section_of_start(word: &str, names: &Names) -> Option<usize> {
     let size = word.chars().count();
     let mut so_far = 0;
     for (index, c) in word.chars().enumerate() {
         so_far = hash(so_far, c.encode_utf8(&mut [0; 4]));
         let length = index + 1;
-        // Any shorter start leaves a longer rest than an ending.
+        // The rest of the word is an ending: it has at most so many letters.
         if length + MAX_NAME_ENDING >= size
             && let Some(name) = names.get(&so_far)
             && name.size >= LONG_NAME_LETTERS
@@ -122,8 +122,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds the word that follows. `letters` are those of the word that are compared: of a first
-    /// number, perhaps without a country's code (see [`Word::compared_forms`]).
+    /// Adds `word` to the end of this run. `letters` are those of the word that are compared: of a
+    /// number that begins the run, perhaps without a country's code (see [`Word::compared_forms`]).
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
         if self.words == 0 {
             self.at = word.at.clone();
@@ -138,7 +138,7 @@ impl Run {
         self.digits += word.digits;
         self.has_letters |= !word.is_number;
         self.ends_with_digit = letters.ends_with(char::is_numeric);
-        // A rare word tells more, and so does one that the list lacks, or of a script without
+        // A word tells more if it is rare, if the list of words lacks it, or if its script has no
         // capitals.
         let is_ordinary = matches!(word.rank, Some(Rank::SaysNothing | Rank::Ordinary));
         self.has_telling_word |= !is_ordinary || word.is_caseless;
@@ -146,9 +146,9 @@ impl Run {
         self.lacks_capital |= !word.is_capital;
     }
 
-    /// Notes the gap before the word that follows, which has these letters: in `gaps`, and also in
-    /// `gaps_that_count` if something is in the gap, and it is not between two digits. A gap behind
-    /// the first [`MAX_GAP_PLACE`] bytes is not noted.
+    /// Notes the gap between this run and `word`, which has these letters: in `gaps`, and also in
+    /// `gaps_that_count` if something is in the gap (`has_gap`), and it is not between two digits.
+    /// A gap behind the first [`MAX_GAP_PLACE`] bytes is not noted, but for a blank in it.
     fn push_gap(&mut self, letters: &str, word: &Word) {
         self.has_blank |= word.has_blank;
         if self.size >= MAX_GAP_PLACE {
@@ -192,16 +192,19 @@ impl Run {
         known.ignores_capitals |= self.has_telling_word || self.words > 2;
     }
 
-    /// What is known of this run, if it is one of `runs`. None unless one of these has the same
-    /// letters, and a gap wherever this run has one that counts: in a short number, each gap
-    /// counts; in a long code or a script without capitals, none does; else those with something in
-    /// them that are not between two digits.
+    /// What is known of the `runs` that have the same letters as this one. None if there are none,
+    /// or in two more cases:
     ///
-    /// None as well for one or two ordinary words without a capital each, unless they are glued to
-    /// each other: `Blue Door` and `blue-door` are `Blue Door`, and `blue door` is not.
+    /// - A word here lacks its capital, and these runs have at most two words, which are ordinary.
+    ///   Words without a blank between them need no capitals: `Blue Door` and `blue-door` are
+    ///   `Blue Door`, and `blue door` is not.
+    /// - A gap here counts, and none of these runs has a gap there. In a short number (fewer than
+    ///   six digits), each gap counts; in a long code, or a script without capitals, none does;
+    ///   else a gap counts if something is in it, and it is not between two digits.
     pub(crate) fn known_in<'r>(&self, runs: &'r Runs) -> Option<&'r Known> {
         let known = runs.get(&self.hash)?;
         let is_glued = self.words > 1 && !self.has_blank;
+        // Capitals do not matter for three words, or a word that is not ordinary.
         if self.lacks_capital && !is_glued && !known.ignores_capitals {
             return None;
         }

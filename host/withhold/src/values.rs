@@ -125,14 +125,17 @@ impl Values {
         self.sections.len().saturating_sub(1)
     }
 
-    /// Adds each of these words that is a name: a word that the list of English words does not
-    /// have, with a capital or in a text of at most three words. Of `for O'Wexel`, `Wexel` is one,
-    /// and so is `O'Wexel`.
+    /// Adds each of these words that is a name, as a value and to `names`. A name can be one
+    /// (`may_be_name`: four letters or more, no digit, not in the list of English words), and has a
+    /// capital or stands in a text of at most three words.
+    ///
+    /// Of `for O'Wexel`, `Wexel` is a name. An apostrophe joins `O` to it, so both words together
+    /// are a value as well.
     pub(crate) fn add_names(&mut self, words: &[Word]) {
         let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
-        let is_short = blanks < SHORT_PART_WORDS;
+        let is_short_text = blanks < SHORT_PART_WORDS;
         for (index, word) in words.iter().enumerate() {
-            let is_name = word.may_be_name() && (word.is_capital || is_short);
+            let is_name = word.may_be_name() && (word.is_capital || is_short_text);
             if !is_name {
                 continue;
             }
@@ -142,7 +145,7 @@ impl Values {
                 section: self.section_number(),
             };
             self.names.entry(hash(0, &word.letters)).or_insert(name);
-            // Behind an apostrophe or the like, both words are a value as well.
+            // Something is between it and the word before, such as an apostrophe, but no blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
                 let both = words.get(index - 1..=index).unwrap_or_default();
@@ -151,8 +154,10 @@ impl Values {
         }
     }
 
-    /// Adds, from each of these words on, the fewest words that are a quotation. The first
-    /// `label_words` are a label: a quotation that begins there is added only if it is of names.
+    /// Adds as a value, from each of these words on, the fewest words that are a quotation. The
+    /// first `label_words` words are a label: a quotation that begins there is added only if all
+    /// its words are like names (`is_like_a_name`: with a capital, and not in the list of English
+    /// words).
     pub(crate) fn add_quotations(&mut self, words: &[Word], label_words: usize) {
         for start in 0..words.len() {
             let rest = words.get(start..).unwrap_or_default();
@@ -184,13 +189,13 @@ impl Values {
         }
     }
 
-    /// Adds the values among these words, which have digits:
+    /// Adds the values among these words, each of which has a digit:
     ///
     /// - all as one, if they have six digits or more, or if a word is a long code: `0551 23 40 55`
     ///   and `tblix42 7`, not `47 11`;
     /// - each long code, such as `tblix42`;
     /// - a single number of four or five digits that is no year: `4711`, not `1984`;
-    /// - a phone number without its country's code, if all are numbers.
+    /// - a phone number with and without its country's code, if all are numbers.
     fn add_code(&mut self, words: &[Word]) {
         if digits_in(words) >= LONG_NUMBER_DIGITS || words.iter().any(is_long_code) {
             self.add_value(words);
@@ -243,8 +248,14 @@ fn run_of(words: &[Word]) -> Option<Run> {
     Some(run)
 }
 
-/// Whether these words together are worth to be a value: they have four digits, are joined to a
-/// code of four characters, have a capital each, or tell something. `the 12` and `rs` are not.
+/// Whether these words together are worth to be a value. They are if one of these holds:
+///
+/// - They have four digits or more.
+/// - They have a digit, four characters or more, and no blank between them: `P-017`.
+/// - They are two or more, with a capital each: `Theo Blix`.
+/// - They say enough (`how_much_it_says`): `larkspur`, and not `the 12`.
+///
+/// By the last two, one or two letters are not, as `rs`, unless their script has no capitals.
 fn says_enough(words: &[Word]) -> bool {
     let digits = digits_in(words);
     let size: usize = words.iter().map(|word| word.size).sum();
@@ -261,6 +272,7 @@ fn says_enough(words: &[Word]) -> bool {
     if has_capitals {
         return true;
     }
+    // Two points are enough: one word that is more than `the`.
     words.iter().map(how_much_it_says).sum::<usize>() > 1
 }
 
@@ -290,12 +302,13 @@ fn is_short_code(word: &Word) -> bool {
     word.is_number && (SHORT_CODE_CHARS..LONG_NUMBER_DIGITS).contains(&word.digits) && !is_year
 }
 
-/// The fewest words at the start of these that are a quotation: `Blue Door` of
-/// `Blue Door closes`. None at the start of `in Blue Door`: `in` says nothing.
+/// The fewest words at the start of these that are a quotation (`is_quotation`): `Blue Door` of
+/// `Blue Door closes`. None if no twelve words are, and for `in Blue Door`: `in` says nothing, so
+/// it begins none.
 fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
     let first = words.first()?;
-    // A word that says nothing begins no quotation, unless it is joined to the next word, as the
-    // `n` in `nDigits`. In a script without blanks (`is_unspaced`), all words are joined: none may.
+    // A word that says nothing may begin one if it is joined to the next word, as the `n` in
+    // `nDigits`; but not in a script without blanks (`is_unspaced`), where all words are joined.
     let is_separate = words.get(1).is_none_or(|next| next.has_gap);
     let says_nothing = first.points == POINTS_OF_NOTHING && !first.is_number;
     if says_nothing && (first.is_unspaced || is_separate) {
@@ -306,13 +319,17 @@ fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
         .find(|run| is_quotation(run))
 }
 
-/// Whether these words of a longer line are enough for a quotation: a long number, three words that
-/// say something, two with a capital, or one with a capital and a number. `the house` is not, and
-/// `PIN 5519` is not either: there, the number is a value by itself.
+/// Whether these words of a longer line are enough for a quotation. Numbers alone are if they have
+/// more than six digits, or six in one number.
+///
+/// Other words need six points (`QUOTATION_POINTS`), four of them from words that say something, of
+/// which one is no number. `the` has 1 point and says nothing; `house` has 2; `House` and `47` have
+/// 3. So three words such as `house` are enough, and two such as `House`. A word of the list with a
+/// short number, as `PIN 5519`, is not: there, the number is a value by itself.
 fn is_quotation(words: &[Word]) -> bool {
     if words.iter().all(|word| word.is_number) {
         let digits = digits_in(words);
-        // A year and a month are no number.
+        // Six digits in two numbers may be a year and a month.
         return digits > LONG_NUMBER_DIGITS || digits == LONG_NUMBER_DIGITS && words.len() == 1;
     }
     if let [word, number] = words
@@ -322,7 +339,7 @@ fn is_quotation(words: &[Word]) -> bool {
         return false;
     }
     let points: usize = words.iter().map(|word| word.points).sum();
-    // The points of the words that say something. Two may come from words that say nothing.
+    // The points of the words that say something. Of the six, two may come from other words.
     let mut telling_points = 0;
     let mut has_word = false;
     for word in words {

@@ -113,8 +113,8 @@ pub(crate) fn decoded_words_in(text: &str) -> Vec<Word> {
     cut_into_words(text, decoded(text))
 }
 
-/// The words of `text`, of which `chars` are the characters, and where each stands. Each word has
-/// its rank in the list of ordinary words, and its points: how much it says.
+/// The words of `text`, each with its rank in the list of common words and its points. `chars` are
+/// the characters of the text, perhaps with escapes decoded, and where each stands.
 fn cut_into_words(text: &str, chars: impl Iterator<Item = (char, Range<usize>)>) -> Vec<Word> {
     let mut cutter = Cutter::default();
     for (c, at) in chars {
@@ -142,8 +142,9 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// Takes the next character, which stands at this place: an invisible one counts as nothing, a
-    /// letter goes to a word, and any other one is a gap.
+    /// Takes the next character, which stands at this place. An invisible one counts as nothing; a
+    /// letter or digit (`as_letter`) goes to a word; and any other character is a gap, as is a
+    /// raised digit behind a letter.
     fn push(&mut self, c: char, at: Range<usize>) {
         if is_invisible(c) {
             // Directly behind a word, it goes with the word.
@@ -154,7 +155,7 @@ impl Cutter {
             }
             return;
         }
-        // The number of a note is no part of the word before it.
+        // It is the number of a note, and no part of the word.
         let is_note =
             self.letter_before.is_some_and(char::is_alphabetic) && "⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c);
         match as_letter(c) {
