@@ -48,10 +48,14 @@ const REFRESH_INDEX: [&str; 5] = [
 ];
 
 impl Repository {
-    /// What a call in `folder` would publish of this repository. Git's own files are in a new
-    /// folder beneath `scratch` meanwhile, which should be the user's own and on no project's path.
+    /// What a call in `folder` would publish of this repository, if `wanted` says what the call
+    /// takes and sends: the message of HEAD's commit if the call amends it; what is staged, and the
+    /// changed and new files that the call takes, unless it publishes only commits; and what it
+    /// sends.
     ///
-    /// It takes ten seconds at most. A caller that may be ended before leaves that folder.
+    /// Git's own files are meanwhile in a new folder beneath `scratch`, which should be the user's
+    /// own and on no project's path. It takes ten seconds at most. A caller that is ended before
+    /// leaves that new folder.
     ///
     /// # Errors
     /// If something is unknown, nothing is told but why: see [`Uncollected`].
@@ -75,7 +79,8 @@ impl Repository {
             outgoing: Outgoing::default(),
         };
         settings::check_checkout(self, &mut collector.git)?;
-        // What is staged differs from this commit.
+        // The commit from which the staged files differ: HEAD's, or its parent if HEAD's is
+        // amended.
         let mut base = refs.head.clone();
         if wanted.amends
             && let Some(head) = &refs.head
@@ -120,7 +125,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Adds the message of the commit `head`, which is made again. Returns its first parent, or
+    /// Adds the message of the commit `head`, which the call amends. Returns its first parent, or
     /// None if it is the first commit.
     fn add_amended(&mut self, head: &str) -> Result<Option<String>, Uncollected> {
         let arguments = ["log", "--stdin", "--no-walk", "-s", "--no-mailmap", FORMAT];
@@ -132,8 +137,9 @@ impl Collector<'_> {
         Ok(commit.parents.first().cloned())
     }
 
-    /// Adds what differs by this command of git's: of the files that are in `taken`, or with None,
-    /// of all. Returns how many of these files add something.
+    /// Adds what leaves of the files that this command of git's prints as different: of each file
+    /// that `taken` takes, or without `taken`, of all files. Returns how many files added
+    /// something.
     fn add_diffs(&mut self, command: &[&str], taken: Option<&Taken>) -> Result<usize, Uncollected> {
         let mut arguments = command.to_vec();
         arguments.extend(DIFF_OPTIONS);
@@ -144,7 +150,7 @@ impl Collector<'_> {
             self.git.budget.time_left()?;
             let passages = file.passages(&output, None, self.git.budget)?;
             let is_taken = taken.is_none_or(|some| some.takes_changed(&file.path));
-            // Git also prints a file that was only written again.
+            // Git also prints a file of which nothing leaves, as one that only lost lines.
             if is_taken && !passages.is_empty() {
                 count += 1;
                 self.outgoing.passages.extend(passages);
@@ -153,12 +159,15 @@ impl Collector<'_> {
         Ok(count)
     }
 
-    /// Checks that git stores the files that are told in an encoding that is read. `common` is the
-    /// folder of the repository's own attributes, which our git does not have.
+    /// Checks that git stores each file of which lines are collected in an encoding that we read
+    /// (`READ_ENCODINGS`). The attributes of the checkout are asked for these files. Of the
+    /// repository's own attributes, in `common`, and of collected lines of a `.gitattributes`, each
+    /// encoding must be one that we read, for whatever file.
     ///
     /// # Errors
-    /// [`Uncollected::Encoded`] if a file has another encoding, or may have it by these attributes.
+    /// [`Uncollected::Encoded`] if one is another encoding.
     fn check_encodings(&mut self, common: &Path) -> Result<(), Uncollected> {
+        // The git that we run does not have this file.
         let own = file::contents(&common.join("info/attributes"), MAX_NEW_FILE)?;
         check_attributes(&file::text(&own.unwrap_or_default()))?;
         let mut paths = BTreeSet::new();
@@ -166,7 +175,7 @@ impl Collector<'_> {
             let Place::Lines { path, .. } = &passage.place else {
                 continue;
             };
-            // A commit may have had other attributes than the checkout has.
+            // These lines may be of a commit, which had other attributes than the checkout has.
             if path.ends_with(".gitattributes") {
                 check_attributes(&passage.text)?;
             }
@@ -185,8 +194,12 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Adds the whole of each file in `taken` that git does not have yet, or of which it has
-    /// several versions since a merge.
+    /// Adds the whole of each file that `taken` takes and that is new (git does not have it), or
+    /// unmerged (a merge has left several versions of it). Of a new file, adds its path as well.
+    /// Counts both kinds. An ignored file counts as new only if `taken.forces`.
+    ///
+    /// # Errors [`Uncollected::TooMuch`] if one has more than [`MAX_NEW_FILE`] bytes, or if there
+    /// are more than [`MAX_FILES`]; and those of git and of [`file::contents_or_target`].
     fn add_new_files(&mut self, taken: &Taken) -> Result<(), Uncollected> {
         let mut arguments = vec!["ls-files", "-o", "-u", "-t", "-z"];
         if !taken.forces {
@@ -203,7 +216,7 @@ impl Collector<'_> {
             if !is_taken {
                 continue;
             }
-            // A file that is gone adds nothing.
+            // A file that is no longer there adds nothing.
             let Some(bytes) = file::contents_or_target(self.git.top, &path, MAX_NEW_FILE)? else {
                 continue;
             };
@@ -222,9 +235,9 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Adds what a call sends with the refs `names` and with HEAD: the names that are not
-    /// published yet, the commits that no remote has (or not `sent.remote`), and the tags'
-    /// messages.
+    /// Adds what a call sends with the branches and tags `names` and with HEAD: each name that is
+    /// not published yet; the commits that are not; and the messages of the tags. What the remote
+    /// `sent.remote` has is published; or if the call names none, what any remote has.
     fn add_sent(&mut self, refs: &Refs, names: Vec<Named>, sent: &Sent) -> Result<(), Uncollected> {
         let published = refs.published(sent.remote.as_deref());
         let published_names: BTreeSet<&str> =
@@ -240,6 +253,7 @@ impl Collector<'_> {
         }
         if !sent_objects.is_empty() {
             let mut lines = one_per_line(sent_objects);
+            // `^` leaves out the commits that are published.
             for branch in &published {
                 lines.push_str(&format!("^{}\n", branch.object));
             }
@@ -248,20 +262,20 @@ impl Collector<'_> {
         let mut tags = names;
         tags.retain(Named::is_tag);
         while !tags.is_empty() {
-            // A tag may stand for another tag.
+            // These are what the tags stand for: mostly commits, which end this, or tags again.
             tags = self.add_tag_messages(&tags)?;
         }
         Ok(())
     }
 
-    /// Adds the messages and differences of the commits that these lines ask for. The line of an
-    /// object's name asks for all commits that lead to the object. `^` before the name leaves those
-    /// out.
+    /// Adds the messages and differences of the commits that these lines ask git for, and sets how
+    /// many commits there are. A line with an object's name asks for the commit of this name and
+    /// all before it; with `^` before the name, it leaves these out.
     ///
     /// # Errors
     /// [`Uncollected::TooMuch`] if there are more than [`MAX_COMMITS`]; and those of git.
     fn add_commits(&mut self, lines: &str) -> Result<(), Uncollected> {
-        // One more, to see that there are more.
+        // One more than is allowed, to see that there are too many.
         let most = format!("--max-count={}", MAX_COMMITS + 1);
         let mut arguments = vec!["log", "--stdin", &most, FORMAT, "-m"];
         arguments.extend(DIFF_OPTIONS);
@@ -284,9 +298,10 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Adds the message of each of these tags that is annotated, and returns what the annotated
-    /// tags stand for, which may be tags again. A lightweight tag of a commit has no message, and
-    /// is passed by.
+    /// Adds the message of each of these tags that has an object of its own (an annotated tag), and
+    /// returns what each annotated tag stands for, under the tag's name. This may be a tag again. A
+    /// tag whose object is a commit (a lightweight tag) has no message, and adds and returns
+    /// nothing.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if the object of one of `tags` is a file or a folder, or if an
@@ -297,7 +312,6 @@ impl Collector<'_> {
         let mut targets = Vec::new();
         for tag in tags {
             let object = printed.next_object()?;
-            // A lightweight tag, or what an annotated one stands for.
             if object.kind == "commit" {
                 continue;
             }
@@ -352,7 +366,11 @@ fn one_per_line<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
-/// Checks the encodings in these lines of a file of attributes.
+/// Checks that each encoding that these lines of a `.gitattributes` give to files is one that we
+/// read. A line that begins with `#` is a comment.
+///
+/// # Errors
+/// [`Uncollected::Encoded`] if one is another encoding.
 fn check_attributes(lines: &str) -> Result<(), Uncollected> {
     let lines = lines.lines().map(str::trim_start);
     for line in lines.filter(|line| !line.starts_with('#')) {
@@ -383,9 +401,10 @@ enum ToldWhole {
     Unmerged,
 }
 
-/// The files that `git ls-files -o -u -t -z` prints, with a NUL behind each. `? a.rs` is new.
-/// `M 100644 NAME 1`, a tabulator and the path are one version of an unmerged file. Any other line
-/// is refused.
+/// The files that `git ls-files -o -u -t -z` prints, with a NUL behind each line, and whether each
+/// is new or unmerged. `? a.rs` is new. `M 100644 NAME 1`, a tabulator and the path are one version
+/// of an unmerged file. An empty line, and a path with a slash at its end, is left out; any other
+/// line is refused.
 fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, ToldWhole>, Uncollected> {
     let mut files = BTreeMap::new();
     for line in output.split(|byte| *byte == 0) {
@@ -399,8 +418,7 @@ fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, ToldWhole>, Uncol
             _ => return Err(Uncollected::Unreadable),
         };
         let path = name.ok_or(Uncollected::Unreadable)?;
-        // A slash ends the name of a repository in this one, of which only its commit's name
-        // leaves.
+        // A path with a slash at its end is a repository in this one: only a commit's name leaves.
         if !path.ends_with(b"/") {
             files.insert(PathBuf::from(OsStr::from_bytes(path)), state);
         }

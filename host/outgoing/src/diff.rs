@@ -103,9 +103,10 @@ impl<'a> Output<'a> {
         Self { bytes, read: 0 }
     }
 
-    /// The commits that `git log -m -p -U0` tells in [`FORMAT`]. Git tells a merge once for
-    /// each parent from which it differs. Of a merge, only the lines stay that no parent has. If it
-    /// is the same as a parent, git leaves out that parent, and nothing stays.
+    /// The commits that `git log -m -p -U0` prints in [`FORMAT`], each with what it adds. Git
+    /// prints a merge once for each parent from which it differs. What a merge adds are the lines
+    /// that no parent has: those that each of its differences has. If a merge is the same as a
+    /// parent, git prints no difference from that one, and the merge adds nothing.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if something is not understood.
@@ -119,7 +120,7 @@ impl<'a> Output<'a> {
             }
         }
         for commit in &mut commits {
-            // Git has left out a parent: the merge is the same as that one.
+            // Git has printed no difference from one of the parents.
             if commit.parents_told < commit.parents.len() {
                 commit.differences.clear();
             }
@@ -127,8 +128,8 @@ impl<'a> Output<'a> {
         Ok(commits)
     }
 
-    /// The next object that `git cat-file --batch` prints: its name, kind and size, and on the next
-    /// line its bytes.
+    /// The next object that `git cat-file --batch` has printed: a line `NAME KIND SIZE`, then SIZE
+    /// bytes, and the end of a line.
     ///
     /// # Errors
     /// [`Uncollected::ObjectMissing`] if git prints no size, as it does for an object that it does
@@ -146,9 +147,12 @@ impl<'a> Output<'a> {
         Ok(Object { kind, content })
     }
 
-    /// The next commit, with its differences from one parent.
+    /// The next commit in [`FORMAT`], with the differences from one parent that follow it. Before
+    /// each of its six texts stands a NUL, and one behind the last.
+    ///
+    /// # Errors [`Uncollected::Unreadable`] if something stands before the first NUL, if a NUL is
+    /// missing, or if a difference is not understood.
     fn next_commit(&mut self) -> Result<Commit, Uncollected> {
-        // A commit begins with a NUL.
         if !self.read_until(0)?.is_empty() {
             return Err(Uncollected::Unreadable);
         }
@@ -167,10 +171,12 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// The files that differ, up to the next commit or the end.
+    /// The files that differ, each with the lines that it adds, up to the next commit (a NUL) or
+    /// the end of the output. A line `diff --git` begins a file. An empty line, and one of
+    /// [`SKIPPED_LINES`], is passed by. Any other line is about the file before it.
     ///
-    /// # Errors
-    /// [`Uncollected::Unreadable`] if something is not understood.
+    /// # Errors [`Uncollected::Unreadable`] if such a line stands before all files, or is refused
+    /// by [`Self::read_line_of`].
     pub(crate) fn differences(&mut self) -> Result<Vec<Difference>, Uncollected> {
         let mut differences: Vec<Difference> = Vec::new();
         while self.unread().first().is_some_and(|byte| *byte != 0) {
@@ -192,9 +198,9 @@ impl<'a> Output<'a> {
         Ok(differences)
     }
 
-    /// Notes in `file` what this line of its difference tells: `new file mode` and `rename to` that
-    /// the path is new, and the head of a hunk (`@@ -`) that added lines follow, which are read.
-    /// Any other line is refused.
+    /// Notes in `file` what this line of its difference tells. After `new file mode`, the file is
+    /// new. After `rename to`, its path is new, and follows. After the head of a hunk (`@@ -`), its
+    /// added lines follow on the next lines, and are read. Any other line is refused.
     fn read_line_of(&mut self, file: &mut Difference, line: &[u8]) -> Result<(), Uncollected> {
         if line.starts_with(b"new file mode ") {
             file.is_new = true;
@@ -209,12 +215,14 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// The added lines that follow the head of a hunk. `counts` are its words such as `3,1 +4,2
-    /// @@`: here, one lost line comes first, and then two added ones. The hunk has no other lines
-    /// (`-U0`). None if nothing is added.
+    /// The added lines of a hunk, which is read to its end. None if it adds none.
+    ///
+    /// `counts` is the rest of its head, such as `3,1 +4,2 @@`: here, one lost line follows (with a
+    /// `-` before it), and then two added ones (each with a `+`). Git prints no unchanged lines
+    /// (`-U0`).
     ///
     /// # Errors
-    /// [`Uncollected::Unreadable`] if the counts are no numbers, or other lines follow.
+    /// [`Uncollected::Unreadable`] if the counts are no numbers, or if fewer of these lines follow.
     fn added_run(&mut self, counts: &[u8]) -> Result<Option<Run>, Uncollected> {
         let head = String::from_utf8_lossy(counts);
         let mut words = head.split(' ');
@@ -305,8 +313,9 @@ impl Commit {
         both.map(|one| without_own_lines(one, &self.people)).into()
     }
 
-    /// Keeps only the files and added lines that `other` has, too. Both are the same merge:
-    /// `self` as it differs from the parents so far, and `other` from one more parent.
+    /// Keeps only the files and added lines that `other` has, too. Both are the same merge: `self`
+    /// has what it adds to all parents so far, and `other` what it adds to one more parent.
+    /// `output` is what git printed, in which both have their lines.
     fn keep_common(&mut self, other: &Self, output: &[u8]) {
         self.parents_told += 1;
         let mut by_path: BTreeMap<&Path, &Difference> = BTreeMap::new();
@@ -324,8 +333,9 @@ impl Commit {
 }
 
 impl Difference {
-    /// The difference with only the added lines that `other` adds, too. Both are of one file, from
-    /// two parents of one merge: so a number means the same line of the merge in both.
+    /// This difference with only the lines that `other` adds, too. Both are of one file of one
+    /// merge, from two of its parents: so the same number means the same line in both. The path is
+    /// new if it is new in both.
     fn common(&self, other: &Self, output: &[u8]) -> Self {
         let mut added: Vec<Run> = Vec::new();
         for run in &self.added {
@@ -335,7 +345,7 @@ impl Difference {
             for (number, line) in (run.first..).zip(lines) {
                 let end = start + line.len();
                 if other.adds_line(number) {
-                    // The line goes on the last run, or begins one.
+                    // The line goes to the last run if it stands right behind it, or begins a run.
                     match added.last_mut() {
                         Some(last) if last.bytes.end == start => {
                             last.bytes.end = end;
@@ -367,13 +377,12 @@ impl Difference {
         run.is_some_and(|found| number - found.first < found.count)
     }
 
-    /// What leaves with this file: its name, if that is new, and its added lines, without the `+`
-    /// before each. `output` is what git printed. `commit` is the short name of the commit that
-    /// adds the lines, or None if none does yet.
+    /// What leaves with this file, one passage for each: its path, if that is new, and each run of
+    /// added lines, without the `+` before each line. `output` is what git printed. `commit` is the
+    /// short name of the commit that adds the lines, or None if they are in no commit yet.
     ///
-    /// # Errors
-    /// [`Uncollected::TooMuch`] if the places of all passages take more than the budget: each has
-    /// the file's path.
+    /// # Errors [`Uncollected::TooMuch`] if the passages' places take more bytes than the budget
+    /// has: each place repeats the path.
     pub(crate) fn passages(
         &self,
         output: &[u8],
@@ -416,8 +425,9 @@ fn path(printed: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&bytes))
 }
 
-/// The bytes that a text in git's quotes stands for. A backslash begins an escape: a letter as in
-/// C, three octal digits, or a character that means itself. Any other byte means itself.
+/// The bytes that a text in git's quotes stands for. Behind a backslash, a letter means what it
+/// does in C (`n` is a line's end), three octal digits mean the byte of this number, and any other
+/// character means itself. A byte without a backslash means itself.
 fn unquoted(quoted: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = quoted.iter().copied();
@@ -452,8 +462,9 @@ fn unquoted(quoted: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A message without the lines such as `Signed-off-by: NAME <ADDRESS>` that name one of these
-/// people. A line that names another stays.
+/// The message without the lines such as `Signed-off-by: NAME <ADDRESS>` that name one of these
+/// people, who are the commit's own. A line stays if it names another person, or if the word before
+/// its colon does not end with `-by`.
 fn without_own_lines(message: &str, people: &[String]) -> String {
     let mut kept = String::new();
     for line in message.split_inclusive('\n') {

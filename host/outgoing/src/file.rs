@@ -15,7 +15,7 @@ pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Unco
     contents_in(&root, path.as_os_str(), most)
 }
 
-/// The same of the file `name` in this folder.
+/// All of the regular file `name` in this folder, as [`contents`] reads it.
 fn contents_in(folder: &Handle, name: &OsStr, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
     // One byte more, to see that there is more.
     let bytes = first_bytes_in(folder, name, most as u64 + 1)?;
@@ -25,8 +25,9 @@ fn contents_in(folder: &Handle, name: &OsStr, most: usize) -> Result<Option<Vec<
     Ok(bytes)
 }
 
-/// All of the file `path` beneath `top`, or if `path` is a link, its target. None if nothing is
-/// there, or if a link stands above the file: git takes nothing from behind a link.
+/// All bytes of the file `path` beneath `top`; or if `path` is a link, those of the link's target,
+/// a path. None if nothing is there, or if a folder of `path` is a link: git takes nothing from
+/// behind a link.
 ///
 /// # Errors
 /// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`] if
@@ -52,7 +53,7 @@ pub(crate) fn contents_or_target(
         let target = System.read_link(&held, &folder, name)?;
         return Ok(Some(target.into_vec()));
     }
-    // None if the file itself is missing.
+    // This is None if the file is missing.
     contents_in(&folder, name, most)
 }
 
@@ -66,7 +67,12 @@ pub(crate) fn first_bytes(path: &Path, count: u64) -> Result<Option<Vec<u8>>, Un
     first_bytes_in(&root, path.as_os_str(), count)
 }
 
-/// The same of the file `name` in this folder.
+/// The first bytes of the regular file `name` in this folder, at most `count`. None if nothing is
+/// there.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`] if it is a FIFO, a link, a folder or the like, or if we may not read
+/// it.
 fn first_bytes_in(
     folder: &Handle,
     name: &OsStr,

@@ -81,19 +81,19 @@ pub(crate) struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// Git's output with these arguments, if `input` is its standard input.
+    /// What git prints with these arguments and with `input` as its standard input.
     ///
-    /// # Errors
-    /// [`Uncollected::GitMissing`]; [`Uncollected::TooSlow`] and [`Uncollected::TooMuch`] at the
-    /// end of the budget or of git's memory; [`Uncollected::ObjectMissing`] or
-    /// [`Uncollected::Unreadable`] if git fails, or prints an error.
+    /// # Errors [`Uncollected::GitMissing`] if no git is there; [`Uncollected::TooSlow`] if the
+    /// budget's time is over; [`Uncollected::TooMuch`] if its bytes or git's memory are used up;
+    /// [`Uncollected::ObjectMissing`] or [`Uncollected::Unreadable`] if git fails, or prints an
+    /// error.
     pub(crate) fn run(
         &mut self,
         arguments: &[&str],
         input: impl AsRef<[u8]>,
     ) -> Result<Vec<u8>, Uncollected> {
         self.budget.time_left()?;
-        // If anything below fails, this value ends git.
+        // If anything below fails, git is ended when this value is dropped.
         let mut git = Running(self.start(arguments)?);
         let mut stdout = git.0.stdout.take().ok_or(Uncollected::Unreadable)?;
         let stdin = git.0.stdin.take().ok_or(Uncollected::Unreadable)?;
@@ -104,10 +104,10 @@ impl Git<'_> {
         Ok(output)
     }
 
-    /// Starts the first of [`GIT_PATHS`] that is there.
+    /// Starts the first git of [`GIT_PATHS`] that is there, and on Linux limits its memory.
     ///
-    /// # Errors
-    /// [`Uncollected::GitMissing`] if none is; others if the one that is there does not start.
+    /// # Errors [`Uncollected::GitMissing`] if none is there; [`Uncollected::Unreadable`] if the
+    /// first that is there does not start; and those of [`Self::command`].
     fn start(&self, arguments: &[&str]) -> Result<Child, Uncollected> {
         for program in GIT_PATHS {
             match self.command(program, arguments)?.spawn() {
@@ -123,12 +123,15 @@ impl Git<'_> {
         Err(Uncollected::GitMissing)
     }
 
-    /// The command that runs the git at the path `program`, in the checkout and with an environment
-    /// of our own. Its errors are in a file. What it reads and prints is piped: what a project's
-    /// settings link to may be private, and a file could be read by others meanwhile.
+    /// The command that runs the git at the path `program` with these arguments, in the checkout
+    /// and with an environment of our own.
+    ///
+    /// Its errors go to a file, and are at first none. Its input and output go through pipes: they
+    /// may be private, as a project's settings may be a link to any file, and others could read a
+    /// file meanwhile.
     ///
     /// # Errors
-    /// [`Uncollected::NoScratch`] if that file cannot be opened.
+    /// [`Uncollected::NoScratch`] if the file of errors cannot be opened.
     #[expect(clippy::disallowed_methods, reason = "the one program that is started")]
     fn command(&self, program: &str, arguments: &[&str]) -> Result<Command, Uncollected> {
         let mut emptied = OpenOptions::new();
@@ -150,7 +153,8 @@ impl Git<'_> {
         Ok(command)
     }
 
-    /// All of git's output, up to its end. Meanwhile, git is given `unread`.
+    /// All of git's output, up to its end. Meanwhile `unread` is written to git's input: as much of
+    /// it as git takes.
     ///
     /// # Errors
     /// [`Uncollected::TooSlow`] or [`Uncollected::TooMuch`] if the budget's time or bytes are used
@@ -168,13 +172,15 @@ impl Git<'_> {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let time = Timespec::try_from(self.budget.time_left()?).map_err(|_| Errno::INVAL)?;
+            // Git sees the end of its input when the pipe is closed.
             if unread.is_empty() {
                 stdin = None;
             }
             let mut ends = vec![PollFd::new(stdout, PollFlags::IN)];
             ends.extend(stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
-            // If nothing is ready, the time is over: `time_left` says so.
+            // If nothing is ready, the time is over: `time_left` refuses then at the next round.
             retry_on_intr(|| poll(&mut ends, Some(&time)))?;
+            // First git's output, then its input if that is still open.
             let mut are_ready = ends.iter().map(|end| !end.revents().is_empty());
             let is_printed = are_ready.next() == Some(true);
             if are_ready.next() == Some(true)
@@ -237,7 +243,8 @@ impl Drop for Running {
     }
 }
 
-/// Limits the memory of a program that was just started. macOS has no such limit.
+/// Limits the memory of a program that was just started to [`MAX_MEMORY`]. macOS has no such limit.
+/// If the limit cannot be set, the program runs without it.
 #[cfg(target_os = "linux")]
 fn limit_memory(child: &Child) {
     use rustix::process::{Resource, Rlimit, prlimit};
@@ -264,11 +271,12 @@ const NO_OBJECT_TEXTS: [&str; 5] = [
     "lazy fetching disabled",
 ];
 
-/// Checks that git succeeded and printed no line that begins with `error:` or `fatal:`.
+/// Checks that git succeeded, and that its `errors` have no line that begins with `error:` or
+/// `fatal:`.
 ///
-/// # Errors
-/// [`Uncollected::TooMuch`] if git had too little memory; [`Uncollected::ObjectMissing`] if an
-/// object is not there; otherwise [`Uncollected::Unreadable`].
+/// # Errors Otherwise, [`Uncollected::TooMuch`] if a signal ended git, or `errors` has one of
+/// [`NO_MEMORY_TEXTS`]; [`Uncollected::ObjectMissing`] if it has one of [`NO_OBJECT_TEXTS`]; else
+/// [`Uncollected::Unreadable`].
 fn check_success(status: ExitStatus, errors: &[u8]) -> Result<(), Uncollected> {
     let text = String::from_utf8_lossy(errors);
     let has_error = text

@@ -91,13 +91,13 @@ impl Named {
 }
 
 impl Refs {
-    /// HEAD and all branches, tags and other refs of a repository. A ref that leads to no object is
-    /// left out.
+    /// HEAD and all branches, tags and other refs of a repository, each with the object that it
+    /// stands for. A ref that leads to no object is left out.
     ///
-    /// # Errors
-    /// [`Uncollected::Reftable`] if the refs are not kept in files; [`Uncollected::Unreadable`] if
-    /// one of the files is no regular file or holds no object's name; [`Uncollected::TooMuch`] if
-    /// there are more than 50,000; [`Uncollected::TooSlow`].
+    /// # Errors [`Uncollected::Reftable`] if the refs are in a reftable, and not in files;
+    /// [`Uncollected::Unreadable`] if there is no HEAD, or one of the files is no regular file or
+    /// has neither an object's name nor that of a ref; [`Uncollected::TooMuch`] if there are more
+    /// than 50,000 refs; [`Uncollected::TooSlow`].
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     pub(crate) fn of(repository: &Repository, budget: &Budget) -> Result<Self, Uncollected> {
         let head_text = ref_text(&repository.git.join("HEAD"))?.ok_or(Uncollected::Unreadable)?;
@@ -105,8 +105,8 @@ impl Refs {
         if has_reftable || head_text == REFTABLE_HEAD {
             return Err(Uncollected::Reftable);
         }
-        // The text of each ref: an object's name, or the name of another ref. A loose one counts
-        // before a packed one.
+        // The text of each ref: an object's name, or `ref:` and the name of another ref. A ref in a
+        // file of its own (a loose one) takes the place of the same one in `packed-refs`.
         let mut texts = packed_refs(&repository.common, budget)?;
         add_loose_refs(&mut texts, &repository.common, &["refs"], budget)?;
         // A linked worktree has some refs of its own.
@@ -141,10 +141,12 @@ impl Refs {
     }
 
     /// The refs that a call with these words sends: HEAD's branch; each ref that a word names; with
-    /// [`Sent::all`], all branches and tags; and those that `extra` adds. Other refs are left out.
+    /// [`Sent::all`], all branches and tags; and what the settings add: with `Extra::Tags`, all
+    /// tags, and with `Extra::All`, all refs but those of remotes. Any other ref is left out.
     ///
-    /// A word may be a full name or the part after `refs/heads/` or `refs/tags/`, and may go on as
-    /// in `+main:other` or `main~2`.
+    /// A word names a ref by its full name, or without `refs/heads/` or `refs/tags/`, in capitals
+    /// or not. A `+` may stand before the name, and `:`, `~` or `^` behind it, as in `+main:other`
+    /// or `main~2`.
     pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, extra: Extra) -> Vec<Named> {
         let mut asked_names = BTreeSet::new();
         for word in words {
@@ -170,8 +172,9 @@ impl Refs {
         sending
     }
 
-    /// The branches that `remote` has, or with None those that any remote has. They are named as
-    /// there: `refs/remotes/origin/x/y` is `x/y`.
+    /// The branches that `remote` has, or with None those that any remote has, each with its name
+    /// there: `x/y` for `refs/remotes/origin/x/y`. A ref that does not begin with `refs/remotes/`
+    /// is none.
     pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named> {
         let mut published = Vec::new();
         for named in &self.named {
@@ -211,9 +214,9 @@ fn ref_text(path: &Path) -> Result<Option<String>, Uncollected> {
     Ok(Some(line.trim_end_matches(GIT_BLANKS).to_owned()))
 }
 
-/// The full names in `packed-refs`, each with its object's name. A line is an object's name, a
-/// blank and the full name. A line that begins with `#` or `^` is passed by, and any other is
-/// refused. Without the file, there are no names.
+/// The refs in the file `packed-refs` of the folder `common`: the full name of each, and the name
+/// of its object. A line is an object's name, a blank and the full name. A line that begins with
+/// `#` or `^` is passed by, and one without a blank is refused. Without the file, there are none.
 fn packed_refs(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String>, Uncollected> {
     let mut texts = BTreeMap::new();
     let bytes = file::contents(&common.join("packed-refs"), MAX_PACKED_REFS)?.unwrap_or_default();
@@ -229,9 +232,10 @@ fn packed_refs(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String
     Ok(texts)
 }
 
-/// Adds the text of each ref's file beneath those folders of `folder` that have these names, by the
-/// file's path in `folder`. The new text takes the place of one that is there. A missing folder has
-/// no files.
+/// Adds to `texts` the text of each ref's file: of all files beneath the folders `names` of
+/// `folder`, at any depth, each under its path from `folder` on, as `refs/heads/main`. It takes the
+/// place of a text that is there. A missing folder has no files, and a name that begins with `.` or
+/// ends with `.lock` is passed by.
 ///
 /// # Errors
 /// [`Uncollected::TooMuch`] if there are more than [`MAX_FILES`] texts and entries;
@@ -258,7 +262,7 @@ fn add_loose_refs(
             let last = utf8.map_err(|_| Uncollected::Unreadable)?;
             count += 1;
             at_most(count, MAX_FILES)?;
-            // This is a lock or a desktop's file, and no ref.
+            // A lock, or a file of the desktop's.
             if last.starts_with('.') || last.ends_with(".lock") {
                 continue;
             }
@@ -280,16 +284,14 @@ pub(crate) fn symref_target(text: &str) -> Option<&str> {
     Some(name.trim_start_matches(GIT_BLANKS))
 }
 
-/// The object that the text `first` of HEAD or another ref leads to. `ref: refs/heads/main` leads
-/// to the text of this name in `texts`, and so on, and an object's name to this object. None if a
-/// name does not exist, as before the first commit.
+/// The object to which `first` leads, the text of HEAD or of another ref. A text that is an
+/// object's name leads to this object. The text `ref: refs/heads/main` leads to the text of the ref
+/// of this name, and so on: that in `texts`, or else that in its file in the folder `common`. None
+/// if a ref has no text, as before the first commit.
 ///
-/// `common` is the folder with the branches, in which a name is looked for that `texts` does not
-/// have.
-///
-/// # Errors
-/// [`Uncollected::Unreadable`] if a name does not begin with `refs/`, as `ref: HEAD`, or has `..`;
-/// if more than five names follow one another; or if a text is neither a name nor an object's name.
+/// # Errors [`Uncollected::Unreadable`] if the name of a ref does not begin with `refs/`, as in
+/// `ref: HEAD`, or has `..`; if more than five refs follow one another; or if a text is neither
+/// `ref:` and a name nor an object's name.
 fn resolve(
     texts: &BTreeMap<String, String>,
     common: &Path,
@@ -305,7 +307,7 @@ fn resolve(
         }
         let next_text = match texts.get(name) {
             Some(known) => Some(known.clone()),
-            // On some file systems, `refs/heads/Main` finds the file `refs/heads/main`.
+            // On some file systems, `refs/heads/Main` finds the file of `refs/heads/main`.
             None => ref_text(&common.join(name))?,
         };
         match next_text {
@@ -313,7 +315,7 @@ fn resolve(
             None => return Ok(None),
         }
     }
-    // Too many names follow one another.
+    // Too many refs follow one another.
     Err(Uncollected::Unreadable)
 }
 

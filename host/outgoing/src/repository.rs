@@ -44,15 +44,16 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository in which `folder` lies: the first one on the way up. None if there is no such
-    /// folder, or no repository on the way. An empty `.git` is none: git goes on upwards, too.
+    /// The repository in which `folder` lies: the first one on the way up, from `folder` itself on.
+    /// None if `folder` does not exist, or if no repository is on the way.
     ///
-    /// `.git` may be a folder, or a file that names one. A folder without `.git` may be a bare
-    /// repository itself. No `core.worktree` is believed: the checkout is where `.git` is.
+    /// In each folder on the way, `.git` may be a repository, or a file that names the folder of
+    /// one. Else the folder may be a bare repository itself. A folder `.git` that is no repository,
+    /// such as an empty one, is passed by, as git does. The checkout is always the folder in which
+    /// `.git` is: the setting `core.worktree` does not count.
     ///
-    /// # Errors
-    /// [`Uncollected::Unreadable`] if the folder cannot be looked up, or if `.git` is no folder and
-    /// does not name a repository.
+    /// # Errors [`Uncollected::Unreadable`] if `folder` cannot be looked up, or if a `.git` that is
+    /// no folder does not name a repository.
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     pub fn find(folder: &Path) -> Result<Option<Self>, Uncollected> {
         let start = match fs::canonicalize(folder) {
@@ -61,7 +62,7 @@ impl Repository {
         };
         for checkout in start.ancestors() {
             let dot_git = checkout.join(".git");
-            // If `.git` cannot be looked up, this goes on upwards, as git does.
+            // If `.git` cannot be looked up, it counts as missing, as for git.
             if let Ok(found) = fs::metadata(&dot_git) {
                 let is_folder = found.is_dir();
                 let git = if is_folder {
@@ -76,12 +77,12 @@ impl Repository {
                         common,
                     }));
                 }
-                // A folder that is no repository is passed by, and a file is not.
+                // Only a folder that is no repository is passed by.
                 if !is_folder {
                     return Err(Uncollected::Unreadable);
                 }
             }
-            // A bare repository.
+            // This is a bare repository.
             if let Some(common) = common_if_repository(checkout)? {
                 return Ok(Some(Self {
                     checkout: None,
@@ -140,9 +141,12 @@ impl Repository {
     }
 }
 
-/// The folder with the objects and branches of the repository `git`: `git` itself, or the folder
-/// that its file `commondir` names, without links. None if git does not take `git` for a
-/// repository: its HEAD is not valid, or we may not enter `objects` or `refs`.
+/// The folder with the objects and branches of the folder `git`, if that is a repository: `git`
+/// itself, or without links the folder that its file `commondir` names. None if `git` is no
+/// repository: its HEAD is not valid, or `objects` or `refs` is missing, or may not be entered.
+///
+/// # Errors [`Uncollected::Unreadable`] if HEAD or `commondir` is no regular file, or `commondir`
+/// names a folder that is not there.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn common_if_repository(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
     if !is_valid_head(&git.join("HEAD"))? {
@@ -161,7 +165,8 @@ fn common_if_repository(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
 }
 
 /// Whether git takes this file for a HEAD: it begins with `ref: refs/` or with 40 hexadecimal
-/// digits, or it is a link whose target begins with `refs/`. A missing file is none.
+/// digits, or it is a link whose target begins with `refs/`. Not if the file is missing, or is any
+/// other link.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn is_valid_head(path: &Path) -> Result<bool, Uncollected> {
     if let Ok(link) = fs::read_link(path) {
@@ -170,18 +175,19 @@ fn is_valid_head(path: &Path) -> Result<bool, Uncollected> {
     let Some(bytes) = file::first_bytes(path, HEAD_START)? else {
         return Ok(false);
     };
-    // A shorter text has no object's name: `-` is no digit.
+    // `-`, which is no digit, stands for a text that is too short to begin with 40 digits.
     let digits = bytes.get(..HEAD_DIGITS).unwrap_or(b"-");
     let text = String::from_utf8_lossy(&bytes);
     let is_symref = symref_target(&text).is_some_and(|name| name.starts_with("refs/"));
     Ok(is_symref || digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// The folder that the file `pointer` names after `prefix`, relative to the folder of `pointer`:
-/// `/a/b` for `/a/.git` with `gitdir: b`. None if there is no such file.
+/// The folder whose path stands behind `prefix` in the file `pointer`: `/a/b` for the file
+/// `/a/.git` with `gitdir: b`, as the path is relative to the folder of `pointer`. None if there is
+/// no file `pointer`. It is not looked whether the folder exists.
 ///
 /// # Errors
-/// [`Uncollected::Unreadable`] if it is no regular file, or does not begin with `prefix`;
+/// [`Uncollected::Unreadable`] if `pointer` is no regular file, or does not begin with `prefix`;
 /// [`Uncollected::TooMuch`] if it has more than 8 KiB.
 fn folder_named_in(pointer: &Path, prefix: &[u8]) -> Result<Option<PathBuf>, Uncollected> {
     let Some(bytes) = file::contents(pointer, MAX_POINTER)? else {

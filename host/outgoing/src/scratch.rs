@@ -50,20 +50,21 @@ pub(crate) struct Scratch(PathBuf);
 
 #[expect(clippy::disallowed_methods, reason = "it is a folder of our own")]
 impl Scratch {
-    /// Makes the folder beneath `folder`, for this repository with objects of this format.
+    /// A new folder beneath `folder` that is git's `GIT_DIR`: with a configuration of our own, the
+    /// path of the repository's objects, and copies of its index and of what git needs besides. Old
+    /// folders of this kind are removed first.
     ///
-    /// # Errors
-    /// [`Uncollected::NoScratch`] if it cannot be made; [`Uncollected::Unreadable`] if the
-    /// repository has no folder `objects`, if that folder's path holds a newline, or if the index
-    /// or another file that is copied is no regular file; [`Uncollected::TooMuch`] if what is
-    /// copied is more than the budget.
+    /// # Errors [`Uncollected::NoScratch`] if it cannot be made; [`Uncollected::Unreadable`] if the
+    /// repository has no folder `objects`, if the path of this has a line's end, or if a file that
+    /// is copied is no regular file; [`Uncollected::TooMuch`] if what is copied is more than the
+    /// budget; [`Uncollected::TooSlow`].
     pub(crate) fn make(
         repository: &Repository,
         format: &Format,
         folder: &Path,
         budget: &mut Budget,
     ) -> Result<Self, Uncollected> {
-        // Without links: git would take away `..` and not look at them.
+        // Without links and `..`: git would take out `..` without a look at the links before it.
         let folder_of_objects = fs::canonicalize(repository.common.join("objects"))?;
         let objects = folder_of_objects.into_os_string().into_vec();
         if objects.contains(&b'\n') {
@@ -83,11 +84,11 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Copies the file with this name from `folder`, with its time of change, and returns what is
-    /// in it. None if there is none.
+    /// Copies the file with this name from `folder`, with its time of change, and returns its
+    /// bytes. None, and no copy, if there is no such file.
     ///
-    /// The time of the index must stay: git looks again at each file that is not older than the
-    /// index, as it may have changed in the second in which it was staged.
+    /// The index needs its time: git looks again at each file that is not older than the index, as
+    /// it may have changed in the second in which it was staged.
     ///
     /// # Errors
     /// [`Uncollected::TooMuch`] if the file has more than [`MAX_COPIED`] bytes, or more than the
@@ -111,11 +112,13 @@ impl Scratch {
         Ok(bytes)
     }
 
-    /// Copies the second file of a split index from `folder`. `index` is the first file, which
-    /// names the second one. Copies nothing if the index is not split.
+    /// Copies from `folder` the second file of a split index. `index` are the bytes of the first
+    /// file: behind the word `link`, they have the name of the second one, as many bytes as an
+    /// object's name has in this format. Copies nothing if no file has such a name: the index is
+    /// not split.
     ///
-    /// # Errors
-    /// [`Uncollected::TooMuch`] if the index has the names of several files.
+    /// # Errors [`Uncollected::TooMuch`] if several files have such a name;
+    /// [`Uncollected::TooSlow`]; and those of [`Self::copy`].
     fn copy_shared(
         &self,
         folder: &Path,
@@ -123,9 +126,10 @@ impl Scratch {
         format: &Format,
         budget: &mut Budget,
     ) -> Result<(), Uncollected> {
+        // Two hexadecimal digits are a byte.
         let bytes_of_name = format.empty_tree.len() / 2;
         let mut copied = 0;
-        // The word may also stand in a file's path: then no file has the name behind it.
+        // The word may also be in the path of a staged file: then no file has the name behind it.
         for (at, word) in index.windows(LINK_WORD.len()).enumerate() {
             if word != LINK_WORD {
                 continue;
@@ -191,8 +195,9 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes the folders in `folder` that an ended run has left: by their name, and older than an
-/// hour. No link is followed. What cannot be removed stays.
+/// Removes the folders in `folder` that an ended run has left: each that begins with [`NAME_START`]
+/// and was not changed for an hour. A link to a folder stays, and so does what cannot be removed.
+/// If `folder` cannot be read, nothing is removed.
 ///
 /// # Errors
 /// [`Uncollected::TooSlow`].

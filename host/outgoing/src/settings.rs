@@ -46,20 +46,21 @@ struct Setting {
     value: String,
 }
 
-/// Checks that no `core.worktree` that git reads names another folder than our checkout.
+/// Checks that each `core.worktree` that git reads in the repository's own settings names the
+/// folder of our checkout.
 ///
-/// # Errors
-/// [`Uncollected::Elsewhere`] if one does, or one that does not exist, or if a file of the settings
-/// is a link or the like.
+/// # Errors [`Uncollected::Elsewhere`] if one names another folder, or one that does not exist, or
+/// if a file of these settings is a link or is no regular file; and see [`Git::run`].
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 pub(crate) fn check_checkout(
     repository: &Repository,
     git: &mut Git<'_>,
 ) -> Result<(), Uncollected> {
-    // In a linked worktree, git reads the setting only with the extension below.
+    // In a linked worktree, git reads `core.worktree` only if the extension below is set.
     let mut is_read_by_git = repository.git == repository.common;
     for path in own_files(repository) {
-        // With a file that git does not understand, it publishes nothing.
+        // If git does not understand a file (None), git publishes nothing: the file has no
+        // settings.
         let found = match settings_in(git, &path) {
             Err(Uncollected::Unreadable) => return Err(Uncollected::Elsewhere),
             read => read?.unwrap_or_default(),
@@ -80,11 +81,15 @@ pub(crate) fn check_checkout(
 }
 
 /// What a push sends besides what its words name, by the settings of the repository, the user and
-/// the system. [`Extra::All`] if they are not all known: a file of them cannot be read or
-/// understood, there are more than 20, or a variable may have one.
+/// the system, and by the files that these include: the most that a setting says.
+///
+/// [`Extra::All`] if the settings are not all known: a file of them cannot be read or understood;
+/// there are more than 20 files; a variable may have a setting of a push; there is a file or folder
+/// `remotes`; or a setting includes a file that nobody knows, or if it is the project's, one
+/// outside the checkout.
 ///
 /// # Errors
-/// [`Uncollected::TooSlow`], or git cannot be started.
+/// [`Uncollected::TooSlow`], and if git cannot be started.
 pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra, Uncollected> {
     // Git reads a remote of the old form here, if its settings do not have it.
     let has_old_remotes = file::first_bytes(&repository.common.join("remotes"), 0) != Ok(None);
@@ -119,7 +124,7 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
                     return Ok(Extra::All);
                 };
                 if is_own {
-                    // By its own settings, a project could have us read any file.
+                    // Otherwise, a project could have us read any file.
                     let real = without_links(&included);
                     if !real.starts_with(repository.top()) {
                         return Ok(Extra::All);
@@ -159,7 +164,9 @@ fn own_files(repository: &Repository) -> Vec<PathBuf> {
     ]
 }
 
-/// The files with settings of the user and of the system, whether they exist or not.
+/// The paths of the files with settings of the user and of the system, whether the files exist or
+/// not: those of the system, those in the home and in `XDG_CONFIG_HOME` if these variables are set,
+/// and those that the variables [`VARIABLES`] name.
 fn users_files() -> Vec<PathBuf> {
     let mut files = SYSTEM_FILES.map(PathBuf::from).to_vec();
     if let Some(home) = env::var_os("HOME").map(PathBuf::from) {
@@ -173,7 +180,8 @@ fn users_files() -> Vec<PathBuf> {
     files
 }
 
-/// Whether a variable that sets git's settings, such as `GIT_CONFIG_KEY_0`, may have one of a push.
+/// Whether a variable that sets git's settings (`GIT_CONFIG_KEY_…` or `GIT_CONFIG_PARAMETERS`) may
+/// set one that counts for a push: its text has `push`, `remote.` or `include`.
 fn names_push_in_variables() -> bool {
     for (name, content) in env::vars_os() {
         let variable = name.to_string_lossy();
@@ -206,11 +214,12 @@ fn without_links(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The settings in this file. An empty list if there is no file. None if git does not understand
-/// the file.
+/// The settings in this file, without those of files that it includes. An empty list if there is no
+/// file. None if git does not understand the file.
 ///
-/// # Errors
-/// [`Uncollected::Unreadable`] if it is no regular file, such as a link; and see [`Git::run`].
+/// # Errors [`Uncollected::Unreadable`] if it is no regular file, such as a link;
+/// [`Uncollected::TooMuch`] if it has more than [`MAX_FILE_BYTES`]; and those of [`Git::run`] but
+/// `Unreadable`.
 fn settings_in(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Uncollected> {
     let Some(bytes) = file::contents(path, MAX_FILE_BYTES)? else {
         return Ok(Some(Vec::new()));

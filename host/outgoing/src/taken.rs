@@ -21,12 +21,13 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// What a call in `folder` takes of the checkout at `top`: the path of each word that names
-    /// something in the checkout. A pattern such as `src/*.rs` takes all in `src`. A word that
-    /// names nothing, or something outside, takes nothing.
+    /// What a call in `folder` takes of the checkout at `top`: each file or folder of the checkout
+    /// that one of the call's words names. For a pattern such as `src/*.rs`, this is the folder
+    /// before it, `src`. A word that names nothing, or something outside the checkout, takes
+    /// nothing.
     ///
     /// # Errors
-    /// [`Uncollected::Unreadable`] if the folder cannot be looked up; [`Uncollected::TooSlow`].
+    /// [`Uncollected::Unreadable`] if a folder cannot be looked up; [`Uncollected::TooSlow`].
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     pub(crate) fn of(
         wanted: &Wanted,
@@ -40,7 +41,8 @@ impl Taken {
             budget.time_left()?;
             let typed = without_dots(&here, fixed_part(word));
             let is_there = !word.is_empty() && fs::symlink_metadata(&typed).is_ok();
-            // The folders of the path may be links, as `top` is not. The last name stays a link.
+            // A folder of the path may be a link. `top` has none, so links are followed, but for
+            // the last name: git takes a link itself.
             let path = match (typed.parent(), typed.file_name()) {
                 (Some(folder), Some(name)) if is_there => fs::canonicalize(folder)?.join(name),
                 _ => typed,
@@ -90,8 +92,9 @@ fn fixed_part(word: &str) -> &str {
     before.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The path of `word` in `folder`, without `.` and `..`: `/a/c` for `../c` in `/a/b`. No link is
-/// followed, as in git.
+/// The path of `word` in `folder`, without `.` and `..`: `/a/c` for `../c` in `/a/b`. Each `..`
+/// takes out the name before it, even if that is a link, as in git. A `..` at the root takes out
+/// nothing.
 fn without_dots(folder: &Path, word: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for component in folder.join(word).components() {
