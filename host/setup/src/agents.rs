@@ -52,9 +52,10 @@ pub enum Lines {
     Unguarded,
 }
 
-/// The agents that start a server of ours, by their files in `agents` of this folder: one for each
-/// file and binding. A file that may start a server of ours in YAML that is not read here is one
-/// with [`Lines::Changed`], and without a binding. `shown` is the folder for people: `~/.claude`.
+/// The agents that start a server of ours, by their files in the folder `agents` of `folder`: one
+/// for each file and binding, with what `Lines::of` says of the file. Any other file is left out,
+/// but for one that may start a server of ours in a form of YAML that is not read here: that has
+/// [`Lines::Changed`], and an empty binding. `shown` is the folder for people: `~/.claude`.
 pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> {
     let Some(client) = clients::all().find(|client| client.name == "claude-code") else {
         return Vec::new();
@@ -94,8 +95,9 @@ fn may_start_ours(head: &[String]) -> bool {
 }
 
 /// The bindings for which the head of an agent's file starts a server of ours: `notes` for
-/// `keyhole serve --bind notes`. A name that no binding can have is left out. Empty if the file
-/// starts no server of ours.
+/// `keyhole serve --bind notes`. The same one twice in a row counts once, and a name that no
+/// binding can have is left out. Empty if the entry `mcpServers` does not have both `keyhole` and
+/// `serve`.
 fn bindings_started_by(head: &[String]) -> Vec<BindingName> {
     let servers = text_of_entries(head, |key| key == "mcpServers");
     if !servers.contains("keyhole") || !servers.contains("serve") {
@@ -209,9 +211,9 @@ fn gives_name(entry: &str, name: &str) -> bool {
     given.is_some_and(|given| given.trim_matches(['"', '\'']) == name)
 }
 
-/// The files in this folder and in the folders in it, also through links, each with its text: those
-/// that end in `.md` and have at most 1 MiB. A file that cannot be read has an empty text. No more
-/// than 4,096 files and folders are looked at.
+/// The files beneath this folder, at any depth and also through links, that end in `.md` and have
+/// at most 1 MiB, each with its text. The text of a file that cannot be read is empty. After 4,096
+/// files and folders, the search ends.
 fn markdown_files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut to_visit = vec![folder.to_owned()];
     let mut files = BTreeMap::new();
@@ -220,7 +222,7 @@ fn markdown_files(folder: &Path) -> BTreeMap<PathBuf, String> {
         if seen.len() >= MAX_LOOKED_AT {
             break;
         }
-        // Links could lead in a circle.
+        // Links could lead in a circle, so each place is looked at once.
         let is_new = fs::canonicalize(&path).is_ok_and(|real| seen.insert(real));
         if !is_new {
             continue;

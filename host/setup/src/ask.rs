@@ -72,12 +72,12 @@ impl Screen {
         Ok(())
     }
 
-    /// Asks until `accept` returns Ok, and returns that. If `accept` returns an error, its text is
-    /// shown, and the question is asked once more. What was typed or pasted before the question
-    /// does not count.
+    /// Asks, and returns what `accept` makes of the line that the user typed. If `accept` returns
+    /// an error, its text is shown, and the question is asked once more. What was typed or pasted
+    /// before the question does not count.
     ///
     /// # Errors
-    /// If there is no terminal, it is closed, or the line has no end.
+    /// If there is no terminal, if it fails, or if the input ends before the line does.
     pub fn ask<T>(
         &mut self,
         question: &str,
@@ -92,7 +92,7 @@ impl Screen {
             terminal.get_mut().write_all(question.as_bytes())?;
             let mut bytes = Vec::new();
             terminal.read_until(b'\n', &mut bytes)?;
-            // What is no text is a wrong answer like others.
+            // A line that is no UTF-8 is for `accept`, too: it is a wrong answer.
             let line = String::from_utf8_lossy(&bytes);
             let Some(answer) = line.strip_suffix('\n') else {
                 return stop_with(NO_ANSWER);

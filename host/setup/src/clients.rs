@@ -146,7 +146,7 @@ pub fn all() -> impl Iterator<Item = Client> {
 }
 
 /// The clients of this text, one for each of its tables `[[client]]`. Each part of a client gets
-/// the text of the example that it names. Empty if there is no such table.
+/// the text of the example that it names. Empty if the text has no table `[[client]]`.
 ///
 /// # Errors
 /// If a table does not parse, or names an example that is not among `examples`.

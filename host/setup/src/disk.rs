@@ -77,12 +77,13 @@ impl Found {
         text.map_err(|_| Unfit::file(&self.real, EditError::Syntax("UTF-8")))
     }
 
-    /// What is at this path now, or where the link at this path leads. If nothing is there, it has
-    /// no bytes, and the mode of a new file: for the user alone. A file that must not be replaced
-    /// is read, too: `why_not_replaced` says why.
+    /// The file at this path as it is now, or if a link is at this path, the file where it leads.
+    /// If nothing is there, it has no bytes, and the mode of a new file: for the user alone. A file
+    /// that must not be replaced is read, too: `why_not_replaced` says why, be it because of the
+    /// file or of its folder.
     ///
     /// # Errors
-    /// If the link leads nowhere, or what is there cannot be read, is no file, or is too large.
+    /// If the link leads nowhere, or if what is there cannot be read, is no file, or is too large.
     pub(crate) fn at(path: &Path) -> Result<Self, Unfit> {
         let mut found = Self {
             named: path.to_owned(),
@@ -96,18 +97,18 @@ impl Found {
         }
         let folder_fault = why_no_file_below(&found.real);
         if let Err(why) = found.read_real() {
-            // If the folder has a fault, too, that says more than why the file is not read.
+            // If the folder has a fault as well, the error says that instead: it is the cause.
             return Err(Unfit::file(path, folder_fault.map_or(why, Why::from)));
         }
         found.why_not_replaced = folder_fault.or(found.why_not_replaced);
         Ok(found)
     }
 
-    /// Reads the bytes, the mode and the group of the file at `real`, which is no link, and why it
-    /// must not be replaced. Changes nothing if nothing is there.
+    /// Reads the file at `self.real` into this value: its bytes, mode and group, and why it must
+    /// not be replaced. If nothing is at that path, this value stays as it is.
     ///
     /// # Errors
-    /// If it cannot be read, is no file, or has more than 4 MiB.
+    /// If what is there cannot be read, is a link, is no file, or has more than 4 MiB.
     fn read_real(&mut self) -> Result<(), Why> {
         let opened = match open_no_link(&self.real) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -128,11 +129,12 @@ impl Found {
         Ok(())
     }
 
-    /// Puts a file with the text `new` in the place of this one in one step. If `new` is None,
-    /// takes this one away. Before that, removes what a killed setup left beside it.
+    /// Puts a file with the text `new` in the place of this one in one step: a new file is written
+    /// beside this one, and renamed. If `new` is None, takes this one away. Before that, removes
+    /// the new files that killed setups have left beside it.
     ///
-    /// # Errors
-    /// If the file is no longer what was found, or the system refuses a step.
+    /// # Errors If the file is no longer what was found, or the system refuses a step. Then the new
+    /// file is removed.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!(".{name}.keyhole-setup-");
@@ -146,7 +148,7 @@ impl Found {
             Some(text) => self.write_and_rename(&new_file, text.as_bytes()),
             None => self.remove(),
         };
-        // The change is made already. If this fails, the system writes the folder later.
+        // The change is made already. If this fails, the system writes the folder to disk later.
         if let Some(Ok(folder)) = self.real.parent().map(File::open) {
             let _ = folder.sync_all();
         }
@@ -179,11 +181,12 @@ impl Found {
         }
     }
 
-    /// Writes the file `new_file` with the bytes `new`, and makes its folders, for the user alone.
-    /// If there is an old file, the new one gets its group, its attributes and its mode.
+    /// Writes the file `new_file` with the bytes `new`. Makes the folders above it that are
+    /// missing, for the user alone. If there is an old file (`is_there`), the new one gets its
+    /// group, its attributes and its mode; else it is for the user alone, too.
     ///
     /// # Errors
-    /// If a file of this name is there, or the system refuses a step.
+    /// If something is at `new_file` already, or the system refuses a step.
     fn write_new(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
         let folder = new_file.parent().unwrap_or(new_file);
         let mut folders = DirBuilder::new();
@@ -191,7 +194,7 @@ impl Found {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut file = options.open(new_file)?;
-        // The folder may give its new files an access list. The new mode would put it into force.
+        // The folder may give new files an access list, by which others could read this one.
         let _ = fremovexattr(&file, ACCESS_LIST);
         file.write_all(new)?;
         if self.is_there() {
@@ -232,11 +235,15 @@ fn is_leftover_number(number: &str) -> bool {
 
 const FOLDER_IS_MISSING: &str = "its folder is not there, and you may not make it: have it made, or correct the variable that names it";
 
-/// Why a file cannot be made at this path, because of its folder or, if that is not there, of the
-/// lowest folder above it that is. None if it can.
+/// Why no file can be made at this path. None if one can: the lowest thing above it that exists is
+/// a folder, and the user's, and writable.
+///
+/// If that is a folder, but not the path's own one, the reason is always that the path's own folder
+/// is missing.
 fn why_no_file_below(file: &Path) -> Option<&'static str> {
     for folder in file.ancestors().skip(1) {
         if let Ok(found) = fs::metadata(folder) {
+            // None: a file can be made there, and folders for it.
             let why = why_no_file_in(folder, &found)?;
             let own_is_missing = file.parent() != Some(folder) && found.is_dir();
             return Some(if own_is_missing {
@@ -315,18 +322,21 @@ fn is_mount(_: &Path) -> bool {
     false
 }
 
-/// Gives the new file each attribute of the old one, such as an access list, but for those that are
-/// the system's own. Copies nothing if the file system has no attributes.
+/// Gives the file `new` each attribute of the file `old`, such as an access list, but for those
+/// that are the system's own: `security.…` and `com.apple.…`. Copies nothing if the file system has
+/// no attributes.
+///
+/// # Errors
+/// If an attribute cannot be read, or not be written to `new`.
 fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
     let size = match flistxattr_query(old) {
-        // The file system has none.
+        // The file system has no attributes.
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(()),
         size => size?,
     };
     let mut names = vec![0; size];
     let length = flistxattr(old, &mut names[..])?;
     for name in names[..length].split(|byte| *byte == 0) {
-        // Attributes with these names are the system's own.
         if name.is_empty() || name.starts_with(b"security.") || name.starts_with(b"com.apple.") {
             continue;
         }

@@ -55,10 +55,9 @@ impl File {
     /// The file at the path that the user named. It must be there, but for
     /// [`NEW_FILE_OF_SETUP`], which setup makes.
     ///
-    /// # Errors
-    /// If it is a folder, its name does not end in `.md`, the path cannot be written in a map, or
-    /// no regular file is there. [`Self::find`] has another error for a path with a character that
-    /// nobody sees.
+    /// # Errors If it is a folder; if its name is `FILE.md`, as in the examples, or does not end in
+    /// `.md`; if the path cannot be written in a map; or if no regular file is there, with another
+    /// text if a name on the disk looks like one in the path.
     fn look_at(named: &str, home: &Path) -> Result<Self, Unfit> {
         let path = absolute_path(named, home)?;
         if path.is_dir() {
@@ -77,6 +76,7 @@ impl File {
         let is_new = match fs::metadata(&path) {
             Ok(found) if found.is_file() => false,
             Ok(_) => return Err("this is no regular file".into()),
+            // Nothing is there, or it cannot be looked at.
             Err(_) if written == NEW_FILE_OF_SETUP => true,
             Err(_) if has_look_alike(&path) => return Err(LOOKS_ALIKE.into()),
             Err(_) => return Err(Unfit::file(&path, "no file is there; make it first")),
@@ -105,11 +105,11 @@ fn device_and_number(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-/// The absolute path of what the user named: in the home, if it begins with `~/` or `$HOME/`.
+/// The absolute path of what the user named: beneath the home, if it begins with `~/` or `$HOME/`;
+/// else as it is, or beneath the current folder. A `..` is taken out.
 ///
-/// # Errors
-/// If it is `FILE`, as in the examples; or if it begins with another `~` or `$`, which a shell
-/// would replace.
+/// # Errors If its last name is `FILE`, as in the examples; if it begins with another `~` or `$`,
+/// which a shell would replace; or if it is empty, or the current folder is gone.
 fn absolute_path(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
     if named == "FILE" || named.ends_with("/FILE") {
         return Err(PLACEHOLDER.into());
@@ -123,8 +123,8 @@ fn absolute_path(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
         None => PathBuf::from(named),
     };
     let path = std::path::absolute(full).map_err(|_| UNUSABLE_PATH)?;
-    // Behind a link, `..` leads elsewhere than the path says, so the system finds the folder. A
-    // path without `..`, or whose folder is not there, stays as it is.
+    // Behind a link, `..` leads elsewhere than the path says, so the system is asked for the
+    // folder. A path without `..`, or whose folder is not there (None), stays as it is.
     Ok(without_dots(&path).unwrap_or(path))
 }
 
@@ -140,11 +140,12 @@ fn without_dots(path: &Path) -> Option<PathBuf> {
     Some(folder.join(path.file_name()?))
 }
 
-/// What the user typed or dragged to a terminal, without a shell's quotes and backslashes: of
-/// `'my list.md'` and `my\ list.md`, it is `my list.md`.
+/// What the user typed or dragged to a terminal, without a shell's quotes and backslashes and the
+/// blanks around it: of `'my list.md'` and `my\ list.md`, it is `my list.md`. In single quotes, a
+/// backslash stays. A quote that is never closed goes as well.
 pub fn unquoted(answer: &str) -> String {
     let mut text = String::new();
-    // The quote that is open.
+    // The quotation mark that closes the open quote. None outside of quotes.
     let mut quote = None;
     let mut rest = answer.trim().chars();
     while let Some(c) = rest.next() {
@@ -186,8 +187,9 @@ const READ: u16 = 4;
 /// What is said of a path that leads nowhere, if [`has_look_alike`].
 pub const LOOKS_ALIKE: &str = "a name on the disk looks like one in this path, and has other characters (another Unicode form, or another blank): rename what has it, or copy that name";
 
-/// Whether something that is there looks like the first name of this path that is not: `é` in
-/// another Unicode form, or another blank. False if all names of the path are there.
+/// Whether the first name of this path that does not exist looks like a name that exists in its
+/// folder: `é` in another Unicode form, or another kind of blank. False if all names of the path
+/// exist.
 pub fn has_look_alike(path: &Path) -> bool {
     let first_missing = path.ancestors().take_while(|at| !at.exists()).last();
     let Some((folder, name)) = first_missing.and_then(|at| at.parent().zip(at.file_name())) else {
@@ -236,21 +238,23 @@ fn group_may(right: u16, at: &Path) -> bool {
     has_any_bit(u32::from(right) << 3, at) && only_user_in_groups(right, at) != Some(true)
 }
 
-/// Whether only the user and root are in each group that may have this right there: the groups that
-/// an access list gives it to, or without a list the file's own. False also if nobody can tell who
-/// is in a group. None if the file cannot be looked at, or if the list gives the right to another
-/// user, or is not understood. A list that cannot be read counts as no list.
+/// Whether nobody but the user and root is in the groups that may have this right on the file or
+/// folder `at`: those that its access list gives the right to; or without a list, its own group. A
+/// list that cannot be read counts as no list.
+///
+/// False if somebody else is in one of them, or if nobody can tell. None if `at` cannot be looked
+/// at, or if the list is not understood, or gives the right to another user by name.
 fn only_user_in_groups(right: u16, at: &Path) -> Option<bool> {
     let own_group = fs::metadata(at).ok()?.gid();
     let user = geteuid().as_raw();
     let mut list = [0; 4096];
     let groups = match getxattr(at, ACCESS_LIST, &mut list[..]) {
         Ok(size) => groups_in(&list[..size], right, own_group, Some(user))?,
-        // No list, or none that can be read: then only the mode counts.
+        // Without a list, only the mode counts, which is of the own group.
         Err(_) => vec![own_group],
     };
     for group in groups {
-        // None: nobody else is in the group.
+        // `Ok(None)` says that nobody else is in the group.
         if Walker::new(System).others_in(group, user) != Ok(None) {
             return Some(false);
         }

@@ -94,12 +94,13 @@ impl Request<'_> {
 }
 
 impl Plan {
-    /// The plan that gives somebody the file: what changes in the client's settings, in the map and
-    /// in the client's files, and what the user pastes. `fresh_key` is for an entry that has no key
-    /// yet.
+    /// The plan that gives somebody the file, as the request says: what changes in Claude Code's
+    /// settings, in the map and in the client's files; what the user pastes; and what to say. The
+    /// file itself is made if it is new. `fresh_key` is the key of an entry for a hook that the map
+    /// does not have yet.
     ///
-    /// # Errors
-    /// If it would be of no use, would replace what is not setup's, or a file cannot be edited.
+    /// # Errors If the plan would be of no use, if it would replace what is not setup's, or if a
+    /// file cannot be edited.
     pub fn install(request: &Request<'_>, fresh_key: &str, chosen: Chosen) -> Result<Self> {
         let (client, file) = (&request.client, &request.file);
         let mut plan = Self::default();
@@ -110,7 +111,7 @@ impl Plan {
         if request.is_hook {
             hook = Some(request.recipe().hook(Some(file))?);
         }
-        // The rules come first: nobody gets what they keep back before they stand.
+        // The deny rules come first: nobody gets the file before they are written.
         if client.is_claude_code() {
             plan.edit_settings(request, chosen.walls)?;
         }
@@ -126,7 +127,7 @@ impl Plan {
         } else {
             plan.add_server(request)?;
         }
-        // The plugin is another client, and compares its agent's reports.
+        // The plugin, which compares its agent's reports, is a client of another name.
         if client.name == "claude-code" {
             plan.notes.push(REPORTS_NOT_COMPARED.to_owned());
         }
@@ -145,19 +146,21 @@ impl Plan {
         Ok(())
     }
 
-    /// Plans what Claude Code's settings lack for these walls: for the plugin, the variable against
-    /// progress lines; the deny rules; the sandbox for shells, unless no rule can deny the file.
+    /// Plans the changes of Claude Code's settings for these walls, as far as the settings lack
+    /// them: for the plugin, always the variable against progress lines; the deny rules, unless
+    /// `walls` is [`Walls::None`]; and with [`Walls::Shells`] the sandbox for shells, unless no
+    /// rule can deny the file.
     ///
-    /// # Errors
-    /// If the settings let the agent get no file, another agent has the name, or the settings
-    /// cannot be edited.
+    /// # Errors If by these settings the agent would get no file (`judge_faults`), if the name is
+    /// another agent's (`judge_agents`), or if the settings cannot be edited.
     fn edit_settings(&mut self, request: &Request<'_>, walls: Walls) -> Result<()> {
         let user = request.user;
         let settings = Settings::read(&user.home, user.variable, None);
         let places = settings.places.clone()?;
         self.judge_faults(request, &settings)?;
         let mut changes = Vec::new();
-        // The plugin compares what its agent reports.
+        // The plugin compares what its agent reports. What the client says of an agent's progress
+        // would not be compared.
         if request.client.is_plugin() && settings.lets_agents_tell_progress() {
             changes.push(Change::new(NO_PROGRESS_VARIABLE, Vec::new(), "1"));
         }
@@ -175,9 +178,13 @@ impl Plan {
         self.change_settings(Found::at(&places.settings())?, &changes)
     }
 
-    /// Refuses the request if a fault of the settings stops the way in which the agent gets its
-    /// file, or lets the client load nothing of the user's settings. Every other fault becomes a
-    /// note. If no settings switch the plugin on, the user is told how to install it.
+    /// Refuses the request if a fault of the settings stops the way in which its agent gets the
+    /// file (the plugin, or a server of the agent's own), or if by the fault the client may load
+    /// nothing of the user's settings. Any other fault becomes a note. If the request is for the
+    /// plugin, and no settings switch that on, tells the user how to install it.
+    ///
+    /// # Errors
+    /// The fault, as its text.
     fn judge_faults(&mut self, request: &Request<'_>, settings: &Settings) -> Result<()> {
         let way = request.way();
         let mut servers = Vec::new();
@@ -202,8 +209,10 @@ impl Plan {
         Ok(())
     }
 
-    /// The change that adds the deny rules which the settings lack for the file. None if they lack
-    /// none. Notes if no rule can deny the file, and if a copy beside the file stays open.
+    /// The change that adds the deny rules which the settings lack: for the file, and if its agent has
+    /// a server of its own, for the folder of the agent's tickets. None if they lack none. Notes if no
+    /// rule can deny the file, or if a copy beside the file stays open. Puts the rules into
+    /// `self.rules`, for the question.
     fn missing_rules(
         &mut self,
         request: &Request<'_>,
@@ -233,9 +242,10 @@ impl Plan {
     }
 
     /// The changes for the client's sandbox for shells: one that takes out what an older setup
-    /// wrote, if that is there; and those that switch the sandbox on. It is not switched on if the
-    /// settings lack nothing for it, or if nobody can tell which settings count; nor if it would not
-    /// hold shells: then a note says why.
+    /// wrote, if that is there; and those that switch the sandbox on, and set `has_sandbox`.
+    ///
+    /// The sandbox is not switched on if the settings lack nothing for it; if nobody can tell which
+    /// settings count (`Shells::of` is None); or if it would not hold shells: then a note says why.
     fn sandbox_changes(
         &mut self,
         request: &Request<'_>,
@@ -261,10 +271,10 @@ impl Plan {
     }
 
     /// For an agent with a server of its own: notes where its tickets go. For a hook: notes if none
-    /// of the user's agents has the hook's name.
+    /// of the user's own agents has the name for which the hook is; not for a plugin's agent.
     ///
-    /// # Errors
-    /// If the server's agent has the name of another agent's file.
+    /// # Errors For an agent with a server of its own: if a file of the client's agents has this
+    /// name in it, but another file name.
     fn judge_agents(&mut self, request: &Request<'_>, places: &Places) -> Result<()> {
         let name = &*request.name;
         if request.way() == Some(Way::Agent) {
@@ -278,7 +288,7 @@ impl Plan {
                 );
             }
         }
-        // A plugin's agent has a `:` in its name.
+        // The name of a plugin's agent has a `:` in it.
         let is_users = !name.contains(':');
         if request.is_hook && is_users && agents_named(&places.claude, name).is_empty() {
             let shown = &places.shown;
@@ -287,11 +297,11 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds what the client needs for this server: its files, the texts to paste, who gets the
-    /// file, and the last step.
+    /// Adds what the client needs for the server of this request: files that setup writes, texts
+    /// that the user pastes, who gets the file, notes, and the last step.
     ///
-    /// # Errors
-    /// If the client does not take a name, or something else is in the place of one of its files.
+    /// # Errors If the client does not take the name of the server or of its agent, or if at the
+    /// place of one of these files is one that is not setup's.
     fn add_server(&mut self, request: &Request<'_>) -> Result<()> {
         let client = &request.client;
         let filled = request.recipe().filled(Some(&request.file))?;
@@ -313,12 +323,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes the client's file `to`, or renews one that setup made. Changes nothing if the file
-    /// starts this server already as setup would write it. If the agent has another name than the
-    /// example's, notes that the user has to change its text.
+    /// Makes the client's file `to`, or renews one that setup made. Changes nothing if the file is
+    /// there with the lines of server and hook as setup writes them. If the file is an agent's, and
+    /// the agent has another name than the example's, tells the user to change its text.
     ///
     /// # Errors
-    /// If another file is there, or the server's lines in it are not setup's.
+    /// If a file is there in which the lines of server and hook are not as setup writes them.
     fn edit_clients_file(
         &mut self,
         request: &Request<'_>,
@@ -331,7 +341,8 @@ impl Plan {
         let found = Found::at(&path)?;
         let old = found.text()?.to_owned();
         let shown = shown(&path, home);
-        // A file for a whole session is no agent's text. Each other text of a client is.
+        // A text in Markdown is an agent's, but not in a client where a whole session gets the
+        // file.
         let is_agents_file = request.client.audience != Audience::Session && to.ends_with(".md");
         // The example's text is for an agent of this name. Another name means another task.
         if is_agents_file && request.name != EXAMPLE_AGENT {
@@ -341,7 +352,7 @@ impl Plan {
         let new = if !found.is_there() {
             text
         } else if let Some(renewed) = request.recipe().renewed(part, &old, &text) {
-            // Setup wrote all of it, or its server and hook are as setup writes them.
+            // This is the old text if only the lines of server and hook are setup's.
             renewed
         } else {
             return refused(why_not_renewed(&shown, &old, &text));
@@ -355,8 +366,9 @@ impl Plan {
         self.add_edit(found, Some(new), lines)
     }
 
-    /// Whether this name is taken: by a binding of the map for another file, by an agent whose file
-    /// has another name, or by a file of the client that setup would not replace.
+    /// Whether the request's name is taken: by a binding of the map that is for another file; in
+    /// Claude Code, by an agent whose file has another name; or by a file of the client that setup
+    /// did not write, and so would not replace.
     pub fn is_taken(request: &Request<'_>) -> bool {
         if is_bound_to_another(request) {
             return true;
@@ -367,7 +379,7 @@ impl Plan {
                 return true;
             }
         }
-        // Only a file of the client that is not setup's is refused in this way.
+        // `add_server` refuses only a file of the client that is not setup's.
         let added = Self::default().add_server(request);
         matches!(added, Err(SetupError::Refused(_)))
     }

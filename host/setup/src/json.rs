@@ -169,9 +169,9 @@ impl Draft {
     /// Makes a change in the text and in the value. The change must be one that
     /// [`Change::still_to_do`] returned: all that goes is there, and nothing that comes is there.
     ///
-    /// # Errors
-    /// If the text has half a character; a name on the way to the place stands there twice; or what
-    /// is on the way is no object, or at the place no list.
+    /// # Errors If the text has half a character, such as `\ud83d`; if a name on the way to the
+    /// place stands there twice; if what is on the way is no object; or if what is at the place of
+    /// a list is no list.
     fn make(&mut self, change: &Change) -> Result<(), EditError> {
         let parsed = CstRootNode::parse(&self.text, &ParseOptions::default());
         // `settings::json` takes the text, also with half a character. This parser does not.
@@ -182,7 +182,8 @@ impl Draft {
         apply_to_text(&whole, &change.place, change)?;
         let value = change.applied_to(self.value.pointer(&settings::pointer(&change.place)));
         match change.place[..] {
-            // Two names lead there, and nothing is to stay. Under more names, an empty list stays.
+            // A list that became empty, or a value that goes. Below three names, as
+            // `sandbox.filesystem.allowRead`, an empty list stays.
             [group, name] if value == json!([]) || value.is_null() => {
                 prune(&whole, &mut self.value, group, name);
             }
@@ -199,14 +200,14 @@ impl Draft {
     }
 }
 
-/// Makes a change in the text, where `names` lead from this object to the change's place.
-/// Changes the list at the place. If a name is not there, adds it with the value that the change
-/// brings. A change that only takes a single value away (`comes` is null) leaves it in the text:
-/// `prune` takes it out.
+/// Makes a change in the text, where `names` lead from this object to the change's place. Changes
+/// the list at the place. If one of the names is not there, adds it, with all below it down to what
+/// the change brings. A change that only takes a single value away (`comes` is null) leaves it in
+/// the text: `prune` takes it out.
 ///
-/// # Errors
-/// [`EditError::Twice`] if a name stands there twice; [`EditError::OtherKind`] if what is there is
-/// no object or list.
+/// # Errors [`EditError::Twice`] if one of the names stands twice in its object;
+/// [`EditError::OtherKind`] if what is on the way to the place is no object, or what is at the
+/// place is no list.
 fn apply_to_text(
     object: &CstObject,
     names: &[&'static str],
@@ -217,7 +218,7 @@ fn apply_to_text(
     };
     let members = object.properties().into_iter();
     let same_name = members.filter(|member| member.decoded_name().as_deref() == Some(name));
-    // Programs differ in which one counts.
+    // Of two members with one name, programs differ in which one counts.
     if same_name.count() > 1 {
         return Err(EditError::Twice(name));
     }
@@ -235,7 +236,7 @@ fn apply_to_text(
             .ok_or(EditError::OtherKind(name))?;
         return apply_to_text(&table, inner, change);
     }
-    // The value is to go, which is left to `prune`.
+    // A single value that goes: `prune` takes it out.
     if change.comes.is_null() {
         return Ok(());
     }
@@ -257,8 +258,9 @@ fn change_list(list: &CstArray, change: &Change) {
     }
 }
 
-/// Takes what is at `name` in the table `group` out of the text (`whole`) and out of the `value`.
-/// If the table holds nothing else, the whole table goes.
+/// Takes the member `name` of the table `group` out of the text (`whole`) and out of the `value`
+/// that the text has. If the table has nothing else, takes out the whole table. Does nothing if it
+/// is not there.
 fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
     let is_table_empty = match value[group].as_object_mut() {
         Some(table) => table.remove(name).is_some() && table.is_empty(),
@@ -297,7 +299,8 @@ fn add_member(object: &CstObject, name: &str, value: &Value) {
     }
 }
 
-/// The value, as the tree takes it.
+/// The value as the tree of the text takes it: a string, a list and an object as such, each with
+/// all in it.
 fn tree_value(value: &Value) -> CstInputValue {
     match value {
         Value::String(text) => CstInputValue::String(text.clone()),

@@ -73,9 +73,12 @@ impl User<'_> {
         state_folder(&self.home, self.variable).join("claude-code")
     }
 
-    /// The path of a client's folder: the one that its variable names, or the usual one in the home
-    /// if the client follows no such variable. Of `XDG_CONFIG_HOME/opencode`, the first part is the
-    /// variable, and the second a folder in the one that it names.
+    /// The path of a client's folder: the one that its variable names; or if that is not set, or
+    /// has a value that the client does not follow, such as an empty one, the usual path in the
+    /// home.
+    ///
+    /// For `XDG_CONFIG_HOME/opencode`, the variable is the first part, and the client's folder is
+    /// `opencode` in the folder that it names.
     ///
     /// # Errors
     /// If the path that the variable names is relative, or has a character that nobody sees.

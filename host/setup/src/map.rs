@@ -118,7 +118,8 @@ pub struct Printed {
 }
 
 /// The lines that a user adds to a map for this file: an entry for the binding that is asked for;
-/// or, if none is, one with the `key`. For the plugin's agent, it is the plugin's own key instead.
+/// or if no binding is, an entry with the plugin's own key for the plugin's agent, and one with
+/// `key` for any other or for no agent.
 pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
     let named = match asked.bind {
         Some(bind) => Named::binding(bind),
@@ -149,9 +150,9 @@ struct Needed<'a> {
 }
 
 impl Request<'_> {
-    /// Which entry the map needs for this request, and for which agent: for a hook, the one entry
-    /// that names the hook's agent, or else one with the `fresh_key`; for the plugin, the one with
-    /// its key; else the binding of the request's name.
+    /// Which entry the map needs for this request, and for which agent. For a hook, it is the one
+    /// entry that names the hook's agent; or if no entry does, one with the `fresh_key`. For the
+    /// plugin, it is the entry with its key. For a server, it is the binding of the request's name.
     ///
     /// # Errors
     /// If the map has more than one entry for a hook's agent.
@@ -203,12 +204,13 @@ fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
 }
 
 impl Plan {
-    /// Plans an edit that adds the table and the root which the map lacks for the file. `fresh_key`
-    /// is for an entry that has no key yet. Plans nothing if the map lacks neither.
+    /// Plans an edit that adds to the map the table and the root which it lacks for the file. Plans
+    /// no edit if it lacks neither. `self.map` becomes the map's text after that. `fresh_key` is
+    /// the key of an entry for a hook that the map does not have yet.
     ///
-    /// # Errors
-    /// If the map is no valid one, has something else under the entry's name, or cannot be edited:
-    /// then the error has the lines for the user to write.
+    /// # Errors If the map is no valid one; if `missing_table` or `missing_root` refuses; or if the
+    /// map lacks something and cannot be edited: then the error has the lines for the user to
+    /// write.
     pub(crate) fn add_to_map(
         &mut self,
         request: &Request<'_>,
@@ -220,8 +222,8 @@ impl Plan {
         let read = Found::at(place);
         self.map = match &read {
             Ok(found) => found.text()?.to_owned(),
-            // Such a map cannot be edited. Below, `read?` fails, but only if the map lacks
-            // something.
+            // A map that cannot be edited may lack nothing. If it lacks something, `read?` fails
+            // below.
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
         };
         let map = live.parse(self.map.as_bytes())?;
@@ -245,12 +247,15 @@ impl Plan {
         }
     }
 
-    /// The text of the table that the map lacks for the file. None if its entry is there, for this
-    /// file and this agent. Notes if another entry has the file.
+    /// The text of the table that the map lacks for the request. None if an entry of this name is
+    /// there, and is for this file and this agent.
     ///
-    /// # Errors
-    /// If an entry of this name is for another file; or for this one, but not for this agent, or
-    /// with a larger `max_bytes` than the client takes.
+    /// Notes if an entry of another name has the file; or, for the plugin, if the entry that is
+    /// there does not say where its values may be published. Also sets `self.table` and
+    /// `self.has_gate`.
+    ///
+    /// # Errors If an entry of this name is there for another file; or for this file, but not for
+    /// this agent, or with a larger `max_bytes` than the client takes (`refuse_unsuitable`).
     fn missing_table(
         &mut self,
         map: &Map,
@@ -296,13 +301,15 @@ impl Plan {
         Ok(Some(entry.text()))
     }
 
-    /// The folder that must become a root of the map for the file. None if a root holds the file
-    /// already; and, with a note, if the map has entries and no roots, or if it has neither and the
-    /// file's folder must not become a root, as the home or one above it.
+    /// The folder that must become a root of the map for the file. None in three cases:
     ///
-    /// # Errors
-    /// If the map has roots, none of them holds the file, and the file's folder must not become
-    /// one.
+    /// - A root of the map holds the file already.
+    /// - The map has entries and no roots. A note says so.
+    /// - The map has neither, and the file's folder must not become a root (`root_of` is None),
+    ///   since it is the home or one above it. A note says so.
+    ///
+    /// # Errors If the map has roots, none of which holds the file, and the file's folder must not
+    /// become one.
     fn missing_root(&mut self, map: &Map, request: &Request<'_>) -> Result<Option<String>> {
         let (real, roots) = (&request.file.real, map.roots());
         if roots
@@ -327,12 +334,11 @@ impl Plan {
     }
 }
 
-/// Refuses an entry of the map that does not do for this agent and this limit of the client. If
-/// `agent` is None, no agent is said, so the entry must be for any.
+/// Checks that an entry of the map does for this agent, and for the most bytes that the client
+/// takes. Without an `agent`, the entry must be for any agent.
 ///
-/// # Errors
-/// If the entry does not name the agent, is only for agents and none is said, or has a larger
-/// `max_bytes` than the client takes. The error says what to add.
+/// # Errors If the entry does not name the agent; if it names agents, and `agent` is None; or if
+/// its `max_bytes` is larger than that of the client. The error says what to add.
 fn refuse_unsuitable(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<()> {
     let lacks = match (agent, max_bytes) {
         (Some(agent), _) if !names_agent(entry, agent) => {

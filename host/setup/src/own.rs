@@ -87,9 +87,10 @@ fn is_only_one(entry: &str, there: &[String]) -> bool {
     same_key.next().is_some_and(|one| one == entry) && same_key.next().is_none()
 }
 
-/// The entries of a file, such as `mcpServers:`, each with the lines below it that begin with a
-/// blank or a `-`. If the file begins with a line `---`, as an agent's file, only those of its
-/// head, up to the next such line. Comments and empty lines are left out.
+/// The entries of a file: each line that does not begin with a blank or a `-`, such as
+/// `mcpServers:`, with the lines below it that do. If the file begins with a line `---`, as an
+/// agent's file, only the entries of its head: those before the next line `---`. Comments and empty
+/// lines are left out.
 pub(crate) fn entries(text: &str) -> Vec<String> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().peekable();
     let has_head = lines.next_if(|line| is_head_border(line)).is_some();

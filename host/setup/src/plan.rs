@@ -55,7 +55,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Adds a change of a file, which must be one that may be replaced.
+    /// Adds the change of the file `found`: `new` is its text after that, or None if the file is
+    /// taken away, and `shown` the lines that come and go, for the user.
+    ///
+    /// # Errors
+    /// If the file must not be replaced.
     pub(crate) fn add_edit(
         &mut self,
         found: Found,
@@ -82,8 +86,9 @@ impl Plan {
         self.add_edit(settings, Some(edited.text), edited.shown)
     }
 
-    /// Adds a note for each file in a git repository, where what it has may be committed: the files
-    /// that setup changes, and last the user's `document`, also if that stays as it is.
+    /// Adds a note for each of these files that lies in a git repository, as what it has may be
+    /// committed: the files that the plan changes, and last the user's `document`, whether the plan
+    /// changes that or not.
     pub(crate) fn warn_of_repositories(&mut self, document: &Path) {
         let mut files: Vec<&Path> = self.edits.iter().map(|edit| &*edit.found.named).collect();
         files.retain(|file| *file != document);

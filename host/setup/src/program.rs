@@ -24,11 +24,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// This program, at a path that should stay: that of the command `keyhole` on the `PATH`, if it
-    /// starts this program and should stay itself; else the path where the program really is.
+    /// This program, and the path at which clients should start it: that of the command `keyhole`
+    /// on the `PATH`, if that starts this program, and is at no place that is emptied or replaced
+    /// (`why_fleeting`); else the path where the program really is.
     ///
     /// # Errors
-    /// Why the path cannot be told, or not be written so that all clients accept it.
+    /// If the program's path cannot be found, or has a character that not all clients accept.
     pub fn this() -> Result<Self, String> {
         let found = env::current_exe().and_then(|exe| exe.canonicalize());
         let exe =
@@ -148,8 +149,9 @@ const FLEETING_PLACES: [Fleeting; 6] = [
     },
 ];
 
-/// Why a program at this absolute path may be gone next week: `/tmp/keyhole` may, and
-/// `/home/theo/target/debug/keyhole`. None if it should stay, as `/usr/local/bin/keyhole`.
+/// Which place a program at this absolute path is in, if it may be gone there next week, as
+/// `/tmp/keyhole` and `/home/theo/target/debug/keyhole` may. None if it should stay, as
+/// `/usr/local/bin/keyhole`.
 fn why_fleeting(path: &Path) -> Option<&'static str> {
     let text = path.to_string_lossy();
     for places in &FLEETING_PLACES {

@@ -50,12 +50,11 @@ impl Client {
         self.name == PLUGIN_NAME
     }
 
-    /// Ok if a server may have this name in this client. Unless the whole client gets the file
-    /// ([`Audience::Client`]), the name must be one for an agent, too.
+    /// Checks that a server may have this name in this client. The name must be one for an agent as
+    /// well, unless the whole client gets the file ([`Audience::Client`]).
     ///
-    /// # Errors
-    /// If the name is too long, is the name of the client's own agent or of the plugin, or is none
-    /// that each client takes for an agent's.
+    /// # Errors If the name has more than 41 bytes; if it is the name of the plugin, or of an agent
+    /// of the client's own; or if it must be one for an agent, and is not (`is_agents_name`).
     pub fn takes(&self, name: &str) -> Result<(), Unfit> {
         let why = if name.len() > MAX_BINDING_NAME {
             "some clients cannot call the tool of a binding with so long a name: choose one of at most 41 characters"
@@ -106,9 +105,9 @@ pub struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
-    /// What to fill into the client's examples for this user: with the path of this program, and
-    /// with the folder in which a server and its guard share tickets. With a file, also the file's
-    /// root.
+    /// What to fill into the client's examples for this user: what `filled_with` fills in, with the
+    /// path of this program and the user's folder for tickets. With a `file`, also the folder that
+    /// becomes a root for it.
     ///
     /// # Errors
     /// If the client does not take the name of the binding or of the agent; or if a path that an
@@ -116,26 +115,30 @@ impl Recipe<'_> {
     pub fn filled(self, file: Option<&File>) -> Result<Filled, Unfit> {
         let user = self.user;
         let folder = user.tickets();
-        // With None, `filled_with` refuses a client whose example names that folder.
+        // None if clients would misread that path: then `filled_with` refuses an example with it.
         let tickets = text_if_printable(&folder).filter(|text| !may_be_expanded(text));
         let mut filled = self.filled_with(&user.program.path, tickets)?;
         if let Some(file) = file {
             let root = root_of(&file.real, &user.home);
-            // In a folder that must not become a root, such as the home, it is the file alone.
+            // If the file's folder must not become a root, as the home, it is the file alone.
             let readable = root.as_ref().unwrap_or(&file.written);
             filled.put(&quoted(EXAMPLE_FOLDER), &quoted(readable));
         }
         Ok(filled)
     }
 
-    /// What to fill into the client's examples, with this program and this folder for `tickets`,
-    /// which a server and its guard share. The name of a binding takes the place of
-    /// [`EXAMPLE_BINDING`], and the agent's name that of [`EXAMPLE_AGENT`].
+    /// What to fill into the client's examples: this program, this folder for `tickets` (which a
+    /// server and its guard share), the client's folders that a variable has moved, and the options
+    /// of the server. The binding's name takes the place of [`EXAMPLE_BINDING`], and the agent's
+    /// name that of [`EXAMPLE_AGENT`].
     ///
-    /// # Errors
-    /// If `tickets` is None because the path of that folder cannot be written, and an example needs
-    /// it. If the agent's name begins with `-`, as `-x`, or holds `$`, `{` or `}`. If the client
-    /// does not take the name of the binding or of the agent.
+    /// The agent is `self.agent`, or if that is None, has the binding's name. Where the whole
+    /// client gets the file ([`Audience::Client`]), it keeps the example's name.
+    ///
+    /// # Errors If `tickets` is None, which means that its path cannot be written, and an example
+    /// needs it. If the agent's name begins with `-`, or holds `$`, `{` or `}`. If the client does
+    /// not take the name of the binding or of the agent; or if the path of a folder that a variable
+    /// has moved cannot be written.
     pub(crate) fn filled_with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
         let Self { client, name, .. } = self;
         let mut parts = client.parts.iter();
@@ -148,15 +151,14 @@ impl Recipe<'_> {
             return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
         }
         client.takes(name)?;
-        // The agent and its file are named like the binding, so that a second binding has another
-        // agent. In a client where all agents share the server, the examples name no agent.
+        // Named like its binding, the agent of a second binding is another one.
         let agents_name = match client.audience {
             Audience::Client => EXAMPLE_AGENT,
             _ => self.agent.unwrap_or(name),
         };
         client.takes(agents_name)?;
-        // Where two of these texts match, the first one counts. So a text that begins with another
-        // one comes before it.
+        // Where several of the texts below match, the one that is put first counts. So a longer
+        // text comes before one that it begins with.
         let mut filled = Filled::default();
         self.put_folders(&mut filled)?;
         for quote in ['"', '\''] {
@@ -167,7 +169,7 @@ impl Recipe<'_> {
         }
         let command = format!("command: {}", quoted(program));
         filled.put("command: keyhole", &command);
-        // As a YAML key, if the client's example uses one.
+        // In YAML, the binding's name may be a key, which needs quotes if it is no agent's name.
         let key = if is_agents_name(name) {
             name
         } else {
@@ -203,11 +205,12 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// Fills in the options of a server whose arguments stand in the quotes `quote`.
-    /// `"--bind", "scanner-catalog"` becomes `"--bind", "notes"`. If
-    /// `"--agent", "identifier-scanner"` stands behind it, as for a client whose guard says which
-    /// agent calls, that becomes `"--agent", "reviewer"`, with the name `agents_name`. Else
-    /// `self.agent` is added, if it is set.
+    /// Adds to `filled` the options of a server whose arguments stand in the quotes `quote`.
+    ///
+    /// - `"--bind", "scanner-catalog"` becomes `"--bind", "notes"`, with the binding's name. If
+    ///   `self.agent` is set, `"--agent", "reviewer"` is added behind it.
+    /// - If `"--agent", "identifier-scanner"` stands behind it in the example, that becomes
+    ///   `"--agent", "reviewer"`, with the name `agents_name`, whether `self.agent` is set or not.
     fn put_options(self, filled: &mut Filled, quote: char, agents_name: &str) {
         let old = option(quote, "--bind", EXAMPLE_BINDING);
         let new = option(quote, "--bind", self.name);
@@ -225,10 +228,10 @@ impl Recipe<'_> {
         }
     }
 
-    /// What the user pastes so that a hook of the client gives an agent of this name its file, and
-    /// who gets it. The texts are the hook's settings, what to know of hooks, and the client's
-    /// texts that keep the file from others. Without a file, also what to know if the user pastes
-    /// all of it.
+    /// What the user pastes so that a hook of the client gives the agent `self.name` its file; who
+    /// gets it; and the last step. The texts are the hook's settings, what to know of hooks, and
+    /// the client's texts to paste, which keep the file from others; with these and without a
+    /// `file`, also what to know if the user pastes all by hand.
     ///
     /// # Errors
     /// If the client has no hooks, its hooks cannot be for this agent, or the path of the map
@@ -246,7 +249,7 @@ impl Recipe<'_> {
             agent: None,
             ..self
         };
-        // In the place, only the client's folder is filled in, which a variable may have moved.
+        // The path of the settings, in the client's folder, which a variable may have moved.
         let place = usual.filled_with("", Some(""))?.fill(hooks.file);
         let mut texts = vec![format!(
             "Put this into {place}, beside what you have there:\n\n```json\n{settings:#}\n```"

@@ -84,16 +84,18 @@ struct Entries {
 }
 
 impl Plan {
-    /// The plan that takes away all that is recognizably setup's for a name: tables of the map,
-    /// files of clients, and the rules that no entry needs any more, if `fate_of_rules` lets them
-    /// go. If Claude Code's settings cannot be edited, they stay, and the user is told.
+    /// The plan that takes away what is recognizably setup's for a name: tables of the map, files
+    /// of clients, and with [`Rules::Go`] the rules in Claude Code's settings that no entry needs
+    /// any more. If these settings cannot be edited, they stay, and the user is told. If the map
+    /// has no entry of another name, the folders for tickets are removed as well.
     ///
     /// # Errors
-    /// If nothing is setup's, or another file cannot be edited.
+    /// If nothing of the name is setup's, or if the map or a client's file cannot be edited.
     pub fn remove(user: &User<'_>, name: &str, fate_of_rules: Rules) -> Result<Self> {
         let mut plan = Self::default();
         let entries = plan.take_from_map(user, name)?;
-        // Where no agent was said, setup gave the agent the same name, and its files say no other.
+        // An agent of the same name is one that the user did not say: setup's files do not say it
+        // either.
         let agent = entries.agent.as_deref().filter(|agent| *agent != name);
         for client in all() {
             for part in &client.parts {
@@ -125,12 +127,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Takes the tables of this name that setup wrote out of the map. A table of the name that
-    /// setup did not write stays, and the user is told to take it away. Returns what was in the
-    /// tables that go, and in those that stay. Without a map, both are empty.
+    /// Takes the tables of this name out of the map, if they are as setup writes them. One that is
+    /// not stays, and the user is told to take it away. Returns the files and the agent of the
+    /// tables that go, and of the tables that stay the files, and whether reports are compared with
+    /// one. Without a map, all of this is empty.
     ///
     /// # Errors
-    /// If the map cannot be used or edited.
+    /// If the map cannot be used, or is to be edited and must not be replaced.
     fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries> {
         let mut entries = Entries::default();
         if user.map_now()?.is_none() {
@@ -156,7 +159,7 @@ impl Plan {
                 gone += &taken.table;
                 new_map = taken.rest;
             } else {
-                // It stays, so it still needs its lines of the settings.
+                // It stays, so its file still needs its rules, like a file of another name.
                 entries.files_of_others.extend(file);
                 entries.others_withhold |= entry.withhold;
                 let (line, shown) = (entry.line, printable(place));
@@ -174,25 +177,25 @@ impl Plan {
         Ok(entries)
     }
 
-    /// Plans to remove the client's file for this part, if all of it is as setup writes it. If it
-    /// is not, or is a link, it stays; and if it may still start Keyhole, the user is told what to
-    /// do. Does nothing if no file is there, or the client does not take the recipe's name.
+    /// Plans to remove the client's file for this part, if all of its lines are as setup writes
+    /// them. If they are not, or if the file is a link, it stays; and if it may still start
+    /// Keyhole, the user is told what to do. Does nothing if no file is there, or if the client
+    /// does not take the recipe's name: then setup wrote none.
     ///
     /// # Errors
-    /// If the file is to be removed, and must not be replaced.
+    /// If the file would be removed, but `why_not_replaced` says that it must not be.
     fn remove_clients_file(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
         let Recipe { user, name, .. } = recipe;
         let Some(found) = clients_file(recipe, part) else {
             return Ok(());
         };
         let text = found.text().unwrap_or_default().to_owned();
-        // For a name that the client does not take, setup has written nothing.
         let Some(written) = recipe.as_setup_writes(part, &text) else {
             return Ok(());
         };
         let shown = shown(&found.named, &user.home);
         let is_link = found.named.is_symlink();
-        // An editor may have given it other line ends.
+        // By lines, as an editor may have given it other line ends.
         if !is_link && text.lines().eq(written.lines()) {
             // The user is shown all lines of the file as those that go.
             return self.add_edit(found, None, lines_of("", &text, ""));
@@ -209,10 +212,13 @@ impl Plan {
         Ok(())
     }
 
-    /// Finds what setup wrote into Claude Code's settings that no other entry needs: deny rules,
-    /// and, of the plugin, the variable against progress lines. Shows them in `self.rules`. Plans
-    /// to take them out, unless `fate_of_rules` is [`Rules::Stay`]. Rules for transcripts of agents
-    /// are left out as long as a session has such transcripts.
+    /// Plans to take out of Claude Code's settings what setup wrote there and no other entry needs:
+    /// deny rules; and if the name is the plugin's, the variable against progress lines. With
+    /// [`Rules::Stay`], only shows in `self.rules` what would go. Rules for the transcripts of
+    /// agents stay as long as a session has transcripts of agents.
+    ///
+    /// Tells the user if the sandbox for shells stays on though no entry needs it, or if rules for
+    /// transcripts stay.
     ///
     /// # Errors
     /// If the settings are no JSON, or cannot be edited.
@@ -241,8 +247,8 @@ impl Plan {
             rules.retain(|rule| !of_transcripts.contains(rule));
         }
         let mut changes = Vec::new();
-        // The plugin needs the variable only to compare reports. If somebody else set it to another
-        // value, it stays.
+        // The variable is needed as long as reports are compared with a file. If it has another
+        // value than setup's, somebody else set it.
         if name == PLUGIN_NAME
             && !entries.others_withhold
             && value.pointer(&pointer(NO_PROGRESS_VARIABLE)) == Some(&"1".into())
@@ -280,8 +286,9 @@ struct Taken {
     table: String,
 }
 
-/// The map without the table of this entry. None if setup does not make such a name, or the table
-/// does not stand there as setup writes it, with `max_bytes` or without it.
+/// The map without the table of this entry, and that table. None if the entry's name is none that
+/// setup makes (`has_name_of_setup`), or if the table does not stand in the map as setup writes it,
+/// without `max_bytes` or with it.
 fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
     if !has_name_of_setup(named) {
         return None;

@@ -62,8 +62,8 @@ const TRIAL_ARGUMENTS: [&str; 21] = [
 /// has it.
 const FILTER_THAT_ALLOWS_ALL: (u16, u32) = (0x06, 0x7fff_0000);
 
-/// Ok if the client can start its sandbox for shells on this machine, with the programs in this
-/// `PATH`. On macOS, that is always so.
+/// Checks that the client can start its sandbox for shells on this machine, with the programs in
+/// this `PATH`. On macOS, it always can.
 ///
 /// # Errors
 /// What the user has to do, if bubblewrap or socat is missing, or bubblewrap may not do its work.
@@ -86,8 +86,8 @@ fn is_on_path(path: &OsStr, program: &str) -> bool {
     split_paths(path).any(|folder| folder.join(program).is_file())
 }
 
-/// Starts bubblewrap as the client does, and returns how it ended. It reads a filter of system
-/// calls from its standard input, here one that allows all.
+/// Starts bubblewrap as the client does, around the program `true`, and returns how it ended.
+/// Bubblewrap reads a filter of system calls from its standard input, here one that allows all.
 fn try_bubblewrap(path: &OsStr) -> io::Result<ExitStatus> {
     let mut trial = Command::new("bwrap")
         .args(TRIAL_ARGUMENTS)
@@ -98,6 +98,7 @@ fn try_bubblewrap(path: &OsStr) -> io::Result<ExitStatus> {
         .spawn()?;
     if let Some(mut pipe) = trial.stdin.take() {
         let (code, value) = FILTER_THAT_ALLOWS_ALL;
+        // An instruction of a filter: its code, two jumps of no length, and its value.
         let filter = [&code.to_ne_bytes()[..], &[0; 2], &value.to_ne_bytes()].concat();
         // If it ends before it reads this, its status says that it failed.
         let _ = pipe.write_all(&filter);

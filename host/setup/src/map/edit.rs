@@ -46,9 +46,10 @@ impl Addition {
         })
     }
 
-    /// The lines for a user who writes them: `among its roots: "/home/theo/notes"`, and the table.
-    /// If the table has the `fresh_key`, or if there is no table to add, the second line says which
-    /// command prints an entry. The reader may be an agent that only looks, and must not see a key.
+    /// The lines for a user who writes them: `among its roots: "/home/theo/notes"`, if a root is to
+    /// be added, and the table. If the table has the `fresh_key`, or if there is none, a line says
+    /// instead which command prints an entry: the reader may be an agent that only looks, and must
+    /// not see a key.
     pub(super) fn by_hand(&self, fresh_key: &str, name: &str) -> String {
         let mut lines = String::new();
         if let Some(root) = &self.root {
@@ -74,7 +75,10 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds this folder to the roots.
+    /// Adds this folder to the roots, in the text, in the tables and in what the user is shown.
+    ///
+    /// # Errors
+    /// If [`Inserted::root`] finds no place for it, or if `roots` is no list.
     fn add_root(&mut self, root: &str) -> Result<(), EditError> {
         let Inserted {
             at,
@@ -82,6 +86,7 @@ impl Draft {
             is_own_line,
         } = Inserted::root(&self.text, root)?;
         self.text.insert_str(at, &text);
+        // One more string of the list is shown as `in roots`.
         let place = if is_own_line { "" } else { "roots" };
         self.shown += &lines_of(place, "", &text);
         let roots = self.tables.entry("roots");
@@ -115,12 +120,12 @@ struct Inserted {
 }
 
 impl Inserted {
-    /// Where and how this root comes into the map: behind the last of its roots; or, in a map
-    /// without roots, as a line at the top. Such a map must have no table: to what that has, roots
-    /// would be new.
+    /// Where and how this root comes into the map: as one more string behind the last of its
+    /// `roots`; or in a map without `roots`, as a line of its own at the top. A map without `roots`
+    /// must have no entries: the new root would keep their files back.
     ///
     /// # Errors
-    /// If the map is no TOML, or its `roots` are no list, or an empty one.
+    /// If the map is no TOML, or if its `roots` are no list, or an empty one.
     fn root(map: &str, root: &str) -> Result<Self, EditError> {
         let document = DeTable::parse(map).map_err(|_| EditError::Syntax("TOML"))?;
         let Some(roots) = document.get_ref().get("roots") else {
@@ -130,7 +135,7 @@ impl Inserted {
                 is_own_line: true,
             });
         };
-        // An empty list is no valid map.
+        // A map with an empty list is no valid one.
         let list = roots.get_ref().as_array().ok_or(EditError::ChangesMore)?;
         let last = list.iter().last().ok_or(EditError::ChangesMore)?;
         Ok(Self {
@@ -150,9 +155,9 @@ fn below_schema(map: &str) -> &str {
     }
 }
 
-/// The map `text` without this table, and without the blank line above it. None if the table does
-/// not stand there as setup writes it; if it stands there more than once; or if, put back, it would
-/// not give the old map.
+/// The map `text` without this table, and without one blank line above it. None if the table does
+/// not stand in the map with just these lines, or not at the start of a line; if it stands there
+/// more than once; or if the rest with the table put back would have other tables than the old map.
 pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
     let end = line_end(text);
     let (before, after) = text.split_once(&table.replace('\n', end))?;
@@ -166,8 +171,8 @@ pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
         above = before.strip_suffix(end)?;
     }
     let new = above.to_owned() + after;
-    // Put back, the table must give the old map. To take it out of the old map's tables would not
-    // tell whether an empty `[keys]` stays.
+    // The table is put back, and not taken out of the old map's tables: that would not tell whether
+    // an empty `[keys]` stays.
     let mut tables = parse(&new).ok()?;
     // This fails if the table is still there: it stood there twice.
     insert_entry(table, &mut tables).ok()?;
@@ -178,8 +183,8 @@ pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
     }
 }
 
-/// Puts an entry of the map, as its lines are written, among these tables: `[keys.k1]` becomes the
-/// member `k1` of `keys`, which is made if it is not there.
+/// Puts the entry with these lines among the tables of a map: `[keys.k1]` becomes the member `k1`
+/// of the table `keys`, which is made if it is not there.
 ///
 /// # Errors
 /// If the lines are no TOML table, or the entry's name is there already.
