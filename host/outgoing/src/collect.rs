@@ -54,8 +54,8 @@ impl Repository {
     /// sends.
     ///
     /// Git's own files are meanwhile in a new folder beneath `scratch`, which should be the user's
-    /// own and on no project's path. It takes ten seconds at most. A caller that is ended before
-    /// leaves that new folder.
+    /// own and on no project's path. The look takes ten seconds at most. A caller that is ended
+    /// before leaves that new folder.
     ///
     /// # Errors
     /// If something is unknown, nothing is told but why: see [`Uncollected`].
@@ -159,10 +159,10 @@ impl Collector<'_> {
         Ok(count)
     }
 
-    /// Checks that git stores each file of which lines are collected in an encoding that we read
-    /// (`READ_ENCODINGS`). The attributes of the checkout are asked for these files. Of the
-    /// repository's own attributes, in `common`, and of collected lines of a `.gitattributes`, each
-    /// encoding must be one that we read, for whatever file.
+    /// Checks that git stores each file whose lines are collected in an encoding that we read
+    /// (`READ_ENCODINGS`). It looks at the repository's own attributes, in the folder `common`; at
+    /// the collected lines of each `.gitattributes`; and at what git says of the attribute for each
+    /// of these files. In the first two, no line may give another encoding to whatever file.
     ///
     /// # Errors
     /// [`Uncollected::Encoded`] if one is another encoding.
@@ -198,8 +198,9 @@ impl Collector<'_> {
     /// unmerged (a merge has left several versions of it). Of a new file, adds its path as well.
     /// Counts both kinds. An ignored file counts as new only if `taken.forces`.
     ///
-    /// # Errors [`Uncollected::TooMuch`] if one has more than [`MAX_NEW_FILE`] bytes, or if there
-    /// are more than [`MAX_FILES`]; and those of git and of [`file::contents_or_target`].
+    /// # Errors
+    /// [`Uncollected::TooMuch`] if one has more than [`MAX_NEW_FILE`] bytes, or if there are more
+    /// than [`MAX_FILES`]; and those of git and of [`file::contents_or_target`].
     fn add_new_files(&mut self, taken: &Taken) -> Result<(), Uncollected> {
         let mut arguments = vec!["ls-files", "-o", "-u", "-t", "-z"];
         if !taken.forces {
@@ -236,8 +237,9 @@ impl Collector<'_> {
     }
 
     /// Adds what a call sends with the branches and tags `names` and with HEAD: each name that is
-    /// not published yet; the commits that are not; and the messages of the tags. What the remote
-    /// `sent.remote` has is published; or if the call names none, what any remote has.
+    /// not published yet; the commits that are not published yet; and the messages of the tags.
+    /// Published is what the remote `sent.remote` has; or if the call names no remote, what any
+    /// remote has.
     fn add_sent(&mut self, refs: &Refs, names: Vec<Named>, sent: &Sent) -> Result<(), Uncollected> {
         let published = refs.published(sent.remote.as_deref());
         let published_names: BTreeSet<&str> =

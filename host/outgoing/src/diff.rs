@@ -148,10 +148,11 @@ impl<'a> Output<'a> {
     }
 
     /// The next commit in [`FORMAT`], with the differences from one parent that follow it. Before
-    /// each of its six texts stands a NUL, and one behind the last.
+    /// each of its five texts stands a NUL, and one behind the last.
     ///
-    /// # Errors [`Uncollected::Unreadable`] if something stands before the first NUL, if a NUL is
-    /// missing, or if a difference is not understood.
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if something stands before the first NUL, if a NUL is missing,
+    /// or if a difference is not understood.
     fn next_commit(&mut self) -> Result<Commit, Uncollected> {
         if !self.read_until(0)?.is_empty() {
             return Err(Uncollected::Unreadable);
@@ -175,8 +176,9 @@ impl<'a> Output<'a> {
     /// the end of the output. A line `diff --git` begins a file. An empty line, and one of
     /// [`SKIPPED_LINES`], is passed by. Any other line is about the file before it.
     ///
-    /// # Errors [`Uncollected::Unreadable`] if such a line stands before all files, or is refused
-    /// by [`Self::read_line_of`].
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if such a line stands before all files, or is refused by
+    /// [`Self::read_line_of`].
     pub(crate) fn differences(&mut self) -> Result<Vec<Difference>, Uncollected> {
         let mut differences: Vec<Difference> = Vec::new();
         while self.unread().first().is_some_and(|byte| *byte != 0) {
@@ -381,8 +383,9 @@ impl Difference {
     /// added lines, without the `+` before each line. `output` is what git printed. `commit` is the
     /// short name of the commit that adds the lines, or None if they are in no commit yet.
     ///
-    /// # Errors [`Uncollected::TooMuch`] if the passages' places take more bytes than the budget
-    /// has: each place repeats the path.
+    /// # Errors
+    /// [`Uncollected::TooMuch`] if the passages' places take more bytes than the budget has: each
+    /// place repeats the path.
     pub(crate) fn passages(
         &self,
         output: &[u8],

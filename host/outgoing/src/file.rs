@@ -25,9 +25,9 @@ fn contents_in(folder: &Handle, name: &OsStr, most: usize) -> Result<Option<Vec<
     Ok(bytes)
 }
 
-/// All bytes of the file `path` beneath `top`; or if `path` is a link, those of the link's target,
-/// a path. None if nothing is there, or if a folder of `path` is a link: git takes nothing from
-/// behind a link.
+/// All bytes of the file `path` beneath `top`; or if `path` is a link, the bytes of the path to
+/// which the link leads. None if nothing is there, or if a folder of `path` is a link: git takes
+/// nothing from behind a link.
 ///
 /// # Errors
 /// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`] if

@@ -83,8 +83,9 @@ pub(crate) struct Git<'a> {
 impl Git<'_> {
     /// What git prints with these arguments and with `input` as its standard input.
     ///
-    /// # Errors [`Uncollected::GitMissing`] if no git is there; [`Uncollected::TooSlow`] if the
-    /// budget's time is over; [`Uncollected::TooMuch`] if its bytes or git's memory are used up;
+    /// # Errors
+    /// [`Uncollected::GitMissing`] if no git is there; [`Uncollected::TooSlow`] if the budget's
+    /// time is over; [`Uncollected::TooMuch`] if its bytes or git's memory are used up;
     /// [`Uncollected::ObjectMissing`] or [`Uncollected::Unreadable`] if git fails, or prints an
     /// error.
     pub(crate) fn run(
@@ -106,8 +107,9 @@ impl Git<'_> {
 
     /// Starts the first git of [`GIT_PATHS`] that is there, and on Linux limits its memory.
     ///
-    /// # Errors [`Uncollected::GitMissing`] if none is there; [`Uncollected::Unreadable`] if the
-    /// first that is there does not start; and those of [`Self::command`].
+    /// # Errors
+    /// [`Uncollected::GitMissing`] if none is there; [`Uncollected::Unreadable`] if the first that
+    /// is there does not start; and those of [`Self::command`].
     fn start(&self, arguments: &[&str]) -> Result<Child, Uncollected> {
         for program in GIT_PATHS {
             match self.command(program, arguments)?.spawn() {
@@ -229,6 +231,7 @@ fn write_some<'b>(pipe: &mut ChildStdin, bytes: &'b [u8]) -> io::Result<&'b [u8]
 struct Running(Child);
 
 impl Drop for Running {
+    /// Ends git, and all that it has started, unless it has ended by itself.
     fn drop(&mut self) {
         if let Ok(Some(_)) = self.0.try_wait() {
             // It has ended by itself.
@@ -274,7 +277,8 @@ const NO_OBJECT_TEXTS: [&str; 5] = [
 /// Checks that git succeeded, and that its `errors` have no line that begins with `error:` or
 /// `fatal:`.
 ///
-/// # Errors Otherwise, [`Uncollected::TooMuch`] if a signal ended git, or `errors` has one of
+/// # Errors
+/// Otherwise, [`Uncollected::TooMuch`] if a signal ended git, or `errors` has one of
 /// [`NO_MEMORY_TEXTS`]; [`Uncollected::ObjectMissing`] if it has one of [`NO_OBJECT_TEXTS`]; else
 /// [`Uncollected::Unreadable`].
 fn check_success(status: ExitStatus, errors: &[u8]) -> Result<(), Uncollected> {

@@ -94,7 +94,8 @@ impl Refs {
     /// HEAD and all branches, tags and other refs of a repository, each with the object that it
     /// stands for. A ref that leads to no object is left out.
     ///
-    /// # Errors [`Uncollected::Reftable`] if the refs are in a reftable, and not in files;
+    /// # Errors
+    /// [`Uncollected::Reftable`] if the refs are in a reftable, and not in files;
     /// [`Uncollected::Unreadable`] if there is no HEAD, or one of the files is no regular file or
     /// has neither an object's name nor that of a ref; [`Uncollected::TooMuch`] if there are more
     /// than 50,000 refs; [`Uncollected::TooSlow`].
@@ -289,9 +290,10 @@ pub(crate) fn symref_target(text: &str) -> Option<&str> {
 /// of this name, and so on: that in `texts`, or else that in its file in the folder `common`. None
 /// if a ref has no text, as before the first commit.
 ///
-/// # Errors [`Uncollected::Unreadable`] if the name of a ref does not begin with `refs/`, as in
-/// `ref: HEAD`, or has `..`; if more than five refs follow one another; or if a text is neither
-/// `ref:` and a name nor an object's name.
+/// # Errors
+/// [`Uncollected::Unreadable`] if the name of a ref does not begin with `refs/`, as in `ref: HEAD`,
+/// or has `..`; if more than five refs follow one another; or if a text is neither `ref:` and a
+/// name nor an object's name.
 fn resolve(
     texts: &BTreeMap<String, String>,
     common: &Path,

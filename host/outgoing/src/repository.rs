@@ -52,8 +52,9 @@ impl Repository {
     /// such as an empty one, is passed by, as git does. The checkout is always the folder in which
     /// `.git` is: the setting `core.worktree` does not count.
     ///
-    /// # Errors [`Uncollected::Unreadable`] if `folder` cannot be looked up, or if a `.git` that is
-    /// no folder does not name a repository.
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if `folder` cannot be looked up, or if a `.git` that is no
+    /// folder does not name a repository.
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     pub fn find(folder: &Path) -> Result<Option<Self>, Uncollected> {
         let start = match fs::canonicalize(folder) {
@@ -145,8 +146,9 @@ impl Repository {
 /// itself, or without links the folder that its file `commondir` names. None if `git` is no
 /// repository: its HEAD is not valid, or `objects` or `refs` is missing, or may not be entered.
 ///
-/// # Errors [`Uncollected::Unreadable`] if HEAD or `commondir` is no regular file, or `commondir`
-/// names a folder that is not there.
+/// # Errors
+/// [`Uncollected::Unreadable`] if HEAD or `commondir` is no regular file, or `commondir` names a
+/// folder that is not there.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn common_if_repository(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
     if !is_valid_head(&git.join("HEAD"))? {

@@ -54,7 +54,8 @@ impl Scratch {
     /// path of the repository's objects, and copies of its index and of what git needs besides. Old
     /// folders of this kind are removed first.
     ///
-    /// # Errors [`Uncollected::NoScratch`] if it cannot be made; [`Uncollected::Unreadable`] if the
+    /// # Errors
+    /// [`Uncollected::NoScratch`] if it cannot be made; [`Uncollected::Unreadable`] if the
     /// repository has no folder `objects`, if the path of this has a line's end, or if a file that
     /// is copied is no regular file; [`Uncollected::TooMuch`] if what is copied is more than the
     /// budget; [`Uncollected::TooSlow`].
@@ -117,8 +118,9 @@ impl Scratch {
     /// object's name has in this format. Copies nothing if no file has such a name: the index is
     /// not split.
     ///
-    /// # Errors [`Uncollected::TooMuch`] if several files have such a name;
-    /// [`Uncollected::TooSlow`]; and those of [`Self::copy`].
+    /// # Errors
+    /// [`Uncollected::TooMuch`] if several files have such a name; [`Uncollected::TooSlow`]; and
+    /// those of [`Self::copy`].
     fn copy_shared(
         &self,
         folder: &Path,

@@ -49,8 +49,9 @@ struct Setting {
 /// Checks that each `core.worktree` that git reads in the repository's own settings names the
 /// folder of our checkout.
 ///
-/// # Errors [`Uncollected::Elsewhere`] if one names another folder, or one that does not exist, or
-/// if a file of these settings is a link or is no regular file; and see [`Git::run`].
+/// # Errors
+/// [`Uncollected::Elsewhere`] if one names another folder, or one that does not exist, or if a file
+/// of these settings is a link or is no regular file; and see [`Git::run`].
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 pub(crate) fn check_checkout(
     repository: &Repository,
@@ -217,9 +218,9 @@ fn without_links(path: &Path) -> PathBuf {
 /// The settings in this file, without those of files that it includes. An empty list if there is no
 /// file. None if git does not understand the file.
 ///
-/// # Errors [`Uncollected::Unreadable`] if it is no regular file, such as a link;
-/// [`Uncollected::TooMuch`] if it has more than [`MAX_FILE_BYTES`]; and those of [`Git::run`] but
-/// `Unreadable`.
+/// # Errors
+/// [`Uncollected::Unreadable`] if it is no regular file, such as a link; [`Uncollected::TooMuch`]
+/// if it has more than [`MAX_FILE_BYTES`]; and those of [`Git::run`] but `Unreadable`.
 fn settings_in(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Uncollected> {
     let Some(bytes) = file::contents(path, MAX_FILE_BYTES)? else {
         return Ok(Some(Vec::new()));

@@ -79,8 +79,8 @@ impl Found {
 
     /// The file at this path as it is now, or if a link is at this path, the file where it leads.
     /// If nothing is there, it has no bytes, and the mode of a new file: for the user alone. A file
-    /// that must not be replaced is read, too: `why_not_replaced` says why, be it because of the
-    /// file or of its folder.
+    /// that must not be replaced is read, too: `why_not_replaced` says why, because of the file or
+    /// of its folder.
     ///
     /// # Errors
     /// If the link leads nowhere, or if what is there cannot be read, is no file, or is too large.
@@ -133,8 +133,9 @@ impl Found {
     /// beside this one, and renamed. If `new` is None, takes this one away. Before that, removes
     /// the new files that killed setups have left beside it.
     ///
-    /// # Errors If the file is no longer what was found, or the system refuses a step. Then the new
-    /// file is removed.
+    /// # Errors
+    /// If the file is no longer what was found, or the system refuses a step. Then the new file is
+    /// removed.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!(".{name}.keyhole-setup-");
@@ -148,7 +149,8 @@ impl Found {
             Some(text) => self.write_and_rename(&new_file, text.as_bytes()),
             None => self.remove(),
         };
-        // The change is made already. If this fails, the system writes the folder to disk later.
+        // What was changed counts already. If this fails, the system writes the folder to disk
+        // later.
         if let Some(Ok(folder)) = self.real.parent().map(File::open) {
             let _ = folder.sync_all();
         }

@@ -55,9 +55,10 @@ impl File {
     /// The file at the path that the user named. It must be there, but for
     /// [`NEW_FILE_OF_SETUP`], which setup makes.
     ///
-    /// # Errors If it is a folder; if its name is `FILE.md`, as in the examples, or does not end in
-    /// `.md`; if the path cannot be written in a map; or if no regular file is there, with another
-    /// text if a name on the disk looks like one in the path.
+    /// # Errors
+    /// If it is a folder; if its name is `FILE.md`, as in the examples, or does not end in `.md`;
+    /// if the path cannot be written in a map; or if no regular file is there, with another text if
+    /// a name on the disk looks like one in the path.
     fn look_at(named: &str, home: &Path) -> Result<Self, Unfit> {
         let path = absolute_path(named, home)?;
         if path.is_dir() {
@@ -108,8 +109,9 @@ fn device_and_number(path: &Path) -> Option<(u64, u64)> {
 /// The absolute path of what the user named: beneath the home, if it begins with `~/` or `$HOME/`;
 /// else as it is, or beneath the current folder. A `..` is taken out.
 ///
-/// # Errors If its last name is `FILE`, as in the examples; if it begins with another `~` or `$`,
-/// which a shell would replace; or if it is empty, or the current folder is gone.
+/// # Errors
+/// If its last name is `FILE`, as in the examples; if it begins with another `~` or `$`, which a
+/// shell would replace; or if it is empty, or the current folder is gone.
 fn absolute_path(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
     if named == "FILE" || named.ends_with("/FILE") {
         return Err(PLACEHOLDER.into());

@@ -96,11 +96,12 @@ impl Request<'_> {
 impl Plan {
     /// The plan that gives somebody the file, as the request says: what changes in Claude Code's
     /// settings, in the map and in the client's files; what the user pastes; and what to say. The
-    /// file itself is made if it is new. `fresh_key` is the key of an entry for a hook that the map
-    /// does not have yet.
+    /// file itself is made if it is new. `fresh_key` is the key for the entry of a hook, if the map
+    /// has no such entry yet.
     ///
-    /// # Errors If the plan would be of no use, if it would replace what is not setup's, or if a
-    /// file cannot be edited.
+    /// # Errors
+    /// If the plan would be of no use, if it would replace what is not setup's, or if a file cannot
+    /// be edited.
     pub fn install(request: &Request<'_>, fresh_key: &str, chosen: Chosen) -> Result<Self> {
         let (client, file) = (&request.client, &request.file);
         let mut plan = Self::default();
@@ -151,8 +152,9 @@ impl Plan {
     /// `walls` is [`Walls::None`]; and with [`Walls::Shells`] the sandbox for shells, unless no
     /// rule can deny the file.
     ///
-    /// # Errors If by these settings the agent would get no file (`judge_faults`), if the name is
-    /// another agent's (`judge_agents`), or if the settings cannot be edited.
+    /// # Errors
+    /// If by these settings the agent would get no file (`judge_faults`), if the name is another
+    /// agent's (`judge_agents`), or if the settings cannot be edited.
     fn edit_settings(&mut self, request: &Request<'_>, walls: Walls) -> Result<()> {
         let user = request.user;
         let settings = Settings::read(&user.home, user.variable, None);
@@ -209,10 +211,10 @@ impl Plan {
         Ok(())
     }
 
-    /// The change that adds the deny rules which the settings lack: for the file, and if its agent has
-    /// a server of its own, for the folder of the agent's tickets. None if they lack none. Notes if no
-    /// rule can deny the file, or if a copy beside the file stays open. Puts the rules into
-    /// `self.rules`, for the question.
+    /// The change that adds the deny rules which the settings lack: for the file, and if its agent
+    /// has a server of its own, for the folder of the agent's tickets. None if they lack none.
+    /// Notes if no rule can deny the file, or if a copy beside the file stays open. Puts the rules
+    /// into `self.rules`, for the question.
     fn missing_rules(
         &mut self,
         request: &Request<'_>,
@@ -271,10 +273,12 @@ impl Plan {
     }
 
     /// For an agent with a server of its own: notes where its tickets go. For a hook: notes if none
-    /// of the user's own agents has the name for which the hook is; not for a plugin's agent.
+    /// of the user's own agents has the name for which the hook is. A plugin's agent is not looked
+    /// for.
     ///
-    /// # Errors For an agent with a server of its own: if a file of the client's agents has this
-    /// name in it, but another file name.
+    /// # Errors
+    /// For an agent with a server of its own: if a file of the client's agents has this name in it,
+    /// but another file name.
     fn judge_agents(&mut self, request: &Request<'_>, places: &Places) -> Result<()> {
         let name = &*request.name;
         if request.way() == Some(Way::Agent) {
@@ -300,8 +304,9 @@ impl Plan {
     /// Adds what the client needs for the server of this request: files that setup writes, texts
     /// that the user pastes, who gets the file, notes, and the last step.
     ///
-    /// # Errors If the client does not take the name of the server or of its agent, or if at the
-    /// place of one of these files is one that is not setup's.
+    /// # Errors
+    /// If the client does not take the name of the server or of its agent, or if at the place of
+    /// one of these files is one that is not setup's.
     fn add_server(&mut self, request: &Request<'_>) -> Result<()> {
         let client = &request.client;
         let filled = request.recipe().filled(Some(&request.file))?;

@@ -70,10 +70,11 @@ impl Change {
 
     /// The part of this change that is still to be done. None if there is none.
     ///
-    /// `there` is what stands at the place now. For a list, that part is what comes and is not
-    /// there, and what goes and is there: of what comes, `a` and `b`, where `["b"]` stands, it is
-    /// `a`. For a value, it is all, if the value that goes is there, or if a value comes and none
-    /// is there. Another value that is there stays.
+    /// `there` is what stands at the place now. If `comes` is a list, the part is what comes and is
+    /// not in the list that stands there, and what goes and is in it: if `["a", "b"]` comes where
+    /// `["b"]` stands, it is `a`. If `comes` is no list, it is the whole change or nothing: the
+    /// change is to be done if a value stands there that goes, or if none stands there and one
+    /// comes. Any other value that stands there stays.
     fn still_to_do(&self, there: Option<&Value>) -> Option<Self> {
         let mut rest = self.clone();
         let Value::Array(comes) = &mut rest.comes else {
@@ -169,9 +170,10 @@ impl Draft {
     /// Makes a change in the text and in the value. The change must be one that
     /// [`Change::still_to_do`] returned: all that goes is there, and nothing that comes is there.
     ///
-    /// # Errors If the text has half a character, such as `\ud83d`; if a name on the way to the
-    /// place stands there twice; if what is on the way is no object; or if what is at the place of
-    /// a list is no list.
+    /// # Errors
+    /// If the text has half a character, such as `\ud83d`; if a name on the way to the place stands
+    /// there twice; if what is on the way is no object; or if what is at the place of a list is no
+    /// list.
     fn make(&mut self, change: &Change) -> Result<(), EditError> {
         let parsed = CstRootNode::parse(&self.text, &ParseOptions::default());
         // `settings::json` takes the text, also with half a character. This parser does not.
@@ -205,9 +207,9 @@ impl Draft {
 /// the change brings. A change that only takes a single value away (`comes` is null) leaves it in
 /// the text: `prune` takes it out.
 ///
-/// # Errors [`EditError::Twice`] if one of the names stands twice in its object;
-/// [`EditError::OtherKind`] if what is on the way to the place is no object, or what is at the
-/// place is no list.
+/// # Errors
+/// [`EditError::Twice`] if one of the names stands twice in its object; [`EditError::OtherKind`] if
+/// what is on the way to the place is no object, or what is at the place is no list.
 fn apply_to_text(
     object: &CstObject,
     names: &[&'static str],

@@ -206,11 +206,11 @@ fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
 impl Plan {
     /// Plans an edit that adds to the map the table and the root which it lacks for the file. Plans
     /// no edit if it lacks neither. `self.map` becomes the map's text after that. `fresh_key` is
-    /// the key of an entry for a hook that the map does not have yet.
+    /// the key for the entry of a hook, if the map has no such entry yet.
     ///
-    /// # Errors If the map is no valid one; if `missing_table` or `missing_root` refuses; or if the
-    /// map lacks something and cannot be edited: then the error has the lines for the user to
-    /// write.
+    /// # Errors
+    /// If the map is no valid one; if `missing_table` or `missing_root` refuses; or if the map
+    /// lacks something and cannot be edited: then the error has the lines for the user to write.
     pub(crate) fn add_to_map(
         &mut self,
         request: &Request<'_>,
@@ -254,8 +254,9 @@ impl Plan {
     /// there does not say where its values may be published. Also sets `self.table` and
     /// `self.has_gate`.
     ///
-    /// # Errors If an entry of this name is there for another file; or for this file, but not for
-    /// this agent, or with a larger `max_bytes` than the client takes (`refuse_unsuitable`).
+    /// # Errors
+    /// If an entry of this name is there for another file; or for this file, but not for this
+    /// agent, or with a larger `max_bytes` than the client takes (`refuse_unsuitable`).
     fn missing_table(
         &mut self,
         map: &Map,
@@ -308,8 +309,9 @@ impl Plan {
     /// - The map has neither, and the file's folder must not become a root (`root_of` is None),
     ///   since it is the home or one above it. A note says so.
     ///
-    /// # Errors If the map has roots, none of which holds the file, and the file's folder must not
-    /// become one.
+    /// # Errors
+    /// If the map has roots, none of which holds the file, and the file's folder must not become
+    /// one.
     fn missing_root(&mut self, map: &Map, request: &Request<'_>) -> Result<Option<String>> {
         let (real, roots) = (&request.file.real, map.roots());
         if roots
@@ -337,8 +339,9 @@ impl Plan {
 /// Checks that an entry of the map does for this agent, and for the most bytes that the client
 /// takes. Without an `agent`, the entry must be for any agent.
 ///
-/// # Errors If the entry does not name the agent; if it names agents, and `agent` is None; or if
-/// its `max_bytes` is larger than that of the client. The error says what to add.
+/// # Errors
+/// If the entry does not name the agent; if it names agents, and `agent` is None; or if its
+/// `max_bytes` is larger than that of the client. The error says what to add.
 fn refuse_unsuitable(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<()> {
     let lacks = match (agent, max_bytes) {
         (Some(agent), _) if !names_agent(entry, agent) => {

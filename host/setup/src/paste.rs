@@ -22,8 +22,8 @@ pub fn quoted(text: &str) -> String {
 
 /// The path as a word of a command that changes what is there, such as `chmod`. None if a shell
 /// would not read it as that word (see [`bare_word`]); if it is another user's; if a link leads
-/// there; or if somebody else can change a folder above it. If nothing is there, this is asked of
-/// the lowest folder above it that is.
+/// there; or if somebody else can change a folder above it. If nothing is at the path, the last
+/// three are asked of the lowest folder above it that exists.
 pub fn word_to_change(path: &Path) -> Option<&str> {
     let text = bare_word(path.to_str()?)?;
     let there = path.ancestors().find(|at| at.symlink_metadata().is_ok())?;

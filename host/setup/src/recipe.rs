@@ -53,8 +53,9 @@ impl Client {
     /// Checks that a server may have this name in this client. The name must be one for an agent as
     /// well, unless the whole client gets the file ([`Audience::Client`]).
     ///
-    /// # Errors If the name has more than 41 bytes; if it is the name of the plugin, or of an agent
-    /// of the client's own; or if it must be one for an agent, and is not (`is_agents_name`).
+    /// # Errors
+    /// If the name has more than 41 bytes; if it is the name of the plugin, or of an agent of the
+    /// client's own; or if it must be one for an agent, and is not (`is_agents_name`).
     pub fn takes(&self, name: &str) -> Result<(), Unfit> {
         let why = if name.len() > MAX_BINDING_NAME {
             "some clients cannot call the tool of a binding with so long a name: choose one of at most 41 characters"
@@ -135,10 +136,11 @@ impl Recipe<'_> {
     /// The agent is `self.agent`, or if that is None, has the binding's name. Where the whole
     /// client gets the file ([`Audience::Client`]), it keeps the example's name.
     ///
-    /// # Errors If `tickets` is None, which means that its path cannot be written, and an example
-    /// needs it. If the agent's name begins with `-`, or holds `$`, `{` or `}`. If the client does
-    /// not take the name of the binding or of the agent; or if the path of a folder that a variable
-    /// has moved cannot be written.
+    /// # Errors
+    /// If `tickets` is None, which means that its path cannot be written, and an example needs it.
+    /// If the agent's name begins with `-`, or holds `$`, `{` or `}`. If the client does not take
+    /// the name of the binding or of the agent; or if the path of a folder that a variable has
+    /// moved cannot be written.
     pub(crate) fn filled_with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
         let Self { client, name, .. } = self;
         let mut parts = client.parts.iter();
@@ -230,8 +232,8 @@ impl Recipe<'_> {
 
     /// What the user pastes so that a hook of the client gives the agent `self.name` its file; who
     /// gets it; and the last step. The texts are the hook's settings, what to know of hooks, and
-    /// the client's texts to paste, which keep the file from others; with these and without a
-    /// `file`, also what to know if the user pastes all by hand.
+    /// the client's texts to paste, which keep the file from others. If there are texts of the
+    /// client, and no `file`, also what to know if the user pastes all of it by hand.
     ///
     /// # Errors
     /// If the client has no hooks, its hooks cannot be for this agent, or the path of the map
@@ -243,7 +245,7 @@ impl Recipe<'_> {
         )?;
         client.takes_hook_for(agent)?;
         let settings = self.hook_settings()?;
-        // Beside a hook, the client's own texts keep the names that they have without one.
+        // In the client's own texts, the names are the usual ones, as without a hook.
         let usual = Recipe {
             name: client.usual_name(),
             agent: None,

@@ -127,10 +127,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Takes the tables of this name out of the map, if they are as setup writes them. One that is
-    /// not stays, and the user is told to take it away. Returns the files and the agent of the
-    /// tables that go, and of the tables that stay the files, and whether reports are compared with
-    /// one. Without a map, all of this is empty.
+    /// Takes the tables of this name out of the map, if they are as setup writes them. Any other
+    /// table of the name stays, and the user is told to take it away. Returns what the map had: of
+    /// the tables that go, the files and the agent; of all tables that stay, the files, and whether
+    /// reports are compared with one of these. Without a map, all of this is empty.
     ///
     /// # Errors
     /// If the map cannot be used, or is to be edited and must not be replaced.

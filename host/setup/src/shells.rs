@@ -100,7 +100,7 @@ fn try_bubblewrap(path: &OsStr) -> io::Result<ExitStatus> {
         let (code, value) = FILTER_THAT_ALLOWS_ALL;
         // An instruction of a filter: its code, two jumps of no length, and its value.
         let filter = [&code.to_ne_bytes()[..], &[0; 2], &value.to_ne_bytes()].concat();
-        // If it ends before it reads this, its status says that it failed.
+        // If bubblewrap ends before it reads this, its status says that it failed.
         let _ = pipe.write_all(&filter);
     }
     trial.wait()

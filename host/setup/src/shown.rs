@@ -17,14 +17,14 @@ pub(crate) struct Edited {
 /// Empty lines are left out.
 ///
 /// The reader may be an agent that only looks. So a line that names a key, `[keys.NAME]`, is shown
-/// without it. The plugin's key is shown, since it is public.
+/// without the key. The plugin's key is shown, since it is public.
 pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
     let mut text = String::new();
     if !place.is_empty() {
         text += &format!("  in {place}:\n");
     }
     for (sign, side) in [('-', old), ('+', new)] {
-        // One more string of a list begins with a comma.
+        // The text of one more string of a list begins with a comma, which is not shown.
         let lines = side.trim_start_matches(", ").lines();
         for line in lines.filter(|line| !line.trim().is_empty()) {
             text += &format!("  {sign} {}\n", printable_text(without_key(line)));

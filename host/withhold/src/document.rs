@@ -17,7 +17,7 @@ pub(crate) fn read(document: &str) -> Values {
         .trim_start_matches('\u{feff}')
         .replace("\r\n", "\n");
     let mut reader = Reader::default();
-    // What stands above all headings.
+    // The first section is what stands above all headings.
     reader.values.begin_section("", 0);
     let mut lines = text.split(|c| LINE_ENDS.contains(c));
     while let Some(line) = lines.next() {
@@ -43,8 +43,8 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Adds what stands in this line. In a block of code, it is an item. Else it is a heading;
-    /// below a heading `Notes` (`notes_level`), a note, which is only counted; or a row. Nothing is
+    /// Adds what stands in this line. In a block of code, it is an item. Else it is a heading, or
+    /// below a heading `Notes` (`notes_level`) a note, which is only counted, or a row. Nothing is
     /// added of a line that begins or ends a block of code, nor of the head of a table, which only
     /// says whether its first column names rules.
     ///
@@ -69,7 +69,7 @@ impl<'t> Reader<'t> {
         } else if self.notes_level.is_some() {
             self.values.count_note(line.content);
         } else if line.is_table_head(next) {
-            // It does if its head is `id`, `rule` or the like.
+            // The first column names rules if its head is `id`, `rule` or the like.
             self.first_column_names_rules =
                 filled_cells(line.content).next().is_some_and(is_rule_label);
         } else {

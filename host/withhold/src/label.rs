@@ -25,9 +25,9 @@ pub(crate) struct Labelled<'t> {
 /// `Phone: 1 555 0100`, the label is `Phone:`, and the value ` 1 555 0100`.
 ///
 /// The first mark that can end a label decides. An `=` can, and a colon if `colon_can_end_label`:
-/// the one in `https://example.org` cannot. If what stands before this mark has not the form of a
-/// label, the text has none: in `see a, b: c` a comma stands there, and in `Theo (born: 1970)` an
-/// open bracket.
+/// the one in `https://example.org` cannot. If what stands before this mark does not have the form
+/// of a label, the text has none: in `see a, b: c` a comma stands there, and in `Theo (born: 1970)`
+/// an open bracket.
 ///
 /// Without a label, or if it ends behind the first 256 bytes, the label is empty, and the value is
 /// all of the text.
@@ -42,7 +42,7 @@ pub(crate) fn labelled(text: &str) -> Labelled<'_> {
             continue;
         }
         if mark != ":" || colon_can_end_label(name, value) {
-            // It has at most eight words, and no comma or open bracket.
+            // A label has at most eight words, and no comma or open bracket.
             if has_form_of_label(label) {
                 return Labelled { label, value };
             }

@@ -81,8 +81,8 @@ fn digit(c: char) -> Option<char> {
     })
 }
 
-/// The letter that one of another shape counts as: `l` for `ł`. Unicode has no accent for a
-/// stroke. Any other letter counts as itself.
+/// The letter that `c` counts as: `l` for `ł`, since Unicode has no accent for a stroke. A letter
+/// that is not listed here counts as itself.
 fn without_stroke(c: char) -> char {
     match c {
         'ł' => 'l',
@@ -102,7 +102,8 @@ fn without_stroke(c: char) -> char {
 }
 
 /// Whether `c` separates two parts of a line, as `,` and `•` do. Of ASCII, few characters do, and
-/// not `.`. Of the others, each one does that counts as no letter, blank, apostrophe or hyphen.
+/// not `.`. Any other character does, unless it counts as a letter, is invisible, or is a blank, an
+/// apostrophe or a hyphen.
 pub(crate) fn is_separator(c: char) -> bool {
     if c.is_ascii() {
         return ",;()[]|\"`".contains(c);

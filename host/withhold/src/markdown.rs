@@ -75,7 +75,7 @@ impl<'t> Line<'t> {
     /// A line of `-` below makes no heading: it may also separate two values, or end the settings
     /// at the top of a file.
     pub(crate) fn heading(&self, next: &str) -> Option<Heading<'t>> {
-        // Such a line is code.
+        // A line with four blanks before it is code.
         if self.indent >= 4 {
             return None;
         }
@@ -132,7 +132,7 @@ impl<'t> Line<'t> {
 }
 
 /// What stands between the bars of a row: ` Bank ` and ` IBAN ` of `| Bank | IBAN |`. A cell of
-/// blanks is none.
+/// blanks is left out.
 pub(crate) fn filled_cells(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|cell| !cell.trim().is_empty())
 }

@@ -45,7 +45,7 @@ const JOINING_WORDS: [&[&str]; 19] = [
 /// The parts of a line that punctuation sets apart, or a word such as `and`: of
 /// `Larkspur (old), Wren and Tansy`, these are `Larkspur `, `old`, ` Wren` and `Tansy`.
 ///
-/// A part of blanks is none. `Mary-Ann O'Hara` and `v1.2/beta` are one part.
+/// A part of blanks is left out. `Mary-Ann O'Hara` and `v1.2/beta` are one part.
 pub(crate) fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = Some(line);

@@ -59,6 +59,7 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     if role == Role::Item && !is_sentence {
         add_term(values, &piece);
     }
+    // In a label that is a sentence, codes of several words count, too.
     let text_for_codes = if is_sentence { text } else { piece.value };
     add_joined_codes(values, &piece, text_for_codes);
     add_parts(values, &piece);
@@ -175,9 +176,12 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     }
 }
 
-/// Adds as a value each quoted part of the text behind the piece's label, and if its parts are
-/// those of a list, each part. Of `we will sell a "blue door"`, only the quoted words are a value.
-/// A part is added without its own label; a quoted one with a label also as a whole.
+/// Adds as a value each quoted part of the text behind the piece's label; and if that text is a
+/// list, each of its parts. Of `we will sell a "blue door"`, only the quoted words are a value. A
+/// part is added without its own label; a quoted one also with it.
+///
+/// A text is a list (`is_list`) if no part has more than three words, or if few have and nothing is
+/// quoted.
 ///
 /// Adds as the name of a rule the part that has a label such as `id:`, and the quoted part behind a
 /// quoted label `"id":`. Adds each name in a part. A quoted label adds nothing by itself.

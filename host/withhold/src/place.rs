@@ -12,7 +12,7 @@ const MAX_ENDING_CHARS: usize = 5;
 
 /// Whether this run in the report is the number of a place in a file, as in `a.md:12` and
 /// `a.md:12:4`, or a number in a path, as in `src/12/a.md` and `12.md`. In `room 12`, it is not. A
-/// long number (six digits or more) is only one behind a file's name, and with a colon in it.
+/// long number (six digits or more) counts only behind a file's name, and with a colon in it.
 pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     if !run.is_number() {
         return false;
@@ -89,7 +89,7 @@ pub(crate) fn places_of_path(report: &str, path: &str) -> Vec<Range<usize>> {
     let folder = path.trim_end_matches(['/', '\\']);
     let mut places = Vec::new();
     if folder.is_empty() {
-        // It would be found everywhere.
+        // The path `/` would be found everywhere.
         return places;
     }
     for (start, found) in report.match_indices(folder) {

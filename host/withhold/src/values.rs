@@ -255,7 +255,7 @@ fn run_of(words: &[Word]) -> Option<Run> {
 /// - They are two or more, with a capital each: `Theo Blix`.
 /// - They say enough (`how_much_it_says`): `larkspur`, and not `the 12`.
 ///
-/// By the last two, one or two letters are not, as `rs`, unless their script has no capitals.
+/// One or two letters, as `rs`, are no value by the last two, unless their script has no capitals.
 fn says_enough(words: &[Word]) -> bool {
     let digits = digits_in(words);
     let size: usize = words.iter().map(|word| word.size).sum();
@@ -303,8 +303,8 @@ fn is_short_code(word: &Word) -> bool {
 }
 
 /// The fewest words at the start of these that are a quotation (`is_quotation`): `Blue Door` of
-/// `Blue Door closes`. None if no twelve words are, and for `in Blue Door`: `in` says nothing, so
-/// it begins none.
+/// `Blue Door closes`. None if the first twelve words are not enough, and for `in Blue Door`: `in`
+/// says nothing, so it begins none.
 fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
     let first = words.first()?;
     // A word that says nothing may begin one if it is joined to the next word, as the `n` in

@@ -155,7 +155,7 @@ impl Cutter {
             }
             return;
         }
-        // It is the number of a note, and no part of the word.
+        // A raised digit behind a letter is the number of a note, and no part of the word.
         let is_note =
             self.letter_before.is_some_and(char::is_alphabetic) && "⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c);
         match as_letter(c) {
