@@ -39,6 +39,8 @@ pub enum SystemError {
 }
 
 impl From<Errno> for SystemError {
+    /// What this error of a system call means for a walk. Any that is not listed here is
+    /// [`Self::Failed`].
     fn from(error: Errno) -> Self {
         match error {
             Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Self::Missing,

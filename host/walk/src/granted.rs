@@ -67,16 +67,20 @@ impl Stat {
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// What an open file reports once it has settled. `first` is what it reported just now.
+    /// What an open file reports once it has settled: nobody has changed it in the last ten seconds
+    /// ([`RECENT`]), or two looks at it are equal, a tenth of a second apart ([`BETWEEN_LOOKS`]);
+    /// or two seconds apart, if the time of its change has no fraction. `first` is what it reported
+    /// just now.
     ///
     /// # Errors
-    /// [`SystemError::Busy`] if the file keeps changing, or if the call ends before the next look.
+    /// [`SystemError::Busy`] if the file still changes after a second ([`TIME_TO_SETTLE`]), or if
+    /// the call ends before the next look; [`SystemError::Late`] if the call's time is over.
     fn settle(&self, file: &F::Handle, first: Stat) -> Result<Stat, SystemError> {
         let mut last = first;
         let mut waited = Duration::ZERO;
         while !last.is_long_unchanged(self.files.now()) {
             self.in_time()?;
-            // A file system may keep whole seconds only: then the looks must be further apart.
+            // The file system may keep whole seconds only. Then the looks are further apart.
             let (_, nanoseconds) = last.changed;
             let apart = if nanoseconds == 0 {
                 BETWEEN_LOOKS_IN_SECONDS
@@ -113,6 +117,7 @@ impl<F: FileSystem> Walker<F> {
         }
         // One byte more than the file should have, for the read that finds its end.
         let mut piece = vec![0; PIECE_BYTES.min(bytes.len() + 1)];
+        // How many bytes of the file are as expected so far.
         let mut same = 0;
         loop {
             self.in_time()?;
@@ -131,9 +136,11 @@ impl<F: FileSystem> Walker<F> {
         Ok(same == bytes.len() && after == *known)
     }
 
-    /// All of a file that was walked to, at rest. None means that it has more than `most`
-    /// bytes. `known` is what the file reported when this function last read it: if the file still
-    /// reports that, it has settled.
+    /// All of a file that was walked to, read while nobody changed it. None if it has more than
+    /// `most` bytes.
+    ///
+    /// Before each reading, this waits until the file settles. `known` is what the file reported
+    /// when this function last read it: if it still reports that, it has settled.
     ///
     /// # Errors
     /// [`SystemError::Busy`] if the file does not settle, or changes during each of four readings.
@@ -179,10 +186,10 @@ impl<F: FileSystem> GrantedFile<F> {
         Ok(kind)
     }
 
-    /// Opens `name` in an open directory for reading, and judges both, as the walk does: the
-    /// directory may have been open for a while. Then it waits until the file settles: until nobody
-    /// changes it any more. Reads go no further than one byte past `most` bytes, or past the size
-    /// at the last look.
+    /// Opens the file `name` in an open directory for reading. Judges the directory and the file,
+    /// as the walk does: the directory may have been open for a while. Then waits until the file
+    /// settles, which means that nobody changes it any more. Of the file, the call may later read
+    /// one byte more than `most` bytes.
     ///
     /// # Errors
     /// [`SystemError::Missing`] if `name` is not a single name; [`SystemError::NotAFile`] if it is

@@ -22,8 +22,9 @@ use std::path::Path;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 impl<F: FileSystem> Walker<F> {
-    /// Both files, which are read the first time. It fails only for lack of time or resources, and
-    /// then the next call reads them again.
+    /// The bytes of `/etc/passwd` and `/etc/group`, or the path of the one that could not be read.
+    /// The first call reads both, and keeps that for all walks. It fails only for lack of time or
+    /// resources, and keeps nothing then.
     pub(crate) fn groups(&self) -> Result<&GroupFiles, WalkError> {
         let kept = self.files.groups();
         if let Some(files) = kept.get() {
@@ -53,8 +54,11 @@ impl<F: FileSystem> Walker<F> {
     }
 
     /// Why somebody else than `user` and root may be in the group with this id. None if nobody else
-    /// is. Others may be in each group on macOS, and in the one group that stands for all those
-    /// which the kernel does not map here. If the files of users and groups cannot be read, the
+    /// is.
+    ///
+    /// On macOS, somebody may be in any group. On Linux, somebody may be in the overflow group,
+    /// which stands for all groups without a number here (`is_known` is false for it). For any
+    /// other group, the files of users and groups tell. If one cannot be read or understood, the
     /// reason says which. It fails only for lack of time or resources.
     pub fn others_in(&self, group: u32, user: u32) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
@@ -75,8 +79,10 @@ impl<F: FileSystem> Walker<F> {
 /// The groups that have one of these `rights` (execute: 1, write: 2, read: 4) by the bytes of an
 /// access list, as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group
 /// `own_group`.
-/// None if another user than root, the object's owner or `user` may have such a right, or if the
-/// list is not understood.
+///
+/// None if the list gives one of the `rights` to a user by name who is neither root nor `user`, or
+/// if it is not understood: it has another version, a rest of fewer than eight bytes, or an entry
+/// of an unknown kind.
 pub fn groups_in(list: &[u8], rights: u16, own_group: u32, user: Option<u32>) -> Option<Vec<u32>> {
     /// The owner, the mask and all others: the mode has their rights.
     const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];
@@ -95,6 +101,7 @@ pub fn groups_in(list: &[u8], rights: u16, own_group: u32, user: Option<u32>) ->
         let granted = u16::from_le_bytes([*granted_low, *granted_high]);
         let id = u32::from_le_bytes(*id_bytes);
         match tag {
+            // The entry has none of the rights.
             USER | OWN_GROUP | GROUP if rights & granted == 0 => {}
             USER if id == ROOT || Some(id) == user => {}
             OWN_GROUP => groups.push(own_group),

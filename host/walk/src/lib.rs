@@ -61,17 +61,20 @@ const MAX_ATTEMPTS: usize = 3;
 const MAX_STEPS: usize = 1024;
 
 impl<F: FileSystem> Walker<F> {
-    /// Walks the absolute `path` from `/`. It treats a path that is not absolute as if
-    /// it began there as well.
+    /// Walks `path` from `/`, also if it is not absolute, to what the policy says: a file that is
+    /// open for reading, an open directory, or for [`Policy::Name`] an open directory and a name in
+    /// it.
     ///
     /// It goes on from an object, follows it or returns it only after `check_child` has found it
     /// to be trusted. For [`Policy::Name`] it does not open the last name, unless this is a link.
     ///
     /// # Errors
-    /// [`SystemError::Missing`] if a name does not exist, is no directory and should be one, or if
-    /// the path has too many links, steps or directories; [`SystemError::NotAFile`] if the path
-    /// leads to no file, but should; [`SystemError::Busy`] if the last name keeps changing its
-    /// type; [`WalkError::Untrusted`] at the first object that is not trusted.
+    /// [`SystemError::Missing`] if a name does not exist, or is no directory and should be one, or
+    /// if the path has too many links, steps or directories; [`SystemError::NotAFile`] if the
+    /// policy asks for a file, and the path leads to a directory, a device or the like, or if it
+    /// asks for a name, and the path ends without one, as `/` does; [`SystemError::Busy`] if the
+    /// last name keeps changing its type; [`SystemError::Late`] if the call's time is over;
+    /// [`WalkError::Untrusted`] at the first object that is not trusted.
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
         let mut way = PathStack::from_root(self, policy)?;
         let mut names = Vec::new();
@@ -162,9 +165,10 @@ impl<F: FileSystem> Walker<F> {
     }
 }
 
-/// The directories in which a file may come to lie when somebody saves it: the one that its
-/// path names, and, if it is a link, the one that this names, and so on. An editor may write a
-/// new file in place of a link, or in place of what the link leads to.
+/// The directories in which a file may come to lie when somebody saves it: the one above `file`; if
+/// a link is at this path, also the one above the path to which the link leads; and so on, for at
+/// most 40 links. An editor may write a new file in place of a link, or in place of what the link
+/// leads to.
 #[expect(clippy::disallowed_methods, reason = "the walk itself")]
 pub fn directories_of(file: &Path) -> Vec<PathBuf> {
     let mut directories = Vec::new();

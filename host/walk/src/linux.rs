@@ -261,8 +261,12 @@ fn is_confined(directory: &Handle, name: &OsStr) -> bool {
     accessat(&directory.0, name, Access::READ_OK, flags).is_ok()
 }
 
-/// The groups that may write, by the ACL or else by the mode. None if an ACL lets anybody write who
-/// is neither `user` nor root.
+/// The groups that may write to an open object: by its access list, or without a list by the mode.
+/// None if the list lets a user write by name who is neither `user` nor root, is not understood, or
+/// has more than 4,096 bytes.
+///
+/// # Errors
+/// What the system reports if the list cannot be read.
 fn groups_that_write(
     file: impl AsFd,
     stat: &Stat,
@@ -271,9 +275,9 @@ fn groups_that_write(
     let mut list = [0; 4096];
     let size = match fgetxattr(file, "system.posix_acl_access", &mut list[..]) {
         Ok(size) => size,
-        // The file has no list, or its file system has none.
+        // The object has no list, or its file system keeps none.
         Err(Errno::NODATA | Errno::OPNOTSUPP) => 0,
-        // Nobody needs a list that does not fit.
+        // The list is longer. Nobody needs one so long.
         Err(Errno::RANGE) => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -311,10 +315,11 @@ fn distrust_of_fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
 }
 
 /// Why nothing in the FUSE file system `device` is trusted, from the bytes of a mountinfo (see
-/// proc_pid_mountinfo(5)). None if it can be. `user` is as for [`distrust_of_mount`].
+/// proc_pid_mountinfo(5)): the first reason that one of its lines gives, or that it has no line.
+/// None if it is trusted. `user` is as for [`distrust_of_mount`].
 ///
-/// `device` is the third field of a line, as `0:50`. Only the lines of this device count. Others
-/// may hold any bytes: any user may name a directory so. A device without a line is not trusted.
+/// `device` is the third field of a line, as `0:50`. A line of another device is passed by: it may
+/// hold any bytes, since any user may name a directory so.
 fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
     let mut is_listed = false;
     for line in mounts.split(|byte| *byte == b'\n') {
@@ -322,7 +327,7 @@ fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<
         if fields.nth(2) != Some(device.as_bytes()) {
             continue;
         }
-        // One file system may be mounted in several places, and each of them counts.
+        // A file system that is mounted in several places has a line for each, and each counts.
         let why = distrust_of_mount(line, user);
         if why.is_some() {
             return why;
@@ -339,12 +344,13 @@ fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<
 /// 1000, the options `rw,user_id=1000` are fine, and `rw,user_id=1001` are not.
 ///
 /// Whoever mounted the file system controls everything that it reports. The option `user_id` says
-/// who it was, by the number that this user has where the file system was mounted. virtiofs has no
-/// such option, because only root can mount it. With `allow_other` and without
-/// `default_permissions`, the kernel asks no mode: see `fuse(4)`.
+/// who that was, by the user's number in the first user namespace. Without it, root mounted the
+/// file system: virtiofs has no such option. With `allow_other` and without `default_permissions`,
+/// other users may use it, and the kernel asks no mode: see `fuse(4)`. A line without options is
+/// not trusted.
 ///
-/// `user` is who runs this. It is None if that number may be another user's there: then each
-/// `user_id` is refused, also root's.
+/// `user` is the number of the user who runs this. It is None if another user may have this number
+/// in the first user namespace: then each `user_id` is refused, also root's.
 fn distrust_of_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
     let text = String::from_utf8_lossy(line);
     // The first ` - ` is the separator, because a blank in a name is escaped. Behind it stand the

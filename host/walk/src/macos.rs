@@ -109,9 +109,9 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// None if root or the user made the mount, and its volume keeps owners. Not trusted are a file
-    /// system whose content the kernel makes up, a volume whose ownership is ignored, and a mount
-    /// of another user.
+    /// Why the mount is not trusted: the kernel makes up what is in it, its volume keeps no owners
+    /// (ownership is ignored), or another user made it. None if root or the user made it, and its
+    /// volume keeps owners.
     ///
     /// If a volume's ownership is ignored, as Finder sets it for most volumes that are plugged in,
     /// the kernel tells every user that they own everything, and lets them write to it as the
@@ -133,8 +133,9 @@ impl FileSystem for System {
         Ok(Some(DistrustReason::ForeignMount))
     }
 
-    /// The mode's group, if it may write. The reason not to trust the object, if an ACL lets
-    /// anybody change it, or if that cannot be told.
+    /// The object's group, if it may write by the mode, or no group; or as the inner error, why the
+    /// object is not trusted: it is a file with a second name, its access list (ACL) lets anybody
+    /// change it, or that cannot be told.
     ///
     /// Any right to change counts, whoever has it: it is not worth the effort to
     /// recognize an ACL that names only the user, or an entry that only new files in a

@@ -21,14 +21,14 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Whether `user` is in the group, and nobody else except perhaps root. Root's own
-    /// group need not hold the user.
+    /// Whether `user` is in the group, and nobody else except perhaps root. Root's own group need
+    /// not hold the user. False for a group that is not listed, or that has a password.
     ///
     /// # Errors
     /// The path of the file in which a line that counts cannot be understood.
     pub(crate) fn holds_alone(&self, group: u32, user: u32) -> Result<bool, &'static str> {
         let mut holds_user = false;
-        // The user's and root's, each with its id: a group lists its members by name.
+        // The names of the user and of root, each with its id: a group lists its members by name.
         let mut own_names = Vec::new();
         for line in lines(&self.users, USERS)? {
             let [name, _password, id_field, primary_field] = fields(line);

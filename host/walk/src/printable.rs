@@ -31,8 +31,8 @@ pub fn printable_text(text: &str) -> String {
     printed
 }
 
-/// Whether a terminal shows this character as itself. Blanks are visible here, also a no-break space;
-/// line ends and tabs are not.
+/// Whether a terminal shows this character as itself. Blanks are visible here, also a no-break
+/// space; line ends and tabs are not.
 pub fn is_visible(c: char) -> bool {
     !is_unprintable(c) && !is_ignorable(c)
 }

@@ -201,6 +201,8 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// What a handle reports, from what the system says of it. A negative size counts as the
+    /// largest.
     #[allow(clippy::unnecessary_cast, reason = "other systems have other types")]
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         Self {

@@ -142,8 +142,10 @@ impl<F: FileSystem> Walker<F> {
     /// this order: nobody knows who the user is; the mount; the owner; whether others could have
     /// moved the object here; who may write to it.
     ///
-    /// A group that may write is a reason only if somebody else than the user and root is in it, or
-    /// if nobody knows who is. Under [`Policy::GroupFile`], each group that may write is a reason.
+    /// Others may write to a sticky directory by its mode, and who may write to a link is not
+    /// asked. For any other object, these are reasons: an access list lets somebody else write; all
+    /// others may write; or a group may write, and somebody else than the user and root is in it,
+    /// or nobody knows who is. Under [`Policy::GroupFile`], any group that may write is a reason.
     ///
     /// # Errors
     /// [`WalkError::Untrusted`] with the first reason; [`WalkError::System`] if there are too few
@@ -160,6 +162,7 @@ impl<F: FileSystem> Walker<F> {
             Some(around) if around.device != stat.device => self.files.mount(handle, stat)?,
             _ => None,
         };
+        // If others may write to a trusted directory, it is a sticky one.
         let others_write_around = around.is_some_and(Stat::others_may_write);
         use DistrustReason::{
             ForeignOwner, Movable, NobodysUser, UnknownOwner, WritableByGroup, WritableByOthers,
@@ -174,8 +177,8 @@ impl<F: FileSystem> Walker<F> {
             Some(why) => Some(why),
             None if !is_own && self.files.is_nameless(stat.owner) => Some(UnknownOwner),
             None if !is_own => Some(ForeignOwner),
-            // Others could have moved a file or a link here, and also a directory to which they may
-            // write. If that is sticky, it is refused here, and else below.
+            // Others could have moved a file or a link here, or a directory to which they may
+            // write: a sticky one (any other one is refused below).
             None if others_write_around && (!is_directory || stat.others_may_write()) => {
                 Some(Movable)
             }
