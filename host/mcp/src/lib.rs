@@ -35,6 +35,10 @@ pub struct SessionError;
 /// When `stdin` ends, it first answers what it has received, however long the client takes to read.
 /// It can be dropped at any time. Then shut the runtime down without waiting, because a read of
 /// standard input cannot be interrupted.
+///
+/// # Errors
+/// If the protocol's machinery stops by itself. A client that goes before the session has begun is
+/// no error.
 pub async fn run_session(
     loader: Arc<impl Load>,
     callers: Caller,

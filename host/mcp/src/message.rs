@@ -98,23 +98,27 @@ fn owned(id: &RawValue) -> Option<Box<RawValue>> {
     Some(id.to_owned())
 }
 
-/// The request for `method`. The `match` has all methods that we serve: any other method becomes a
-/// request that is answered with an error. The arguments of a call go with its request as they are
-/// written.
+/// The request for `method`, with what the server uses of its params: the arguments of a call, as
+/// they are written, and of `_meta` the version, whether there are capabilities, and Claude Code's
+/// id of the call.
+///
+/// The `match` has all methods that we serve. Any other method becomes a request that is answered
+/// with an error, and so do `initialize` and `ping` if the request states a version that has no
+/// `initialize`.
 fn request(method: &str, params: Params<'_>) -> Box<ClientRequest> {
     // What the request's `_meta` has, of any method.
     let of_call = params.meta.unwrap_or_default();
     let stated = of_call.version.as_ref();
     // From 2026-07-28 on, a request states its version, and there is no `initialize`.
-    let handshake = stated.is_none_or(ProtocolVersion::has_initialize);
+    let may_initialize = stated.is_none_or(ProtocolVersion::has_initialize);
     let mut request: ClientRequest = match method {
-        "initialize" if handshake => {
+        "initialize" if may_initialize => {
             let client = Implementation::new("", "");
             let hello = InitializeRequestParams::new(ClientCapabilities::default(), client)
                 .with_protocol_version(params.protocol_version);
             InitializeRequest::new(hello).into()
         }
-        "ping" if handshake => PingRequest::default().into(),
+        "ping" if may_initialize => PingRequest::default().into(),
         "server/discover" => DiscoverRequest::new(DiscoverRequestParams {}).into(),
         "tools/list" => ListToolsRequest::default().into(),
         "tools/call" => CallToolRequest::new(CallToolRequestParams::new(params.name)).into(),

@@ -82,14 +82,15 @@ impl PendingRequests {
         }
     }
 
-    /// Takes in an answer, which has our number. Returns the number, and the request's share of the
-    /// memory (`room`), to be held until the answer is written. None means that the request was
-    /// cancelled. A message that answers no number of ours is None, too: our server sends none.
+    /// Puts an answer to its request, by our number in it. Returns the number, and the request's
+    /// share of the memory (`room`), to be held until the answer is written. None if the request
+    /// was cancelled, or has an answer already, or if the message is no answer with a number of
+    /// ours: our server sends no such message.
     pub(super) fn answer(&self, answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
         let (id, outcome) = match answer {
             ServerJsonRpcMessage::Response(it) => (it.id, Outcome::Result(Box::new(it.result))),
             ServerJsonRpcMessage::Error(it) => (it.id?, Outcome::Error(it.error)),
-            // The server sends nothing else.
+            // A request or a notification.
             _ => return None,
         };
         let RequestId::Number(number) = id else {

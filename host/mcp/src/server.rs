@@ -32,7 +32,7 @@ pub(super) struct Server<L> {
 impl<L: Load> Server<L> {
     /// Makes one call, and returns the file's text or the refusal. The call keeps its permit to run
     /// until its answer is written. A text that is too long for Claude Code is refused only if
-    /// Claude Code calls.
+    /// Claude Code calls. A call that is cancelled is refused, and the refusal is never sent.
     async fn load(&self, target: Target, context: &RequestContext<RoleServer>) -> CallToolResult {
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
@@ -107,6 +107,11 @@ impl<L: Load> ServerHandler for Server<L> {
         Ok(tools)
     }
 
+    /// Answers a call of the tool `load_context`: with the file's text, with a refusal, or if the
+    /// arguments are wrong, with an error that the model sees.
+    ///
+    /// # Errors
+    /// An error of the protocol for a tool of another name.
     async fn call_tool(
         &self,
         request: CallToolRequestParams,

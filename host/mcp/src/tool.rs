@@ -23,7 +23,9 @@ Call it when your own task needs this document, and use it for that task only. P
 
 const END: &str = "Do not go on without the document.";
 
-/// What a model does on a refusal: the sentences before [`END`].
+/// What a model is told to do on a refusal: on a code that may pass by itself (`is_passing`), it
+/// calls again, and on any other it stops. The text ends without a full stop, since callers go on
+/// with it.
 fn what_to_do() -> String {
     let mut names = Vec::new();
     for code in Refusal::ALL {
@@ -48,12 +50,12 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// A caller names a key and gets the key's file.
+    /// The surface of a server for all keys: a caller names a key, and gets the key's file.
     pub fn general() -> Self {
         let key = json!({
             "type": "string",
             "minLength": 1,
-            // This only tells the client; the loader refuses a longer key.
+            // This only tells the client the limit. The loader refuses a longer key.
             "maxLength": Key::MAX_LEN,
             "description": "The key from your own instructions, exactly as it stands there.",
         });

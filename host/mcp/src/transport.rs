@@ -67,8 +67,10 @@ impl<R: AsyncRead + Unpin, W> StdioTransport<R, W> {
         }
     }
 
-    /// The next line that is not too long, also without a newline; None at the end of input. It can
-    /// be dropped at any time: no byte is consumed before it is stored.
+    /// The next line of at most [`MAX_LINE_BYTES`] bytes, also one without a newline at the end of
+    /// the input. A longer one is skipped. None at the end of the input, or if it cannot be read.
+    ///
+    /// It can be dropped at any time: no byte is consumed before it is stored in `self.line`.
     async fn next_line(&mut self) -> Option<Vec<u8>> {
         loop {
             let room = u64::from(MAX_LINE_BYTES).saturating_sub(self.line.len() as u64);
@@ -76,10 +78,12 @@ impl<R: AsyncRead + Unpin, W> StdioTransport<R, W> {
             let read = part.read_until(b'\n', &mut self.line).await.ok()?;
             let line = std::mem::take(&mut self.line);
             if read as u64 == room && !line.ends_with(b"\n") {
+                // The line has no end yet, so it is too long.
                 self.skips = true;
             } else if line.is_empty() {
                 return None;
             } else if !std::mem::take(&mut self.skips) {
+                // Otherwise, this is the end of the line that is skipped.
                 return Some(line);
             }
         }
@@ -93,7 +97,9 @@ where
 {
     type Error = io::Error;
 
-    /// Writes an answer, unless its request is cancelled before its turn comes.
+    /// Writes an answer on one line, unless its request is cancelled before its turn comes. Until
+    /// it is written, the request keeps its share of the memory (`_room`), and its call the permit
+    /// to run (`_place`).
     fn send(
         &mut self,
         answer: ServerJsonRpcMessage,
@@ -121,14 +127,19 @@ where
         }
     }
 
-    /// The next request or cancellation; None at the end of input. It can be dropped at any time.
+    /// The next request, with our number for it, or the next cancellation of a request whose answer
+    /// is not written yet. Any other line is passed by. None at the end of the input, when all
+    /// answers are written. It can be dropped at any time.
+    ///
+    /// Before it reads a line, it waits until there is memory for the longest line.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let room = Arc::clone(&self.room);
             let mut of_a_line = room.acquire_many_owned(MAX_LINE_BYTES).await.ok()?;
             let Some(line) = self.next_line().await else {
                 drop(of_a_line);
-                // Until all answers are written: rmcp waits no longer than a call may take.
+                // This waits until all answers are written. rmcp itself waits no longer than a call
+                // may take.
                 let _ = self.room.acquire_many(2 * MAX_LINE_BYTES - 1).await;
                 return None;
             };

@@ -10,9 +10,10 @@ use seccompiler::{
 };
 use std::{collections::BTreeMap, env::consts::ARCH, process};
 
-/// The filter for a process with these rights. A call that is not on the list fails with `ENOSYS`.
-/// One by another architecture's convention, such as `int 0x80`, ends the process. None if there can
-/// be no filter for this machine.
+/// The filter of system calls for a process with these rights. A call that is on the list for these
+/// rights is allowed if its arguments pass the tests there; any other one fails with `ENOSYS`. A
+/// call by another architecture's convention, such as `int 0x80`, ends the process. None if no
+/// filter can be made for this machine.
 pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
     let mut allowed = BTreeMap::new();
     for call in CALLS {

@@ -30,13 +30,15 @@ const NEWEST: ABI = ABI::V9;
 /// answer are in force. The directories may have been opened with `O_PATH`. What else `look` found
 /// is returned, with the parts of the wall that stand.
 ///
-/// This cannot be undone. It covers this thread and the threads that it starts, so the
-/// process must have no other thread. Only where neither part of the wall can be put up, others
-/// are no error: an emulator of another processor has threads of its own, and offers neither part.
+/// This cannot be undone. It covers this thread and the threads that it starts, so the process must
+/// have no other thread when this is called.
 ///
 /// # Errors
-/// There are too few descriptors, or too little memory; or another thread. What the kernel lacks is
-/// no error: the status says it. Some rights may be gone already, so the process should end.
+/// If there are too few descriptors, or too little memory; or if the process has other threads, and
+/// a part of the wall stands (Landlock, the filter). Other threads are no error if no part stands:
+/// an emulator of another processor has threads of its own, and offers no part. A part that the
+/// kernel lacks is no error: the status says it. After an error, some rights may be gone already,
+/// so the process should end.
 pub fn restrict_process<R: AsFd, T>(
     rights: Rights,
     data: Option<File>,
@@ -90,7 +92,8 @@ pub(crate) fn status() -> WallStatus {
     thread.join().unwrap_or_default()
 }
 
-/// Puts the wall up around this thread only, without roots.
+/// Puts the wall up around this thread only, and returns the parts that stand. The thread may still
+/// read files anywhere.
 fn restrict_this_thread() -> WallStatus {
     // Before the filter, which does not let Landlock's calls through.
     let landlock = write_nothing(Rights::Read, None).ok().flatten();
@@ -114,11 +117,15 @@ pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> io::Re
     Ok(restrict(rules, AccessFs::ReadFile.into(), directories)?.is_some())
 }
 
-/// Restricts this thread: no right over files, but to read them and, with [`Rights::Tickets`], to
-/// delete them beneath `data`; no TCP, no signal to another process. Returns the version of
-/// Landlock that is now in force, if there is one.
+/// Restricts this thread: of files, it may still read all, and with [`Rights::Tickets`] delete
+/// those beneath `data`, and nothing else; it may use no TCP, and send no signal to another
+/// process. Returns the version of Landlock that is now in force. None if the kernel has no
+/// Landlock, or an error stopped it.
+///
+/// # Errors
+/// A lack of descriptors or memory.
 fn write_nothing(rights: Rights, data: Option<&File>) -> io::Result<Option<u32>> {
-    // Uses as much as the kernel has.
+    // Landlock leaves out each right that the kernel does not know.
     let rules = Ruleset::default()
         .handle_access(AccessFs::from_write(NEWEST) | AccessFs::Execute)
         .and_then(|rules| rules.handle_access(AccessNet::from_all(NEWEST)))

@@ -12,7 +12,8 @@ use std::{fs, io};
 /// process cannot use it. Call this first of all.
 ///
 /// # Errors
-/// Those of the operating system, if nobody can say what is open.
+/// If the system does not close them by one call (Linux from 5.9 on does), and its list of what is
+/// open, `/dev/fd`, cannot be read.
 pub fn close_inherited() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
