@@ -200,9 +200,9 @@ impl<'a> Output<'a> {
         Ok(differences)
     }
 
-    /// Notes in `file` what this line of its difference tells. After `new file mode`, the file is
-    /// new. After `rename to`, its path is new, and follows. After the head of a hunk (`@@ -`), its
-    /// added lines follow on the next lines, and are read. Any other line is refused.
+    /// Notes in `file` what this line of its difference tells: `new file mode` that the file is
+    /// new; `rename to PATH` that it has this new path; and the head of a hunk (`@@ -`) that added
+    /// lines follow, which are read. Any other line is refused.
     fn read_line_of(&mut self, file: &mut Difference, line: &[u8]) -> Result<(), Uncollected> {
         if line.starts_with(b"new file mode ") {
             file.is_new = true;

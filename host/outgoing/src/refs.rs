@@ -152,7 +152,7 @@ impl Refs {
         let mut asked_names = BTreeSet::new();
         for word in words {
             let source = word.trim_start_matches('+').split([':', '~', '^']).next();
-            // Some file systems take a name in other letters for the same one.
+            // Some file systems take a name in capitals for the same one.
             asked_names.extend(source.map(str::to_lowercase));
         }
         let mut sending = Vec::new();
@@ -175,7 +175,7 @@ impl Refs {
 
     /// The branches that `remote` has, or with None those that any remote has, each with its name
     /// there: `x/y` for `refs/remotes/origin/x/y`. A ref that does not begin with `refs/remotes/`
-    /// is none.
+    /// is left out.
     pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named> {
         let mut published = Vec::new();
         for named in &self.named {
@@ -217,7 +217,8 @@ fn ref_text(path: &Path) -> Result<Option<String>, Uncollected> {
 
 /// The refs in the file `packed-refs` of the folder `common`: the full name of each, and the name
 /// of its object. A line is an object's name, a blank and the full name. A line that begins with
-/// `#` or `^` is passed by, and one without a blank is refused. Without the file, there are none.
+/// `#` or `^` is passed by, and one without a blank is refused. Without the file, there are no
+/// refs.
 fn packed_refs(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String>, Uncollected> {
     let mut texts = BTreeMap::new();
     let bytes = file::contents(&common.join("packed-refs"), MAX_PACKED_REFS)?.unwrap_or_default();
@@ -233,10 +234,10 @@ fn packed_refs(common: &Path, budget: &Budget) -> Result<BTreeMap<String, String
     Ok(texts)
 }
 
-/// Adds to `texts` the text of each ref's file: of all files beneath the folders `names` of
-/// `folder`, at any depth, each under its path from `folder` on, as `refs/heads/main`. It takes the
-/// place of a text that is there. A missing folder has no files, and a name that begins with `.` or
-/// ends with `.lock` is passed by.
+/// Adds to `texts` the text of each file beneath the folders `names` in `folder`, at any depth.
+/// Each file is a ref, and its path in `folder` is the ref's name, as `refs/heads/main`. Its text
+/// takes the place of one that is there. A missing folder has no files. A file or folder whose name
+/// begins with `.` or ends with `.lock` is passed by.
 ///
 /// # Errors
 /// [`Uncollected::TooMuch`] if there are more than [`MAX_FILES`] texts and entries;

@@ -186,7 +186,7 @@ fn is_valid_head(path: &Path) -> Result<bool, Uncollected> {
 
 /// The folder whose path stands behind `prefix` in the file `pointer`: `/a/b` for the file
 /// `/a/.git` with `gitdir: b`, as the path is relative to the folder of `pointer`. None if there is
-/// no file `pointer`. It is not looked whether the folder exists.
+/// no file `pointer`. The folder need not exist.
 ///
 /// # Errors
 /// [`Uncollected::Unreadable`] if `pointer` is no regular file, or does not begin with `prefix`;

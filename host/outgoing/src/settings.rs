@@ -60,8 +60,8 @@ pub(crate) fn check_checkout(
     // In a linked worktree, git reads `core.worktree` only if the extension below is set.
     let mut is_read_by_git = repository.git == repository.common;
     for path in own_files(repository) {
-        // If git does not understand a file (None), git publishes nothing: the file has no
-        // settings.
+        // A file that git does not understand (None) counts as empty: with it, git publishes
+        // nothing.
         let found = match settings_in(git, &path) {
             Err(Uncollected::Unreadable) => return Err(Uncollected::Elsewhere),
             read => read?.unwrap_or_default(),
@@ -114,6 +114,7 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
             Err(Uncollected::Unreadable | Uncollected::TooMuch) => None,
             read => read?,
         };
+        // With too many files, the settings are not known either.
         let Some(settings) = known.filter(|_| count <= MAX_FILES) else {
             return Ok(Extra::All);
         };
@@ -125,7 +126,7 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
                     return Ok(Extra::All);
                 };
                 if is_own {
-                    // Otherwise, a project could have us read any file.
+                    // Without this check, a project could have us read any file.
                     let real = without_links(&included);
                     if !real.starts_with(repository.top()) {
                         return Ok(Extra::All);
