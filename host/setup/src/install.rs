@@ -328,12 +328,15 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes the client's file `to`, or renews one that setup made. Changes nothing if the file is
-    /// there with the lines of server and hook as setup writes them. If the file is an agent's, and
-    /// the agent has another name than the example's, tells the user to change its text.
+    /// Makes the client's file `to`. If a file is there, renews it if setup wrote all of it, with
+    /// whatever program; and leaves it as it is if only its lines of server and hook are as setup
+    /// writes them now.
+    ///
+    /// If the file is an agent's, and the agent has another name than the example's, tells the user
+    /// to change its text.
     ///
     /// # Errors
-    /// If a file is there in which the lines of server and hook are not as setup writes them.
+    /// If any other file is there, or one that cannot be read or must not be replaced.
     fn edit_clients_file(
         &mut self,
         request: &Request<'_>,

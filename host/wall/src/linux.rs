@@ -66,6 +66,7 @@ pub fn restrict_process<R: AsFd, T>(
         system_calls,
         roots,
     };
+    // With the default status, no part stands.
     if is_alone || status == WallStatus::default() {
         return Ok((status, found));
     }
