@@ -83,8 +83,9 @@ pub fn stop_with<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Said(why.into()))
 }
 
-/// That a file cannot be edited, with the lines that it needs.
-pub(crate) fn by_hand(file: &Path, why: EditError, lines: &str) -> Unfit {
+/// The error that a file is not edited, for this reason, with the lines that the file needs, if
+/// there are any.
+pub(crate) fn not_edited(file: &Path, why: EditError, lines: &str) -> Unfit {
     let why = Unfit::file(file, why);
     if lines.is_empty() {
         return why;

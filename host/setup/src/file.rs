@@ -73,7 +73,7 @@ impl File {
             _ => return Err("name a Markdown file: its name must end in .md".into()),
         }
         let text = text_if_printable(&path).ok_or(UNUSABLE_PATH)?;
-        let written = short(&path, home).unwrap_or_else(|| text.to_owned());
+        let written = with_tilde(&path, home).unwrap_or_else(|| text.to_owned());
         let is_new = match fs::metadata(&path) {
             Ok(found) if found.is_file() => false,
             Ok(_) => return Err("this is no regular file".into()),
@@ -162,14 +162,14 @@ pub fn unquoted(answer: &str) -> String {
 }
 
 /// The path as it begins with `~/`. None if it is not in the home, or is no text.
-pub fn short(path: &Path, home: &Path) -> Option<String> {
+pub fn with_tilde(path: &Path, home: &Path) -> Option<String> {
     let rest = path.strip_prefix(home).ok()?.to_str()?;
     Some(format!("~/{rest}"))
 }
 
 /// The path for the user: as it begins with `~/`, if it is in the home.
 pub(crate) fn shown(path: &Path, home: &Path) -> String {
-    match short(path, home) {
+    match with_tilde(path, home) {
         Some(in_home) => printable(Path::new(&in_home)),
         None => printable(path),
     }
@@ -272,6 +272,6 @@ pub(crate) fn root_of(real: &Path, home: &Path) -> Option<String> {
     if real_home.starts_with(folder) {
         return None;
     }
-    let written = short(folder, home).or_else(|| short(folder, &real_home));
+    let written = with_tilde(folder, home).or_else(|| with_tilde(folder, &real_home));
     written.or_else(|| text_if_printable(folder).map(str::to_owned))
 }

@@ -47,14 +47,14 @@ impl Change {
     /// The lines that the user is shown of this change.
     pub(crate) fn shown(&self) -> String {
         let Value::Array(comes) = &self.comes else {
-            return lines_of("", &self.lines_with(&self.goes), &self.by_hand());
+            return lines_of("", &self.lines_with(&self.goes), &self.lines_to_write());
         };
         let names = self.place.join(".");
         lines_of(&names, &lines(&self.goes), &lines(comes))
     }
 
-    /// What comes, for a user who writes it.
-    pub(crate) fn by_hand(&self) -> String {
+    /// The lines of what comes, for a user who writes them. Empty if nothing comes.
+    pub(crate) fn lines_to_write(&self) -> String {
         match &self.comes {
             Value::Null => String::new(),
             Value::Array(comes) => self.lines_with(comes),

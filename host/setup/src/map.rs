@@ -8,7 +8,7 @@ mod edit;
 use crate::{
     Chosen, Plan, Request, Result,
     disk::Found,
-    error::{by_hand, refused},
+    error::{not_edited, refused},
     file::{File, root_of},
     paste::quoted,
 };
@@ -241,8 +241,8 @@ impl Plan {
                 self.add_edit(found, Some(edited.text), edited.shown)
             }
             Err(why) => {
-                let lines = missing.by_hand(fresh_key, &request.name);
-                Err(by_hand(place, why, &lines).into())
+                let lines = missing.lines_to_write(fresh_key, &request.name);
+                Err(not_edited(place, why, &lines).into())
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::{
     Result, Unfit,
     disk::Found,
-    error::{by_hand, stop_with},
+    error::{not_edited, stop_with},
     file::{repository_above, shown},
     json::{self, Change},
 };
@@ -77,8 +77,8 @@ impl Plan {
     /// do.
     pub(crate) fn change_settings(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
         let edited = json::edit(settings.text()?, changes).map_err(|why| {
-            let lines: String = changes.iter().map(Change::by_hand).collect();
-            by_hand(&settings.named, why, &lines)
+            let lines: String = changes.iter().map(Change::lines_to_write).collect();
+            not_edited(&settings.named, why, &lines)
         })?;
         if edited.shown.is_empty() {
             return Ok(());

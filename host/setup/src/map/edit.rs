@@ -50,7 +50,7 @@ impl Addition {
     /// be added, and the table. If the table has the `fresh_key`, or if there is none, a line says
     /// instead which command prints an entry: the reader may be an agent that only looks, and must
     /// not see a key.
-    pub(super) fn by_hand(&self, fresh_key: &str, name: &str) -> String {
+    pub(super) fn lines_to_write(&self, fresh_key: &str, name: &str) -> String {
         let mut lines = String::new();
         if let Some(root) = &self.root {
             lines += &format!("among its roots: {}\n", json!(root));
