@@ -211,8 +211,8 @@ impl Collector<'_> {
         for (path, state) in new_and_unmerged(&output)? {
             self.git.budget.time_left()?;
             let is_taken = match state {
-                ToldWhole::New => taken.takes_new(&path),
-                ToldWhole::Unmerged => taken.takes_changed(&path),
+                WholeFile::New => taken.takes_new(&path),
+                WholeFile::Unmerged => taken.takes_changed(&path),
             };
             if !is_taken {
                 continue;
@@ -223,11 +223,11 @@ impl Collector<'_> {
             };
             self.git.budget.take_bytes(bytes.len())?;
             match state {
-                ToldWhole::New => {
+                WholeFile::New => {
                     self.outgoing.new += 1;
                     self.outgoing.passages.push(Passage::of_path(&path));
                 }
-                ToldWhole::Unmerged => self.outgoing.changed += 1,
+                WholeFile::Unmerged => self.outgoing.changed += 1,
             }
             at_most(self.outgoing.new + self.outgoing.changed, MAX_FILES)?;
             let passage = Passage::of_lines(&path, 1, None, &bytes);
@@ -247,8 +247,8 @@ impl Collector<'_> {
         let mut sent_objects: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();
         for named in &names {
             sent_objects.insert(&named.object);
-            if !published_names.contains(named.short()) {
-                let text = named.short().to_owned();
+            if !published_names.contains(named.short_name()) {
+                let text = named.short_name().to_owned();
                 let place = Place::Branch(text.clone());
                 self.outgoing.passages.push(Passage { place, text });
             }
@@ -292,7 +292,7 @@ impl Collector<'_> {
             self.git.budget.time_left()?;
             self.add_message(commit, &mut printed)?;
             for file in &commit.differences {
-                let commit = Some(commit.short());
+                let commit = Some(commit.short_name());
                 let passages = file.passages(&output, commit, self.git.budget)?;
                 self.outgoing.passages.extend(passages);
             }
@@ -327,7 +327,7 @@ impl Collector<'_> {
                 return Err(Uncollected::Unreadable);
             }
             self.outgoing.passages.push(Passage {
-                place: Place::TagMessage(tag.short().to_owned()),
+                place: Place::TagMessage(tag.short_name().to_owned()),
                 text: message.to_owned(),
             });
             targets.extend(target.map(|found| Named {
@@ -351,7 +351,7 @@ impl Collector<'_> {
     fn add_message(&mut self, commit: &Commit, output: &mut Output<'_>) -> Result<(), Uncollected> {
         let object = output.next_object()?;
         for text in commit.messages(&object) {
-            let place = Place::Message(commit.short().to_owned());
+            let place = Place::Message(commit.short_name().to_owned());
             self.outgoing.passages.push(Passage { place, text });
         }
         Ok(())
@@ -395,8 +395,8 @@ fn check_encoding(encoding: &str) -> Result<(), Uncollected> {
     Err(Uncollected::Encoded)
 }
 
-/// Why the whole of a file is added.
-enum ToldWhole {
+/// A file of which the whole is added, and why.
+enum WholeFile {
     /// Git does not have it.
     New,
     /// A merge has left several versions of it.
@@ -407,15 +407,15 @@ enum ToldWhole {
 /// is new or unmerged. `? a.rs` is new. `M 100644 NAME 1`, a tabulator and the path are one version
 /// of an unmerged file. An empty line, and a path with a slash at its end, is left out; any other
 /// line is refused.
-fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, ToldWhole>, Uncollected> {
+fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, WholeFile>, Uncollected> {
     let mut files = BTreeMap::new();
     for line in output.split(|byte| *byte == 0) {
         let (state, name) = match line {
             [] => continue,
-            [b'?', b' ', name @ ..] => (ToldWhole::New, Some(name)),
+            [b'?', b' ', name @ ..] => (WholeFile::New, Some(name)),
             [b'M', b' ', rest @ ..] => {
                 let tab = rest.iter().position(|byte| *byte == b'\t');
-                (ToldWhole::Unmerged, tab.and_then(|at| rest.get(at + 1..)))
+                (WholeFile::Unmerged, tab.and_then(|at| rest.get(at + 1..)))
             }
             _ => return Err(Uncollected::Unreadable),
         };

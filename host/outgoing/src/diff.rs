@@ -17,7 +17,7 @@ use std::{
 pub(crate) const FORMAT: &str = "--format=%x00%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%B%x00";
 
 /// The bytes of memory that a passage takes besides its text and its path: some 100.
-const PLACE: usize = 100;
+const PLACE_BYTES: usize = 100;
 
 /// How many digits of a commit's name are told.
 const SHORT_DIGITS: usize = 7;
@@ -68,9 +68,9 @@ pub(crate) struct Commit {
     pub(crate) name: String,
     /// The names of its parents.
     pub(crate) parents: Vec<String>,
-    /// How many parents git has told a difference from: all, or fewer if the commit is the same as
-    /// a parent.
-    parents_told: usize,
+    /// From how many parents git has printed the difference: all, or fewer if the commit is the
+    /// same as a parent.
+    parents_compared: usize,
     /// Its author and its committer, as `NAME <ADDRESS>`.
     people: [String; 2],
     /// Its message as git shows it. Git decodes it first, if the commit names an encoding.
@@ -121,7 +121,7 @@ impl<'a> Output<'a> {
         }
         for commit in &mut commits {
             // Git has printed no difference from one of the parents.
-            if commit.parents_told < commit.parents.len() {
+            if commit.parents_compared < commit.parents.len() {
                 commit.differences.clear();
             }
         }
@@ -165,7 +165,7 @@ impl<'a> Output<'a> {
         Ok(Commit {
             name,
             parents: parents.split_whitespace().map(str::to_owned).collect(),
-            parents_told: 1,
+            parents_compared: 1,
             people,
             shown_message,
             differences: self.differences()?,
@@ -302,7 +302,7 @@ impl Span {
 
 impl Commit {
     /// The first seven digits of its name.
-    pub(crate) fn short(&self) -> &str {
+    pub(crate) fn short_name(&self) -> &str {
         self.name.get(..SHORT_DIGITS).unwrap_or(&self.name)
     }
 
@@ -319,7 +319,7 @@ impl Commit {
     /// has what it adds to all parents so far, and `other` what it adds to one more parent.
     /// `output` is what git printed, in which both have their lines.
     fn keep_common(&mut self, other: &Self, output: &[u8]) {
-        self.parents_told += 1;
+        self.parents_compared += 1;
         let mut by_path: BTreeMap<&Path, &Difference> = BTreeMap::new();
         for difference in &other.differences {
             by_path.insert(&difference.path, difference);
@@ -392,7 +392,7 @@ impl Difference {
         commit: Option<&str>,
         budget: &mut Budget,
     ) -> Result<Vec<Passage>, Uncollected> {
-        let each = PLACE + self.path.as_os_str().len();
+        let each = PLACE_BYTES + self.path.as_os_str().len();
         budget.take_bytes(each.saturating_mul(self.added.len()))?;
         let mut passages = Vec::new();
         if self.is_new {

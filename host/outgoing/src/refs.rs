@@ -75,7 +75,7 @@ pub(crate) struct Named {
 
 impl Named {
     /// The name without `refs/heads/` or `refs/tags/`.
-    pub(crate) fn short(&self) -> &str {
+    pub(crate) fn short_name(&self) -> &str {
         for kind in ["refs/heads/", "refs/tags/"] {
             if let Some(rest) = self.name.strip_prefix(kind) {
                 return rest;
@@ -157,9 +157,9 @@ impl Refs {
         }
         let mut sending = Vec::new();
         for named in &self.named {
-            let is_branch_or_tag = named.short() != named.name;
+            let is_branch_or_tag = named.short_name() != named.name;
             let is_asked = asked_names.contains(&named.name.to_lowercase())
-                || asked_names.contains(&named.short().to_lowercase());
+                || asked_names.contains(&named.short_name().to_lowercase());
             let is_branch_of_head = self.branch.as_ref() == Some(&named.name);
             let is_extra = match extra {
                 Extra::Nothing => false,

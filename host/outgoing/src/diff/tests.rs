@@ -104,7 +104,7 @@ fn commits_are_told_each_by_itself() {
     let commits = Output::new(output.as_bytes()).commits().unwrap();
     let told: Vec<_> = commits
         .iter()
-        .map(|one| (one.short(), &*one.shown_message))
+        .map(|one| (one.short_name(), &*one.shown_message))
         .collect();
     assert_eq!(told, [("1111111", "one\n\nmore"), ("2222222", "two")]);
     assert_eq!(commits[0].parents, ["p"]);
