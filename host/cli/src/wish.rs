@@ -55,8 +55,15 @@ pub(crate) struct Check {
     /// The map, or why it is not known which one is meant.
     pub(crate) map: Result<LiveMap, String>,
     pub(crate) answer: Answer,
-    /// The plugin's command, if the plugin asks.
-    pub(crate) plugin: Option<PathBuf>,
+    /// None if the plugin does not ask.
+    pub(crate) plugin: Option<Plugin>,
+}
+
+/// The plugin, if it asks for a check.
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    /// The plugin's command.
+    pub(crate) command: PathBuf,
     /// Where the plugin keeps its tickets, if the client says it.
     pub(crate) tickets: Option<Tickets>,
 }
@@ -165,12 +172,13 @@ impl Wish {
     }
 }
 
-/// The session of `keyhole serve`: with `--require-ticket`, it serves calls that the guard left a
-/// ticket for, and else each call, as from the agent that `--agent` names. If no map is known, it
-/// refuses each call.
+/// The session of `keyhole serve`. With `--require-ticket`, it serves the calls that the guard left
+/// a ticket for. Without it, it serves each call: as one of the agent that `--agent` names, or else
+/// of nobody known. If no map is typed and nothing else says where the map is, it refuses each
+/// call.
 ///
-/// Fails if no folder for tickets is known, a typed path of the map cannot be used, or the variable
-/// of `--key-env` has no key.
+/// Fails if `--require-ticket` is there and no folder for tickets is known, if the typed map's path
+/// cannot be made absolute, or if the variable of `--key-env` has no key.
 fn session(typed: arguments::Serve) -> Result<Session, String> {
     let callers = if typed.require_ticket {
         Callers::Tickets {
@@ -187,15 +195,11 @@ fn session(typed: arguments::Serve) -> Result<Session, String> {
         }
     };
     let map = match map_meant(&typed.map) {
-        // Nothing says where the map is. Of a server that does not start, clients show nothing. So
-        // it starts, and each call is refused.
+        // Clients show nothing of a server that does not start. So it starts, and refuses calls.
         Err(_) if typed.map.file.is_none() => LiveMap::new(Location::nowhere()),
         meant => meant?,
     };
-    let key = match &typed.key_env {
-        Some(variable) => Some(key_in(variable)?),
-        None => None,
-    };
+    let key = typed.key_env.as_deref().map(key_in).transpose()?;
     Ok(Session {
         map,
         callers,
@@ -215,8 +219,9 @@ fn key_in(variable: &str) -> Result<Key, String> {
     Err("the variable that --key-env names is not set to a key".to_owned())
 }
 
-/// The guard for the server of one agent, if `--bind` and `--agent` name both, and else for the
-/// plugin. A map or a folder for tickets that is not known is no error yet: the guard then denies.
+/// The guard: for the server of one agent (`own`) if `--bind` and `--agent` name the two, and else
+/// for the plugin. A map or a folder for tickets that is not known is no error here: the guard has
+/// the error, and denies each call.
 fn guard(typed: arguments::Guard) -> Guard {
     // clap refuses `--bind` without `--agent`, and the reverse.
     let own = match (typed.bind, typed.agent) {
@@ -232,14 +237,12 @@ fn guard(typed: arguments::Guard) -> Guard {
     }
 }
 
-/// The gate, with who reads its question: a person, if the client runs in a terminal (its variable
-/// is `cli`) and no other variable says that nobody is there.
+/// The gate, with who reads its question (`reader`). That is a person if both hold: the client runs
+/// in a terminal (`CLAUDE_CODE_ENTRYPOINT` is `cli`), and `CLAUDE_CODE_SESSION_ATTENDED` is not
+/// set, or is `1` or `true`.
 fn gate(typed: &arguments::MapArg) -> Gate {
-    // Any other value means that no person is there.
-    let is_attended = match env::var_os("CLAUDE_CODE_SESSION_ATTENDED") {
-        Some(set) => set == "1" || set == "true",
-        None => true,
-    };
+    let is_attended =
+        env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_none_or(|set| set == "1" || set == "true");
     let is_on_terminal = env::var_os("CLAUDE_CODE_ENTRYPOINT").is_some_and(|set| set == "cli");
     Gate {
         map: map_meant(typed),
@@ -277,8 +280,8 @@ fn folder_for_git() -> PathBuf {
     absolute(|name| env::var_os(name), "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
 }
 
-/// The check, and how it answers. If several forms are typed, the first one of brief, JSON, quiet
-/// and verbose counts.
+/// The check that is typed. If several forms of its answer are typed, the first one of `--brief`,
+/// `--json`, `--quiet` and `--verbose` counts; if none is, the answer is a text.
 fn check(typed: arguments::Check) -> Check {
     let answer = if typed.brief {
         Answer::Brief
@@ -294,13 +297,17 @@ fn check(typed: arguments::Check) -> Check {
     Check {
         map: map_meant(&typed.map),
         answer,
-        plugin: typed.plugin,
-        // The plugin's tickets, if the client says where the plugin's data folder is.
-        tickets: tickets_in(None).ok(),
+        plugin: typed.plugin.map(|command| Plugin {
+            command,
+            // None if the client does not say where the plugin's data folder is.
+            tickets: tickets_in(None).ok(),
+        }),
     }
 }
 
-/// What setup is to do: what its subcommand says, or without one, see [`without_subcommand`].
+/// What setup is to do. For `remove` with a name: take away what setup wrote for the name; without
+/// a name: list the names. For `key`: print an entry for the map. Without a subcommand: what
+/// [`without_subcommand`] says, and only that can fail.
 fn setup(typed: arguments::Setup) -> Result<Setup, String> {
     use arguments::SetupCommand;
     match typed.what {
@@ -321,9 +328,13 @@ fn setup(typed: arguments::Setup) -> Result<Setup, String> {
     }
 }
 
-/// What setup does without a subcommand. Without a client, it asks for one at a terminal, and else
-/// lists the clients. For a client without a file, it prints what to paste. For a file, or for the
-/// plugin, it asks and writes. Refused are names without a client, and names for the plugin.
+/// What setup does without a subcommand.
+///
+/// - Without a client: it asks for everything if a terminal is there, and else lists the clients.
+/// - For a client without a file: it prints what to paste.
+/// - For a client with a file, or for the plugin: it shows what changes, asks, and writes.
+///
+/// Refused are names (`--bind`, `--inject`, `--agent`) without a client, and names for the plugin.
 fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
     let is_hook = typed.inject.is_some();
     let inject = typed.inject.map(|agent| agent.to_string());
@@ -333,31 +344,23 @@ fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
         is_hook,
     };
     let has_names = names.name.is_some() || names.agent.is_some();
-    let Some(client) = typed.client else {
-        if has_names {
-            return Err(NO_CLIENT.to_owned());
+    let is_at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    // The first row that fits counts.
+    match typed.client.as_deref() {
+        None if has_names => return Err(NO_CLIENT.to_owned()),
+        None if !is_at_terminal => return Ok(Setup::ListClients),
+        None => {}
+        Some(client) if client.is_plugin() && has_names => {
+            return Err(NAMES_FOR_PLUGIN.to_owned());
         }
-        let is_at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
-        if !is_at_terminal {
-            return Ok(Setup::ListClients);
+        Some(client) if typed.file.is_none() && !client.is_plugin() => {
+            let client = client.clone();
+            return Ok(Setup::Print(Recipient { client, names }));
         }
-        // clap demands a client for a file, a hook and a dry run, so none of these is lost here.
-        return Ok(Setup::Install(Install {
-            client: None,
-            names,
-            file: None,
-            is_dry: false,
-        }));
-    };
-    if client.is_plugin() && has_names {
-        return Err(NAMES_FOR_PLUGIN.to_owned());
-    }
-    if typed.file.is_none() && !client.is_plugin() {
-        let client = *client;
-        return Ok(Setup::Print(Recipient { client, names }));
+        Some(_) => {}
     }
     Ok(Setup::Install(Install {
-        client: Some(*client),
+        client: typed.client.map(|client| *client),
         names,
         file: typed.file,
         is_dry: typed.dry_run,
@@ -370,10 +373,9 @@ const NAMES_FOR_PLUGIN: &str =
 
 /// The map that is meant: the one that was named, or the user's. Nothing is read yet.
 fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
-    match Location::find(typed.file.as_deref(), |name| env::var_os(name)) {
-        Ok(location) => Ok(LiveMap::new(location)),
-        Err(error) => Err(error.to_string()),
-    }
+    Location::find(typed.file.as_deref(), |name| env::var_os(name))
+        .map(LiveMap::new)
+        .map_err(|error| error.to_string())
 }
 
 /// The tickets that a server and its guard share: those in this folder, or if none was named, in
@@ -381,9 +383,7 @@ fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
 fn tickets_in(folder: Option<&Path>) -> Result<Tickets, String> {
     let data = match folder {
         Some(named) => named.to_owned(),
-        None => env::var_os("CLAUDE_PLUGIN_DATA").map_or_else(PathBuf::new, PathBuf::from),
+        None => env::var_os("CLAUDE_PLUGIN_DATA").unwrap_or_default().into(),
     };
-    Tickets::in_folder(data).map_err(|_| NO_TICKETS_FOLDER.to_owned())
+    Tickets::in_folder(data).map_err(|_| "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets".to_owned())
 }
-
-const NO_TICKETS_FOLDER: &str = "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets";

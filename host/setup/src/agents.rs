@@ -37,7 +37,7 @@ pub struct OwnAgent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lines {
     /// What setup writes for this binding.
-    Own {
+    OfSetup {
         /// The program that they start.
         program: PathBuf,
         /// The folder for the agent's tickets.
@@ -120,7 +120,7 @@ impl Lines {
     /// - `Changed` if there are several bindings, or if the lines of server and hook are not those
     ///   that setup writes.
     /// - `Copied` if they are, but the file's `name` is not the agent that the hook names.
-    /// - `Own` else, for whatever program and folder for tickets.
+    /// - `OfSetup` else, for whatever program and folder for tickets.
     fn of(
         user: &User<'_>,
         client: &Client,
@@ -161,7 +161,7 @@ impl Lines {
             return Self::Copied(agent.to_owned());
         }
         let Started { program, tickets } = Started::in_text(text);
-        Self::Own {
+        Self::OfSetup {
             program: program.into(),
             tickets: tickets.into(),
         }

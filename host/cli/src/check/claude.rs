@@ -2,10 +2,10 @@
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
 use super::{
-    EntryReport, Judge, MapKeys, Plugin, Report,
+    Asker, EntryReport, Report, UsableMap,
     entry::means_plugins_agent,
     finding::{Finding, Severity},
-    step::{SETUP_PLUGIN, command},
+    step::{SETUP_PLUGIN, Unusable, command},
 };
 use keyhole_claude::{
     PLUGIN,
@@ -13,7 +13,7 @@ use keyhole_claude::{
     settings::{Fault, Link, Settings, Way},
     shells::Shells,
 };
-use keyhole_core::{Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
+use keyhole_core::{Entry, Key, LiveMap, Location, Map, MapError, Refusal, Table, ticket::Tickets};
 use keyhole_setup::{
     Named, User,
     agents::{Lines, OwnAgent, is_gone, own_agents},
@@ -24,18 +24,13 @@ use keyhole_walk::printable::printable;
 use serde_json::json;
 use std::{env, fs, io::ErrorKind, path::PathBuf};
 
-/// Stands for rules that name a file and are not shown.
-const ANY_FILE: &str = "Read(FILE) with the path of your file";
-/// Stands for rules that name a folder and are not shown.
-const ANY_FOLDER: &str = "Read(FOLDER/**) with the folder of your file";
-/// Stands for rules for a file whose path no rule can name.
-const NO_RULE_CAN_NAME: &str =
-    "a rule for a file whose path no rule can name: move it to ~/private";
-
 /// What Claude Code has here: its settings, and the agents with a server of ours. An agent's file
 /// is in the user's folder or in the one in which this runs.
 pub(super) struct ClaudeCode<'a> {
     location: &'a Location,
+    /// None if the map cannot be used.
+    usable: Option<&'a UsableMap<'a>>,
+    asker: Asker<'a>,
     settings: Settings,
     agents: Vec<OwnAgent>,
 }
@@ -43,7 +38,11 @@ pub(super) struct ClaudeCode<'a> {
 impl<'a> ClaudeCode<'a> {
     /// Reads the client's settings, and the agents in the client's folder (`~/.claude`) and in
     /// `.claude` of the folder in which this runs. None if nobody knows where the user's home is.
-    pub(super) fn here(location: &'a Location) -> Option<Self> {
+    pub(super) fn here(
+        location: &'a Location,
+        usable: Option<&'a UsableMap<'a>>,
+        asker: Asker<'a>,
+    ) -> Option<Self> {
         let home = location.home.as_deref()?;
         let here = env::current_dir().ok();
         let settings = Settings::read(home, &|name| env::var_os(name), here.as_deref());
@@ -67,39 +66,42 @@ impl<'a> ClaudeCode<'a> {
         }
         Some(Self {
             location,
+            usable,
+            asker,
             settings,
             agents,
         })
     }
 
-    /// Whether only an agent of Claude Code takes this file: the entry has the key of the plugin's
-    /// agent, or is a binding that an agent's file here starts. Any other entry with agents may be
-    /// for those of another client.
-    pub(super) fn takes_alone(&self, entry: Named<'_>) -> bool {
+    /// Whether no other client takes this entry's file: the entry has the key of the plugin's
+    /// agent, or is a binding that an agent's file here starts.
+    pub(super) fn is_taken_alone(&self, entry: Named<'_>) -> bool {
         match entry.table {
             Table::Key => entry.name == PLUGIN.key,
             Table::Binding => self.agents.iter().any(|agent| agent.bind == entry.name),
         }
     }
 
-    /// Why this agent, which has a server of its own, gets no file, or others may get it. None if
-    /// nothing is wrong. None as well if the map lacks the agent's binding, and is not the map that
-    /// its server reads.
-    fn fault_of_own_agent(
-        &self,
-        agent: &OwnAgent,
-        map: &Map,
-        keys: &MapKeys<'_>,
-    ) -> Option<Finding> {
+    /// What is wrong with this agent, whose file starts a server of ours. None if the map cannot be
+    /// used; or if it lacks the agent's binding and is not the usual map: the agent's server reads
+    /// the usual map, which may have the binding. Else the first of these, or None:
+    ///
+    /// - `Unguarded` if no hook of ours guards the server, so others may get the file;
+    /// - `OtherLines` if the lines for server and hook are not those that setup writes;
+    /// - `CopiedAgent` if setup wrote these lines for another agent;
+    /// - `ProgramGone` if the program in the lines is not there any more;
+    /// - `NoSuchBinding` if the map lacks the agent's binding;
+    /// - `TicketsRefused` if the folder for tickets in the lines can be neither used nor made.
+    fn finding_on_own_agent(&self, agent: &OwnAgent) -> Option<Finding> {
+        let usable = self.usable?;
         // The name of a file that holds a key is not shown.
-        let file = if keys.are_in(&agent.file) {
+        let file = if usable.keys.are_in(&agent.file) {
             "…".to_owned()
         } else {
             agent.file.clone()
         };
-        let has_binding = map.binding(&agent.bind).is_some();
-        // The agent's server reads the usual map, which may have the binding.
-        if !has_binding && self.is_other_map() {
+        let has_binding = usable.map.binding(&agent.bind).is_some();
+        if !has_binding && self.is_other_than_usual_map() {
             return None;
         }
         let (program, tickets) = match &agent.lines {
@@ -109,9 +111,8 @@ impl<'a> ClaudeCode<'a> {
                 let of = of.clone();
                 return Some(Finding::CopiedAgent { agent: file, of });
             }
-            Lines::Own { program, tickets } => (program, tickets),
+            Lines::OfSetup { program, tickets } => (program, tickets),
         };
-        // The lines are setup's. What they name may be gone since.
         if is_gone(program) {
             return Some(Finding::ProgramGone {
                 agent: file,
@@ -131,22 +132,106 @@ impl<'a> ClaudeCode<'a> {
     }
 
     /// Whether this is another map than the one that a server reads without `--map`.
-    fn is_other_map(&self) -> bool {
+    fn is_other_than_usual_map(&self) -> bool {
         let usual = Location::find(None, |name| env::var_os(name));
         usual.is_ok_and(|usual| usual.file != self.location.file)
     }
 
-    /// The files that the map has for agents: each entry that names agents, perhaps of another
-    /// client, and each one that only Claude Code takes.
-    fn files_for_agents(&self, map: &Map) -> Files {
+    /// The map. None if it cannot be used.
+    fn map(&self) -> Option<&Map> {
+        Some(self.usable?.map)
+    }
+
+    /// The files that the map has for agents: that of each entry that names agents, perhaps of
+    /// another client, and of each one that only Claude Code takes. Empty if the map cannot be
+    /// used.
+    fn files_for_agents(&self) -> Files {
         let mut files = Files::default();
-        for (named, entry) in all_entries(map) {
-            if entry.agents.is_some() || self.takes_alone(named) {
+        for (named, entry) in self.map().into_iter().flat_map(all_entries) {
+            if entry.agents.is_some() || self.is_taken_alone(named) {
                 files.paths.extend(self.location.expand(&entry.path));
                 files.has_tickets |= named.table == Table::Binding;
             }
         }
         files
+    }
+
+    /// Whether Claude Code is installed, or may be: its folder is there, or nobody knows where that
+    /// folder would be.
+    fn is_installed(&self) -> bool {
+        match &self.settings.places {
+            Ok(places) => places.claude.is_dir(),
+            Err(_) => true,
+        }
+    }
+
+    /// Adds to the report why agents of Claude Code get no file, and what lets the main
+    /// conversation read the files: first what needs no deny rules, then what is about these.
+    ///
+    /// Deny rules are needed if the plugin asks, or if the client is installed and the map has
+    /// files for agents. If none are needed, no finding on rules, links and the sandbox is added,
+    /// and no fault of settings that is a warning. If the map cannot be used, no finding on rules,
+    /// links and the sandbox is added either.
+    pub(super) fn add_findings(&self, report: &mut Report) {
+        let files = self.files_for_agents();
+        let needs_rules =
+            self.asker.plugin.is_some() || self.is_installed() && !files.paths.is_empty();
+        let usable_if_rules_needed = self.usable.filter(|_| needs_rules);
+        let missing = usable_if_rules_needed.and_then(|usable| self.missing_rules(&files, usable));
+        let has_all_rules = missing.is_none();
+        let mut faults = self.faults_of_settings(has_all_rules);
+        if !needs_rules {
+            faults.retain(|fault| fault.severity() == Severity::Error);
+        }
+        let findings = &mut report.findings;
+        let agents = self.agents.iter();
+        findings.extend(agents.filter_map(|agent| self.finding_on_own_agent(agent)));
+        findings.extend(self.plugins_tickets_refused());
+        findings.extend(faults);
+        findings.extend(self.gate_off());
+        findings.extend(self.progress_told());
+        findings.extend(missing);
+        if usable_if_rules_needed.is_some() {
+            self.add_findings_on_shells(report, &files.paths, has_all_rules);
+        }
+        report.findings.extend(self.plugin_not_on());
+    }
+
+    /// [`Finding::PluginsTicketsRefused`] if the folder for the plugin's tickets can be neither
+    /// used nor made. None if it can; or if it is not known, as always if the plugin does not ask.
+    fn plugins_tickets_refused(&self) -> Option<Finding> {
+        let tickets = self.asker.plugin?.tickets.as_ref()?;
+        let why = tickets.could_be_made().err()?.to_string();
+        Some(Finding::PluginsTicketsRefused { why })
+    }
+
+    /// A finding for each fault of the client's settings that does harm here.
+    ///
+    /// A fault stops some [`Way`]s, or none: that an agent gets its file by the plugin or by a
+    /// server of its own, or that deny rules count. It is an error if it stops a way by which an
+    /// agent here gets its file. Else it is a warning if it stops no way; or if it stops the rules,
+    /// and they do not count already: a rule is missing (not `has_all_rules`), or the client does
+    /// not load the user's settings. Any other fault does no harm here.
+    fn faults_of_settings(&self, has_all_rules: bool) -> Vec<Finding> {
+        // An agent whose binding cannot be read has an empty one.
+        let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
+        servers.retain(|name| !name.is_empty());
+        // No file of rules means that the user's settings are not loaded.
+        let rules_fail = !has_all_rules || self.settings.rules_file().is_none();
+        let mut findings = Vec::new();
+        for fault in self.settings.faults(&servers) {
+            let stopped = fault.ways();
+            let severity = if stopped.iter().any(|way| self.has_agent_by(*way)) {
+                Severity::Error
+            } else if stopped.is_empty() || stopped.contains(&Way::Rules) && rules_fail {
+                Severity::Warning
+            } else {
+                // It stops what is not here.
+                continue;
+            };
+            findings.push(Finding::InSettings { fault, severity });
+        }
+        findings
     }
 
     /// The finding that rules for these files are missing: it names the rules, and the file of
@@ -155,33 +240,33 @@ impl<'a> ClaudeCode<'a> {
     /// not `.md` needs no rule: it cannot be served.
     ///
     /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
-    /// `Read(~/private/a.md)`, is shown only if `shows_paths`, and if it holds no key. [`ANY_FILE`]
-    /// or [`ANY_FOLDER`] stands for all rules that are not shown. [`NO_RULE_CAN_NAME`] is added if
-    /// no rule can name one of the files.
-    fn missing_rules(
-        &self,
-        files: &Files,
-        keys: &MapKeys<'_>,
-        shows_paths: bool,
-    ) -> Option<Finding> {
+    /// `Read(~/private/a.md)`, is shown only if the report shows paths, and if it holds no key. For
+    /// all rules that are not shown stand `Read(FILE)` and `Read(FOLDER/**)`. If no rule can name
+    /// one of the files, the finding says so.
+    fn missing_rules(&self, files: &Files, usable: &UsableMap<'_>) -> Option<Finding> {
         // None if nobody knows where the client's folder is.
-        let (places, denied) = (self.settings.places.as_ref().ok()?, self.settings.denied());
+        let places = self.settings.places.as_ref().ok()?;
+        let denied = self.settings.denied();
         let mut servable = files.paths.clone();
         servable.retain(|path| path.extension() == Some("md".as_ref()) && path.exists());
         let missing = places.missing(&denied, &servable, files.has_tickets);
+        // A rule that is needed even without files names none of them.
         let without_files = places.missing(&denied, &[], files.has_tickets);
         let (mut shown, hidden): (Vec<_>, Vec<_>) = missing.rules.into_iter().partition(|rule| {
             let names_no_file = without_files.rules.contains(rule);
-            names_no_file || shows_paths && !keys.are_in(rule)
+            names_no_file || self.asker.shows_paths && !usable.keys.are_in(rule)
         });
+        // A rule for a folder ends in this way.
         if hidden.iter().any(|rule| !rule.ends_with("/**)")) {
-            shown.push(ANY_FILE.to_owned());
+            shown.push("Read(FILE) with the path of your file".to_owned());
         }
         if hidden.iter().any(|rule| rule.ends_with("/**)")) {
-            shown.push(ANY_FOLDER.to_owned());
+            shown.push("Read(FOLDER/**) with the folder of your file".to_owned());
         }
         if missing.no_rule_can_deny {
-            shown.push(NO_RULE_CAN_NAME.to_owned());
+            shown.push(
+                "a rule for a file whose path no rule can name: move it to ~/private".to_owned(),
+            );
         }
         if shown.is_empty() {
             return None;
@@ -193,99 +278,17 @@ impl<'a> ClaudeCode<'a> {
         })
     }
 
-    /// Adds to the report why agents of Claude Code get no file, and what lets the main
-    /// conversation read the files: faults of settings, missing rules, and an open sandbox. `judge`
-    /// is None if the map cannot be used, and `plugin` if the plugin does not ask.
-    ///
-    /// A fault of settings stops some [`Way`]s: agents get their files by two of them, and the
-    /// third is the deny rules. The fault is an error if an agent here gets its file by a way that
-    /// it stops. Else it is a warning if it stops no way; or if it stops the rules, and a rule is
-    /// missing or the user's settings are not loaded.
-    ///
-    /// Rules are needed if the plugin asks, or if the client is installed and the map has files for
-    /// agents. Else no such warning is added, and no finding on rules and the sandbox.
-    pub(super) fn add_findings(
-        &self,
-        report: &mut Report,
-        judge: Option<&Judge<'_>>,
-        plugin: Option<&Plugin>,
-        shows_paths: bool,
-    ) {
-        let settings = &self.settings;
-        let map = judge.map(|judge| judge.map);
-        if let Some(judge) = judge {
-            for agent in &self.agents {
-                let fault = self.fault_of_own_agent(agent, judge.map, &judge.keys);
-                report.findings.extend(fault);
-            }
-        }
-        // The folder of the plugin's tickets may be known if the plugin asks: the client tells it
-        // to a shell of the plugin.
-        if let Some(tickets) = plugin.and_then(|plugin| plugin.tickets.as_ref())
-            && let Err(why) = tickets.could_be_made()
-        {
-            let why = why.to_string();
-            report.findings.push(Finding::PluginsTicketsRefused { why });
-        }
-        let files = match map {
-            Some(map) => self.files_for_agents(map),
-            None => Files::default(),
-        };
-        // A client whose folder is not known may be installed.
-        let is_installed = match &settings.places {
-            Ok(places) => places.claude.is_dir(),
-            Err(_) => true,
-        };
-        let needs_rules = plugin.is_some() || is_installed && !files.paths.is_empty();
-        let judge_if_rules_needed = judge.filter(|_| needs_rules);
-        let missing = judge_if_rules_needed
-            .and_then(|judge| self.missing_rules(&files, &judge.keys, shows_paths));
-        // If each rule is there and counts, a fault that stops rules does no harm. No file of rules
-        // means that the user's settings are not loaded.
-        let rules_fail = missing.is_some() || settings.rules_file().is_none();
-        // An agent whose binding cannot be read has an empty one.
-        let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
-        servers.retain(|name| !name.is_empty());
-        for fault in settings.faults(&servers) {
-            // The ways that stop by it.
-            let ways = fault.ways();
-            let stops_agent = ways.iter().any(|way| self.has_agent_by(*way, map, plugin));
-            let is_warning = ways.is_empty() || ways.contains(&Way::Rules) && rules_fail;
-            let severity = if stops_agent {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
-            if stops_agent || needs_rules && is_warning {
-                report
-                    .findings
-                    .push(Finding::InSettings { fault, severity });
-            }
-        }
-        if is_installed {
-            report.findings.extend(self.gate_off(map, plugin));
-        }
-        report.findings.extend(self.progress_told(map));
-        let has_all_rules = missing.is_none();
-        report.findings.extend(missing);
-        if judge_if_rules_needed.is_some() {
-            self.add_findings_on_shells(report, &files.paths, plugin, has_all_rules);
-        }
-        if plugin.is_some() || is_installed && map.is_some_and(has_plugins_key) {
-            report.findings.extend(self.plugin_not_on(shows_paths));
-        }
-    }
-
-    /// [`Finding::GateOff`] if nothing asks before a value is published, although an entry of the
-    /// map has `publish_only_in`: the plugin or its hooks are off. None if something asks, if no
-    /// entry has that field, or without a map.
-    fn gate_off(&self, map: Option<&Map>, plugin: Option<&Plugin>) -> Option<Finding> {
-        let mut entries = map?.entries().into_iter();
+    /// [`Finding::GateOff`] if an entry of the map wants to be asked about before a value is
+    /// published (`publish_only_in`), but the plugin or its hooks are off, so nothing asks. None if
+    /// something asks, if no entry has that field, if the map cannot be used, or if the client is
+    /// not installed.
+    fn gate_off(&self) -> Option<Finding> {
+        let mut entries = self.map()?.entries().into_iter();
         let is_wanted = entries.any(|(_, entry)| entry.publish_only_in.is_some());
-        let is_on = plugin.is_some() || self.settings.switch_plugin_on();
+        let is_on = self.asker.plugin.is_some() || self.settings.switch_plugin_on();
         let faults = self.settings.faults(&[]);
         let is_asked = is_on && !faults.iter().any(Fault::stops_gate);
-        if is_wanted && !is_asked {
+        if self.is_installed() && is_wanted && !is_asked {
             Some(Finding::GateOff {})
         } else {
             None
@@ -293,9 +296,10 @@ impl<'a> ClaudeCode<'a> {
     }
 
     /// [`Finding::ProgressTold`] if the client has agents say what they do, although an entry of
-    /// the map has `withhold`. None if it does not, if no entry has that field, or without a map.
-    fn progress_told(&self, map: Option<&Map>) -> Option<Finding> {
-        let withholds = all_entries(map?).any(|(_, entry)| entry.withhold);
+    /// the map has `withhold`. None if the client does not, if no entry has that field, or if the
+    /// map cannot be used.
+    fn progress_told(&self) -> Option<Finding> {
+        let withholds = all_entries(self.map()?).any(|(_, entry)| entry.withhold);
         if !withholds || !self.settings.lets_agents_tell_progress() {
             return None;
         }
@@ -303,32 +307,39 @@ impl<'a> ClaudeCode<'a> {
         Some(Finding::ProgressTold { file })
     }
 
-    /// [`Finding::PluginNotOn`] if no settings switch the plugin on. None if some do. If the user's
-    /// settings have no list of plugins, ours may be on all the same: then it is None unless the
-    /// report `shows_paths`, so that only a user reads it.
-    fn plugin_not_on(&self, shows_paths: bool) -> Option<Finding> {
+    /// [`Finding::PluginNotOn`] if the plugin is wanted, and no settings switch it on. The plugin
+    /// is wanted if it asks, or if the client is installed and the map has the key of its agent.
+    ///
+    /// Without a list of plugins in the user's settings, the plugin may be on all the same. Then
+    /// only a user is told (`shows_paths`), and not the main conversation.
+    fn plugin_not_on(&self) -> Option<Finding> {
+        let is_wanted = self.asker.plugin.is_some()
+            || self.is_installed() && self.map().and_then(plugins_entry).is_some();
         let has_list = self.settings.value["enabledPlugins"].is_object();
-        if self.settings.switch_plugin_on_here() || !has_list && !shows_paths {
-            return None;
+        let may_be_told = has_list || self.asker.shows_paths;
+        if is_wanted && may_be_told && !self.settings.switch_plugin_on_here() {
+            Some(Finding::PluginNotOn {})
+        } else {
+            None
         }
-        Some(Finding::PluginNotOn {})
     }
 
-    /// The project's links through which the client reads: an error if one leads to one of these
-    /// files, or to a folder above it, and a warning if one leads out of the project.
+    /// A finding for each link of the project through which the client reads, past its deny rules:
+    /// [`Finding::LinkToFile`], an error, if the link leads to one of these files or to a folder
+    /// above it; else [`Finding::ProjectLink`], a warning, if it leads out of the project. A link
+    /// that does neither has none.
     fn findings_on_links(&self, files: &[PathBuf]) -> Vec<Finding> {
         let real_files: Vec<_> = files.iter().map(|file| without_links(file)).collect();
         let mut findings = Vec::new();
         for Link {
             shown,
-            real,
+            real: target,
             is_outward,
         } in &self.settings.links
         {
             let link = shown.clone();
-            let mut targets = real_files.iter();
-            if let Some(real) = real
-                && targets.any(|file| file.starts_with(real))
+            if let Some(target) = target
+                && real_files.iter().any(|file| file.starts_with(target))
             {
                 findings.push(Finding::LinkToFile { link });
             } else if *is_outward {
@@ -338,19 +349,18 @@ impl<'a> ClaudeCode<'a> {
         findings
     }
 
-    /// Adds to the report through which links the client reads past its rules and its sandbox; why
-    /// the sandbox does not keep shells from these files, if it does not; and which lists make it
-    /// slower. That it does keep them is said only if all rules for the client's tools are there,
-    /// too (`has_all_rules`). Of settings that are not known, nothing is said but the links.
-    fn add_findings_on_shells(
-        &self,
-        report: &mut Report,
-        files: &[PathBuf],
-        plugin: Option<&Plugin>,
-        has_all_rules: bool,
-    ) {
+    /// Adds to the report by what a tool or a shell command of the main conversation gets past the
+    /// deny rules to these files:
+    ///
+    /// - a finding for each link, see [`Self::findings_on_links`];
+    /// - [`Finding::ShellsOpen`] if the sandbox does not keep shell commands from the files. If it
+    ///   does, and no deny rule is missing (`has_all_rules`), a closing line says so;
+    /// - [`Finding::ShellsSlower`] if lists in the settings make the sandbox slower.
+    ///
+    /// If it is not known which settings count, only links are added.
+    fn add_findings_on_shells(&self, report: &mut Report, files: &[PathBuf], has_all_rules: bool) {
         report.findings.extend(self.findings_on_links(files));
-        let Some(shells) = Shells::of(&self.settings, files, &self.programs(plugin)) else {
+        let Some(shells) = Shells::of(&self.settings, files, &self.programs()) else {
             // It is not known which settings count.
             return;
         };
@@ -366,16 +376,17 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// The programs of ours that the client starts: those of own agents with setup's lines
-    /// (`Lines::Own`), and if the plugin asks, its program, which is this one.
-    fn programs(&self, plugin: Option<&Plugin>) -> Vec<PathBuf> {
+    /// The programs of ours that the client starts: for each agent whose lines are those that setup
+    /// writes (`Lines::OfSetup`), the program in them; and if the plugin asks, this program, which
+    /// is the plugin's.
+    fn programs(&self) -> Vec<PathBuf> {
         let mut programs = Vec::new();
         for agent in &self.agents {
-            if let Lines::Own { program, .. } = &agent.lines {
+            if let Lines::OfSetup { program, .. } = &agent.lines {
                 programs.push(program.to_owned());
             }
         }
-        if plugin.is_some() {
+        if self.asker.plugin.is_some() {
             programs.extend(env::current_exe());
         }
         programs
@@ -383,19 +394,20 @@ impl<'a> ClaudeCode<'a> {
 
     /// Whether an agent of the map, or one with a server of ours, gets its file by this way. No
     /// agent gets one by [`Way::Rules`].
-    fn has_agent_by(&self, way: Way, map: Option<&Map>, plugin: Option<&Plugin>) -> bool {
+    fn has_agent_by(&self, way: Way) -> bool {
         match way {
-            Way::Plugin => plugin.is_some() || map.is_some_and(|map| self.is_for_plugin(map)),
+            Way::Plugin => self.asker.plugin.is_some() || self.is_for_plugin(),
             Way::Agent => !self.agents.is_empty(),
             Way::Rules => false,
         }
     }
 
     /// Whether an entry of the map is for the plugin's agent, or may be, since the plugin is on.
-    fn is_for_plugin(&self, map: &Map) -> bool {
-        let is_on = self.settings.switch_plugin_on();
+    fn is_for_plugin(&self) -> bool {
+        let Some(map) = self.map() else { return false };
         let mut entries = map.entries().into_iter();
-        entries.any(|(key, entry)| key.expose() == PLUGIN.key || is_on && entry.agents.is_some())
+        plugins_entry(map).is_some()
+            || self.settings.switch_plugin_on() && entries.any(|(_, entry)| entry.agents.is_some())
     }
 }
 
@@ -425,32 +437,54 @@ impl Verdict {
     }
 }
 
-/// Whether the map has the key of the plugin's agent.
-pub(super) fn has_plugins_key(map: &Map) -> bool {
-    let mut entries = map.entries().into_iter();
-    entries.any(|(key, _)| key.expose() == PLUGIN.key)
+/// The map's entry with the key of the plugin's agent.
+fn plugins_entry(map: &Map) -> Option<&Entry> {
+    map.find(&Key::try_from(PLUGIN.key).ok()?)
 }
 
-/// Whether the plugin's agent gets its file. It does if the map has an entry with its key, the
-/// entry names this agent or no agent, and its file is served. The verdict's text says what to do.
-/// If the report `shows_paths`, a user reads it, and else the main conversation.
-pub(super) fn verdict_on_plugin(map: &Map, entries: &[EntryReport], shows_paths: bool) -> Verdict {
-    let agent = PLUGIN.agent;
-    let mut keyed = entries.iter().zip(map.entries());
-    let Some((report, (_, entry))) = keyed.find(|(_, (key, _))| key.expose() == PLUGIN.key) else {
-        let run = "the map has no entry with its key. In a terminal of your own, run:";
-        return Verdict::refused(format!("{run} {}", command(SETUP_PLUGIN)));
+/// Whether the plugin's agent gets its file, and what to do if not: [`verdict_on_entry`] says it of
+/// the entry that has the agent's key. Without that entry, or if the map cannot be used, the agent
+/// gets no file; and if the plugin does not ask, there is no verdict (None).
+pub(super) fn verdict_on_plugin(
+    map: Option<&Map>,
+    entries_or_why: &Result<Vec<EntryReport>, Unusable>,
+    asker: Asker<'_>,
+) -> Option<Verdict> {
+    if let Ok(reports) = entries_or_why {
+        // The reports on entries with keys come first, in the order of these entries. Where there
+        // are reports, there is a map.
+        let mut keyed = reports.iter().zip(map?.entries());
+        if let Some((report, (_, entry))) = keyed.find(|(_, (key, _))| key.expose() == PLUGIN.key) {
+            return Some(verdict_on_entry(report, entry, asker));
+        }
+    }
+    // None if the plugin does not ask.
+    asker.plugin?;
+    let why = match entries_or_why {
+        Err(why) => why.code.to_owned(),
+        Ok(_) => format!(
+            "the map has no entry with its key. In a terminal of your own, run: {}",
+            command(SETUP_PLUGIN)
+        ),
     };
+    Some(Verdict::refused(why))
+}
+
+/// Whether the plugin's agent gets the file of this entry, which has its key: yes if the entry
+/// names this agent or no agent, and the file is served. The text says why not, and what to do. It
+/// also advises to name the agent if the entry names none.
+fn verdict_on_entry(report: &EntryReport, entry: &Entry, asker: Asker<'_>) -> Verdict {
     let line = report.line;
+    let agent = PLUGIN.agent;
     let is_for_agent = match &entry.agents {
         Some(names) => names.iter().any(means_plugins_agent),
         None => true,
     };
-    let text = match report.result {
+    let text = match report.size_or_refusal {
         _ if !is_for_agent => format!(
             "line {line} has its key, but for other agents: write agents = [\"{agent}\"] there"
         ),
-        Err(code) if shows_paths => format!("{}, line {line}", code.as_str()),
+        Err(code) if asker.shows_paths => format!("{}, line {line}", code.as_str()),
         Err(code) => format!(
             "{}, line {line}; run the command above in a terminal of your own",
             code.as_str()
@@ -461,33 +495,42 @@ pub(super) fn verdict_on_plugin(map: &Map, entries: &[EntryReport], shows_paths:
         Ok(_) => format!("would be served, line {line}"),
     };
     Verdict {
-        is_served: is_for_agent && report.result.is_ok(),
+        is_served: is_for_agent && report.size_or_refusal.is_ok(),
         text,
     }
 }
 
-/// The JSON that makes the client show its user one line when a session starts: the map cannot be
-/// used, has no entry with a key, or the file of the plugin's agent is gone. None if that file is
-/// not gone, or if the map has keys, but not this agent's.
+/// The JSON that makes the client show its user one line when a session starts. None if there is
+/// nothing to tell: see [`why_no_file`].
 pub(super) fn line_at_start(live: &LiveMap) -> Option<String> {
+    let (code, next) = why_no_file(live)?;
+    let said = format!("keyhole: {code}, so its agents get no file. {next}");
+    Some(format!("{}\n", json!({ "systemMessage": said })))
+}
+
+/// The code that says why no agent gets a file, and the next step: the map cannot be used, has no
+/// entry with a key, or the file of the plugin's agent is gone.
+///
+/// None if that file is not gone, or if the map has keys, but not that of the plugin's agent: then
+/// it may be for other agents alone.
+fn why_no_file(live: &LiveMap) -> Option<(&'static str, String)> {
     let (code, next) = match live.current() {
         Err(error @ (MapError::Missing(_) | MapError::Parse(..))) => (error.code(), run_setup()),
         Err(error) => (error.code(), RUN_CHECK.to_owned()),
         // The plugin's agent uses no binding, so only entries with a key count.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, run_setup()),
         Ok(map) => {
-            // None without the plugin's key: a map with keys may be for other agents alone.
-            let entry = map.find(&Key::try_from(PLUGIN.key).ok()?)?;
-            match fs::metadata(live.location.expand(&entry.path)?) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // None without the plugin's key.
+            let file = live.location.expand(&plugins_entry(&map)?.path)?;
+            match fs::metadata(file) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    (Refusal::NotFound, RUN_CHECK.to_owned())
+                }
                 _ => return None,
             }
-            (Refusal::NotFound, RUN_CHECK.to_owned())
         }
     };
-    let code = code.as_str();
-    let said = format!("keyhole: {code}, so its agents get no file. {next}");
-    Some(format!("{}\n", json!({ "systemMessage": said })))
+    Some((code.as_str(), next))
 }
 
 const RUN_CHECK: &str = "/keyhole:check says what to write";

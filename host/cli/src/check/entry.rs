@@ -8,7 +8,7 @@ use keyhole_claude::PLUGIN;
 use keyhole_core::{
     AgentName, Caller, Content, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal,
     Table, Target,
-    limits::{Limits, MAX_CLAUDE_CHARS},
+    limits::{Limits, MAX_CLAUDE_CHARS, is_too_long_for_claude},
     locate,
     sandbox::Sandbox,
 };
@@ -22,60 +22,50 @@ use std::{
     time::Instant,
 };
 
-/// What to do about a file with this many characters: they are too many for Claude Code.
-fn advice_to_shorten(chars: usize) -> Advice {
-    Advice {
-        text: format!(
-            "it has {chars} characters, and Claude Code takes 500000 at most: shorten it"
-        ),
-        paths: Vec::new(),
-    }
-}
-const _: () = assert!(MAX_CLAUDE_CHARS == 500_000);
-
-/// The result for one entry, or one binding. The line identifies it.
+/// What `check` says of one entry: one with a key, or a binding. The line identifies the entry.
 #[derive(Debug)]
 pub(crate) struct EntryReport {
     pub(super) line: u32,
-    /// As the map has it. None if it does not end in `.md` or contains a key: then it may be one.
+    /// The file's path as the map has it. None if it does not end in `.md` or contains a key: then
+    /// the path may be a key.
     pub(super) path: Option<String>,
     pub(super) is_binding: bool,
-    /// A binding's name. None if it contains a key.
+    /// The binding's name. None for an entry with a key, and if the name contains a key.
     pub(super) name: Option<String>,
-    /// Whether a client would be shown a key. Then the binding's server does not start.
+    /// Whether a client would be shown a key in the binding's words. Then the binding's server does
+    /// not start.
     pub(super) shows_a_key: bool,
-    /// Whether it names agents, and is only for these. Their names are not shown: one may be a key.
+    /// Whether the entry names agents, and is only for these. Their names are not shown: one may be
+    /// a key.
     pub(super) has_agents: bool,
-    /// Whether it names an agent whose name cannot be checked here: one of a binding, or any but
-    /// the plugin's.
-    pub(super) has_other_agents: bool,
-    /// Whether its key can or may be guessed.
-    pub(super) is_weak: bool,
-    /// The file's size in bytes, or why it is not served.
-    pub(crate) result: Result<u64, Refusal>,
-    /// Whether the file is served, and is blank.
-    pub(crate) is_blank: bool,
-    /// The file's length as Claude Code counts: in UTF-16 code units. 0 if it is not loaded.
+    /// Whether the entry names an agent whose name cannot be checked here: any agent of a binding,
+    /// or an agent that is not the plugin's.
+    pub(super) has_unchecked_agents: bool,
+    /// Whether the entry's key can be guessed. False for a binding.
+    pub(super) has_guessable_key: bool,
+    /// The file's size in bytes, or why the file is not served.
+    pub(crate) size_or_refusal: Result<u64, Refusal>,
+    /// The file's length as Claude Code counts: in UTF-16 code units. 0 if the file is not loaded.
     pub(crate) chars: usize,
     /// What `withhold` finds in a served file, if the entry has `withhold`.
     pub(super) summary: Option<Summary>,
     /// What to do about a file that is not served, or that others may read. It may hold paths.
-    pub(super) detail: Option<String>,
-    /// What else there is to know of the entry or its file.
-    pub(super) findings: Vec<Finding>,
+    pub(super) advice: Option<String>,
+    /// What else is wrong with the entry or its file.
+    pub(crate) findings: Vec<Finding>,
 }
 
 impl EntryReport {
     /// Whether a caller who may have the file would get it.
     pub(super) fn is_served(&self) -> bool {
-        !self.shows_a_key && self.result.is_ok()
+        !self.shows_a_key && self.size_or_refusal.is_ok()
     }
 
-    /// The size of a served file in bytes. None where its path is not shown either, as to the main
-    /// conversation: two sizes would tell it how long a value is that came in between.
+    /// The size of a served file in bytes. None if the report does not show the file's path, as to
+    /// the main conversation: two sizes would tell it how long a value is that came in between.
     pub(super) fn shown_size(&self) -> Option<u64> {
         self.path.as_ref()?;
-        self.result.ok()
+        self.size_or_refusal.ok()
     }
 
     /// What to do about an entry that is not served. None if it is served.
@@ -83,8 +73,8 @@ impl EntryReport {
         if self.shows_a_key {
             return Some(SHOWS_A_KEY.to_owned());
         }
-        let code = self.result.err()?;
-        Some(self.detail.clone().unwrap_or_else(|| code.remedy().into()))
+        let code = self.size_or_refusal.err()?;
+        Some(self.advice.clone().unwrap_or_else(|| code.remedy().into()))
     }
 }
 
@@ -108,8 +98,8 @@ pub(super) fn means_plugins_agent(name: &AgentName) -> bool {
     AgentName::try_from(PLUGIN.agent).is_ok_and(|plugins| name.means(&plugins))
 }
 
-/// What is known of all entries of a map before one is loaded.
-pub(crate) struct Judge<'a> {
+/// A map that can be used, with what loads the files of its entries.
+pub(crate) struct UsableMap<'a> {
     pub(super) map: &'a Map,
     pub(super) keys: MapKeys<'a>,
     location: &'a Location,
@@ -125,8 +115,8 @@ pub(crate) enum Taker {
     Anybody,
 }
 
-impl<'a> Judge<'a> {
-    /// For the entries of this map, which is at this location, or is planned there.
+impl<'a> UsableMap<'a> {
+    /// This map, which is at this location, or is planned there.
     pub(crate) fn of(map: &'a Arc<Map>, location: &'a Location, sandbox: Sandbox) -> Self {
         let maps = Arc::new(ReadMap(Arc::clone(map)));
         Self {
@@ -137,13 +127,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The report on one entry, which is loaded as a call would: whether its file is served, what
-    /// is wrong with it, and what to do.
+    /// The report on one entry. Its file is loaded as a call would load it. Then [`served_text`]
+    /// still refuses a text that is too long for this `taker`, or that cannot be compared.
     ///
-    /// A file that is loaded is still reported as refused if it is too long for its only taker,
-    /// Claude Code ([`Refusal::TooLarge`]), or if there is no room for the comparison that
-    /// `withhold` asks for. Of a served file, the only advice is to close it to others who may read
-    /// it.
+    /// A refused file has no findings on its text. A served file that has advice has the finding
+    /// [`Finding::ReadByOthers`]. The path is left out if it contains a key or does not end in
+    /// `.md`, and the name if it contains a key or a client would be shown one.
     pub(crate) async fn report(
         &self,
         named: Named<'_>,
@@ -152,36 +141,26 @@ impl<'a> Judge<'a> {
     ) -> EntryReport {
         let Named { table, name } = named;
         let is_binding = table == Table::Binding;
-        let shows_a_key = is_binding && self.shows_a_key(name);
+        let binding = self.map.binding(name).filter(|_| is_binding);
+        let shows_a_key = binding.is_some_and(|binding| binding.shows_a_key(name, self.map));
         let loaded = self.load(named, entry).await;
         let chars = match &loaded {
             Ok(document) => document.text.encode_utf16().count(),
             Err(_) => 0,
         };
-        let is_too_long = chars > MAX_CLAUDE_CHARS;
-        let served = match &loaded {
+        let text_or_refusal = match &loaded {
+            Ok(document) => served_text(&document.text, entry, taker),
             Err(code) => Err(*code),
-            Ok(_) if is_too_long && taker == Taker::ClaudeCode => Err(Refusal::TooLarge),
-            Ok(document) if entry.withhold => {
-                room_to_compare(document.text.len()).map(|()| &*document.text)
-            }
-            Ok(document) => Ok(&*document.text),
         };
-        let advice = self
-            .location
-            .expand(&entry.path)
-            .and_then(|file| match served {
-                Ok(_) => step::advice_to_close_to_others(&file),
-                Err(_) if is_too_long => Some(advice_to_shorten(chars)),
-                Err(code) => step::advice(code, entry, &file, self.location),
-            });
+        let advice = self.advice(text_or_refusal.err(), entry, chars);
+        let mut summary = None;
         let mut findings = findings_on_key(named, entry);
-        if let Ok(text) = served {
-            findings.extend(findings_on_text(text, entry));
-            if is_too_long {
-                findings.push(Finding::LongForClaudeCode {});
+        if let Ok(text) = text_or_refusal {
+            if entry.withhold {
+                summary = Some(Summary::of(text));
             }
-            // A served file has advice only if others may read it.
+            findings.extend(findings_on_text(text, summary.as_ref()));
+            // The only advice on a served file is to close it to others who may read it.
             if advice.is_some() {
                 findings.push(Finding::ReadByOthers {});
             }
@@ -197,31 +176,45 @@ impl<'a> Judge<'a> {
             shows_a_key,
             name: shows_name.then(|| name.to_owned()),
             has_agents: !agents.is_empty(),
-            has_other_agents: agents
+            has_unchecked_agents: agents
                 .iter()
-                .any(|name| is_binding || !means_plugins_agent(name)),
-            is_weak: !is_binding && Key::is_guessable(name),
-            result: served.map(|text| text.len() as u64),
-            is_blank: served.is_ok_and(is_blank),
+                .any(|agent| is_binding || !means_plugins_agent(agent)),
+            has_guessable_key: !is_binding && Key::is_guessable(name),
+            size_or_refusal: text_or_refusal.map(|text| text.len() as u64),
             chars,
-            summary: served.ok().and_then(|text| withhold_summary(text, entry)),
-            detail: advice.map(|advice| self.keys.checked_text(advice)),
+            summary,
+            advice: advice.map(|advice| self.keys.text_if_paths_have_no_key(advice)),
             findings,
         }
     }
 
-    /// Whether clients would be shown a key, in the binding of this name.
-    fn shows_a_key(&self, name: &str) -> bool {
-        let binding = self.map.binding(name);
-        binding.is_some_and(|binding| binding.shows_a_key(name, self.map))
+    /// What to do about the file of an entry, which has so many characters.
+    ///
+    /// - If it is served (`refusal` is None): to close it to others who may read it.
+    /// - If it is refused and too long for Claude Code: to shorten it.
+    /// - If it is refused else: what [`step::advice`] says of this code.
+    ///
+    /// None if these have no advice, or if the entry's path begins with `~/` and there is no home.
+    fn advice(&self, refusal: Option<Refusal>, entry: &Entry, chars: usize) -> Option<Advice> {
+        let file = self.location.expand(&entry.path)?;
+        match refusal {
+            None => step::advice_to_close_to_others(&file),
+            Some(_) if chars > MAX_CLAUDE_CHARS => Some(Advice {
+                text: format!(
+                    "it has {chars} characters, and Claude Code takes {MAX_CLAUDE_CHARS} at most: shorten it"
+                ),
+                paths: Vec::new(),
+            }),
+            Some(code) => step::advice(code, entry, &file, self.location),
+        }
     }
 
-    /// Loads the entry's file, as a call of the first agent that the entry names, or of nobody if
-    /// it names none. Refused as [`Refusal::UnknownKey`] if the entry has a key, and names agents
-    /// none of which can ask for a key; else as such a call is.
+    /// What a call for the entry's file gets, if the first agent that the entry names calls, or
+    /// nobody if the entry names none. Without a call, the result is [`Refusal::UnknownKey`] if the
+    /// entry has a key and names agents, but none of these can ask for a key.
     async fn load(&self, named: Named<'_>, entry: &Entry) -> Result<Content, Refusal> {
         let agents = agents_of(entry);
-        // The agents of a binding need not ask: they have a server.
+        // The agents of a binding need not ask for a key: they have a server.
         if named.table == Table::Key && !agents.is_empty() && !agents.iter().any(may_ask_for_key) {
             return Err(Refusal::UnknownKey);
         }
@@ -230,11 +223,28 @@ impl<'a> Judge<'a> {
             None => Caller::Nobody,
         };
         let target = match (named.table, named.name.parse()) {
+            // The name of a binding always parses.
             (Table::Binding, Ok(name)) => Target::Bound(name),
             _ => Target::SentKey(named.name.to_owned()),
         };
         self.loader.load(target, caller).await
     }
+}
+
+/// The text that this taker gets of a loaded file.
+///
+/// # Errors
+/// [`Refusal::TooLarge`] if only Claude Code takes it, and it is too long for that.
+/// [`Refusal::OutOfResources`] if the entry has `withhold`, and there is too little memory to
+/// compare the text with a report.
+fn served_text<'t>(text: &'t str, entry: &Entry, taker: Taker) -> Result<&'t str, Refusal> {
+    if taker == Taker::ClaudeCode && is_too_long_for_claude(text) {
+        return Err(Refusal::TooLarge);
+    }
+    if entry.withhold {
+        room_to_compare(text.len())?;
+    }
+    Ok(text)
 }
 
 /// The agents that an entry names. Empty if it is for anybody.
@@ -249,8 +259,11 @@ fn may_ask_for_key(name: &AgentName) -> bool {
     !is_ours || means_plugins_agent(name)
 }
 
-/// What is wrong with an entry's key: it can be guessed, which is worse if the entry names no
-/// agents; or the entry names the plugin's agent, which asks for another key. A binding has no key.
+/// What is wrong with an entry's key. Empty if nothing is, and for a binding, which has no key.
+///
+/// - [`Finding::GuessableKey`] if the key can be guessed and the entry names no agents;
+///   [`Finding::WeakKey`] if it can be guessed and the entry names agents.
+/// - [`Finding::KeyNotAsked`] if the entry names the plugin's agent, which asks for another key.
 fn findings_on_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
     let mut findings = Vec::new();
     if named.table == Table::Binding {
@@ -270,9 +283,11 @@ fn findings_on_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
     findings
 }
 
-/// What is odd in the text of a file that would be served: it is empty, stands for another text,
-/// has NUL characters, or has too few values for `withhold`. Empty if nothing is odd.
-fn findings_on_text(text: &str, entry: &Entry) -> Vec<Finding> {
+/// What is odd in the text of a file that would be served: it is blank, only stands for another
+/// text, has NUL characters, is too long for Claude Code, or has too few values or a heading
+/// without a value. `summary` has the values, and is None if the entry has no `withhold`. Empty if
+/// nothing is odd.
+fn findings_on_text(text: &str, summary: Option<&Summary>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if is_blank(text) {
         findings.push(Finding::EmptyFile {});
@@ -283,23 +298,17 @@ fn findings_on_text(text: &str, entry: &Entry) -> Vec<Finding> {
     if text.contains('\0') {
         findings.push(Finding::NulCharacters {});
     }
-    if let Some(summary) = withhold_summary(text, entry) {
+    if let Some(summary) = summary {
         if summary.has_few_values {
             findings.push(Finding::FewValues {});
         } else if summary.has_empty_heading {
             findings.push(Finding::HeadingWithoutValue {});
         }
     }
-    findings
-}
-
-/// What `withhold` finds in a text, if its entry has it.
-fn withhold_summary(text: &str, entry: &Entry) -> Option<Summary> {
-    if entry.withhold {
-        Some(Summary::of(text))
-    } else {
-        None
+    if is_too_long_for_claude(text) {
+        findings.push(Finding::LongForClaudeCode {});
     }
+    findings
 }
 
 /// How a text begins that stands for another one: pointers of Git LFS and git-annex, and what age,
@@ -313,8 +322,8 @@ const STAND_IN_HEADS: [&str; 6] = [
     "$ANSIBLE_VAULT;",
 ];
 
-/// Whether a text only stands for another one: it begins like a pointer or an encrypted file, or is
-/// JSON with what sops encrypts.
+/// Whether a text only stands for another one: it begins with one of [`STAND_IN_HEADS`], or is JSON
+/// with a value that sops encrypted.
 fn is_stand_in(text: &str) -> bool {
     let trimmed = text.trim_start();
     STAND_IN_HEADS.iter().any(|head| trimmed.starts_with(head))
@@ -331,19 +340,14 @@ pub(crate) struct MapKeys<'a> {
 impl<'a> MapKeys<'a> {
     /// The keys of this map.
     pub(crate) fn of(map: &'a Map) -> Self {
-        let mut keys = HashSet::new();
-        let mut lengths = BTreeSet::new();
-        for (key, _) in map.entries() {
-            let bytes = key.expose().as_bytes();
-            keys.insert(bytes);
-            lengths.insert(bytes.len());
-        }
+        let entries = map.entries().into_iter();
+        let keys: HashSet<_> = entries.map(|(key, _)| key.expose().as_bytes()).collect();
+        let lengths = keys.iter().map(|key| key.len()).collect();
         Self { keys, lengths }
     }
 
-    /// The advice's text; or, if a path that it names contains one of the keys, a text that says
-    /// so.
-    pub(super) fn checked_text(&self, advice: Advice) -> String {
+    /// The advice's text. If one of the paths in it contains a key, a text that says so instead.
+    pub(super) fn text_if_paths_have_no_key(&self, advice: Advice) -> String {
         let mut paths = advice.paths.iter();
         if paths.any(|path| self.are_in(&path.to_string_lossy())) {
             "what is in the way has a key in its path, so it is not shown".to_owned()
@@ -360,7 +364,7 @@ impl<'a> MapKeys<'a> {
     }
 
     /// The text, with `…` in the place of each key that is too long to be a word.
-    pub(super) fn left_out_of(&self, text: &str) -> String {
+    pub(super) fn text_without_keys(&self, text: &str) -> String {
         let mut rest = text.to_owned();
         for key in self.keys_in(text).filter(|key| is_no_word(key)) {
             rest = rest.replace(&*String::from_utf8_lossy(key), "…");

@@ -3,6 +3,7 @@
 
 use keyhole_claude::settings::{Fault, Way};
 use keyhole_core::{Key, limits::MAX_CLAUDE_CHARS};
+use keyhole_setup::recipe::MAX_BINDING_NAME;
 use std::fmt;
 
 /// How much a finding counts.
@@ -66,8 +67,7 @@ macro_rules! findings {
             pub(crate) const fn severity(&self) -> Severity {
                 match self {
                     $(Self::$finding { .. } => Severity::$severity,)*
-                    Self::InSettings { severity, .. } => *severity,
-                    Self::Redacted { severity, .. } => *severity,
+                    Self::InSettings { severity, .. } | Self::Redacted { severity, .. } => *severity,
                 }
             }
         }
@@ -99,7 +99,6 @@ impl Finding {
 }
 
 const _: () = assert!(Key::STRONG_LEN == 16 && Key::STRONG_CHARS == 6);
-const _: () = assert!(MAX_CLAUDE_CHARS == 500_000);
 
 findings! {
     // Of one entry. The report names its line.
@@ -129,7 +128,7 @@ findings! {
         ("the plugin's agent asks for the key keyhole-privacy-catalog only, so it never loads this file");
     LongForClaudeCode {} "long-for-claude-code" Warning
         "The file has more characters than Claude Code takes: there, it is refused as `too-large`."
-        ("in Claude Code, a file of more than 500000 characters is refused as too-large");
+        ("in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large");
     // The entry's detail says how to close it, so this one is the last of an entry.
     ReadByOthers {} "read-by-others" Warning
         "The file's mode lets a group or others read it."
@@ -147,7 +146,7 @@ findings! {
         ("the map lies directly in your home, or above it, so a server may read all that is there; keep the map in a folder of its own");
     LongBindingName { line: u32 } "long-binding-name" Warning
         "A binding's name is so long that some clients cannot call its tool."
-        ("the binding on line {line} has a name with which some clients cannot call its tool; one of at most 41 characters works everywhere");
+        ("the binding on line {line} has a name with which some clients cannot call its tool; one of at most {MAX_BINDING_NAME} characters works everywhere");
     UnseenInRoot {} "unseen-in-root" Warning
         "A path in `roots` has a character that nobody sees, and cannot be used."
         ("a path in roots has a character that nobody sees, as text from a web page may have it: write it again");

@@ -8,14 +8,14 @@ mod step;
 
 use crate::{
     Failure,
-    wish::{Answer, Check},
+    wish::{Answer, Check, Plugin},
 };
 use claude::{ClaudeCode, Verdict};
-pub(crate) use entry::{EntryReport, Judge, MapKeys, Taker};
+pub(crate) use entry::{EntryReport, MapKeys, Taker, UsableMap};
 pub(crate) use finding::Finding;
 use finding::Severity;
 use keyhole_claude::PLUGIN;
-use keyhole_core::{LiveMap, Location, Map, MapError, ticket::Tickets};
+use keyhole_core::{LiveMap, Location, Map, MapError};
 use keyhole_serve::{
     resources::Runtime,
     start::{StartError, Started, start_loading},
@@ -31,8 +31,8 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
+use step::Unusable;
 pub(crate) use step::why_foreign_home;
-use step::{SETUP_PLUGIN, Unusable};
 
 /// The result of a check. It tells no key, no key's length, and no text that may be a key.
 #[derive(Debug)]
@@ -40,21 +40,24 @@ pub(crate) struct Report {
     /// The map's path. None if this report shows no path, or if an argument names it and no
     /// readable file is there: then the text may be anything, even a key.
     map_path: Option<PathBuf>,
-    /// A report for each entry, and below them for each binding; or why the map cannot be used.
-    outcome: Result<Vec<EntryReport>, Unusable>,
-    /// What else there is to know, which is of no one entry.
+    /// A report for each entry with a key, and then for each binding; or why the map cannot be
+    /// used.
+    entries_or_why: Result<Vec<EntryReport>, Unusable>,
+    /// What is wrong beside single entries.
     findings: Vec<Finding>,
     /// The lines at the end, which are no warnings.
     closing_lines: Vec<String>,
     /// Whether the plugin's agent gets its file, if the plugin asks, or the map has its key.
-    agent: Option<Verdict>,
+    plugins_agent: Option<Verdict>,
     wall: WallStatus,
 }
 
-/// Runs `keyhole check`: prints the answer in the form that is wanted, and returns the exit code.
+/// Runs `keyhole check`: prints the report in the form that is wanted, and returns the report's
+/// exit code. For [`Answer::Quiet`], nothing is printed. For [`Answer::Brief`], no report is made:
+/// it prints the line for the start of a session, if there is one, and returns 0.
 ///
-/// Fails with 2 if it is not known where the map is, or if the map is in another user's home. For
-/// [`Answer::Brief`], any home will do. For [`Answer::Quiet`], it returns 2 and says nothing.
+/// Fails with exit code 2 if it is not known where the map is, or (but for `Brief`) if the map is
+/// in another user's home. For `Quiet`, this is no failure with a message: it returns 2.
 pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
     let answer = wanted.answer;
     let map_or_why = wanted
@@ -72,13 +75,13 @@ pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
         print(&claude::line_at_start(&map).unwrap_or_default())?;
         return Ok(0);
     }
-    let plugin = wanted.plugin.map(|command| Plugin {
-        command,
-        tickets: wanted.tickets,
-    });
-    // If the plugin asks, the main conversation reads this, unless a user does at a terminal.
-    let shows_paths = plugin.is_none() || io::stdout().is_terminal();
-    let report = report(&map, plugin.as_ref(), shows_paths)?;
+    let plugin = wanted.plugin.as_ref();
+    let asker = Asker {
+        plugin,
+        // If the plugin asks, the main conversation reads this, unless a user does at a terminal.
+        shows_paths: plugin.is_none() || io::stdout().is_terminal(),
+    };
+    let report = report(&map, asker)?;
     match answer {
         Answer::Json => print(&report.to_json())?,
         Answer::Text => print(&in_colour(report.to_text(false)))?,
@@ -88,36 +91,27 @@ pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
     Ok(report.exit_code())
 }
 
-/// The plugin, if it asks.
-#[derive(Debug)]
-pub(crate) struct Plugin {
-    /// Its command.
-    pub(crate) command: PathBuf,
-    /// Where it keeps its tickets, if the client says it.
-    pub(crate) tickets: Option<Tickets>,
+/// Who asks for a report.
+#[derive(Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    /// None if the plugin does not ask.
+    pub(crate) plugin: Option<&'a Plugin>,
+    /// Whether a user reads the report. Else the main conversation does: then the report names no
+    /// path of the map or an entry.
+    pub(crate) shows_paths: bool,
 }
 
-const _: () = assert!(MAX_BINDING_NAME == 41);
-
-/// The report on a map: for each of its entries, whether its file is served; or why the map cannot
-/// be used, which is the report's `outcome` and no error here. Every file is loaded behind a
-/// server's wall, one after another.
+/// The report on a map: for each entry, whether its file is served; or if the map cannot be used,
+/// why (`entries_or_why`, so this is no error here). Every file is loaded behind a server's wall,
+/// one after another.
 ///
-/// What Claude Code makes of the map is added if the plugin asks, or if the map can be used. The
-/// verdict on the plugin's agent is added if the plugin asks, or if the map has the key of this
-/// agent.
-///
-/// If not `shows_paths`, the main conversation reads this report: then it names no path of the map
-/// or an entry.
+/// What Claude Code makes of the map is added if the plugin asks, or if the map can be used; but
+/// not if nobody knows where the user's home is. The map's keys are taken out at the end.
 ///
 /// # Errors
 /// [`StartError`] if nothing can be loaded: there are too few descriptors or threads, or too little
 /// memory.
-pub(crate) fn report(
-    live: &LiveMap,
-    plugin: Option<&Plugin>,
-    shows_paths: bool,
-) -> Result<Report, StartError> {
+pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartError> {
     let Started {
         map: map_or_why,
         wall,
@@ -126,90 +120,79 @@ pub(crate) fn report(
         ..
     } = start_loading(live)?;
     let location = &live.location;
-    let judge_or_why = map_or_why
+    let usable_or_why = map_or_why
         .as_ref()
-        .map(|map| Judge::of(map, location, sandbox));
-    // None if the map cannot be used.
-    let map = judge_or_why.as_ref().ok().map(|judge| judge.map);
-    let claude_code = if plugin.is_some() || map.is_some() {
-        ClaudeCode::here(location)
+        .map(|map| UsableMap::of(map, location, sandbox));
+    let usable = usable_or_why.as_ref().ok();
+    let claude_code = if asker.plugin.is_some() || usable.is_some() {
+        ClaudeCode::here(location, usable, asker)
     } else {
         None
     };
-    let mut findings = step::findings_on_place(location, map);
-    let (outcome, verdict) = match &judge_or_why {
-        Ok(judge) => {
-            let entries = judged_entries(judge, claude_code.as_ref(), &runtime, shows_paths);
-            findings.extend(long_names(judge.map));
-            findings.extend(findings_on_roots(judge, shows_paths));
-            let verdict = claude::verdict_on_plugin(judge.map, &entries, shows_paths);
-            (Ok(entries), verdict)
-        }
-        Err(error) => {
-            let setup_arguments = match plugin {
-                Some(_) => SETUP_PLUGIN,
-                None => "setup",
-            };
-            let why = step::unusable(error, location, shows_paths, setup_arguments);
-            let verdict = Verdict::refused(why.code);
-            (Err(why), verdict)
-        }
+    let entries_or_why = match &usable_or_why {
+        Ok(usable) => Ok(entry_reports(usable, claude_code.as_ref(), &runtime, asker)),
+        Err(error) => Err(step::unusable(error, location, asker)),
     };
-    let is_about_plugin = plugin.is_some() || map.is_some_and(claude::has_plugins_key);
+    let map = usable.map(|usable| usable.map);
     let mut report = Report {
-        map_path: shown_path(&map_or_why, location, shows_paths),
-        outcome,
-        findings,
+        map_path: shown_path(&map_or_why, location, asker),
+        plugins_agent: claude::verdict_on_plugin(map, &entries_or_why, asker),
+        entries_or_why,
+        findings: step::findings_on_place(location, map),
         closing_lines: Vec::new(),
-        agent: if is_about_plugin { Some(verdict) } else { None },
         wall,
     };
-    if let Some(claude_code) = claude_code {
-        claude_code.add_findings(&mut report, judge_or_why.as_ref().ok(), plugin, shows_paths);
+    if let Some(usable) = usable {
+        report.findings.extend(long_names(usable.map));
+        report.findings.extend(findings_on_roots(usable, asker));
     }
-    report.add_last_lines(plugin, shows_paths);
-    if let Ok(judge) = &judge_or_why {
-        report.leave_keys_out(&judge.keys);
+    if let Some(claude_code) = claude_code {
+        claude_code.add_findings(&mut report);
+    }
+    report.add_last_lines(asker);
+    if let Some(usable) = usable {
+        report.leave_keys_out(&usable.keys);
     }
     Ok(report)
 }
 
-/// The report for each entry of the map, in the map's order. Names, paths, advice and counts of
-/// values are left out, unless `shows_paths`.
-fn judged_entries(
-    judge: &Judge<'_>,
+/// The report for each entry of the map, in the map's order: entries with keys, then bindings. If
+/// the main conversation reads it, names, paths, advice and counts of values are left out.
+fn entry_reports(
+    usable: &UsableMap<'_>,
     claude_code: Option<&ClaudeCode<'_>>,
     runtime: &Runtime,
-    shows_paths: bool,
+    asker: Asker<'_>,
 ) -> Vec<EntryReport> {
-    let mut entries = Vec::new();
-    for (named, entry) in all_entries(judge.map) {
+    let mut reports = Vec::new();
+    for (named, entry) in all_entries(usable.map) {
         let taker = match claude_code {
-            Some(claude_code) if claude_code.takes_alone(named) => Taker::ClaudeCode,
+            Some(claude_code) if claude_code.is_taken_alone(named) => Taker::ClaudeCode,
             _ => Taker::Anybody,
         };
-        let mut judged = runtime.block_on(judge.report(named, entry, taker));
-        if !shows_paths {
-            (judged.name, judged.path, judged.detail) = (None, None, None);
-            judged.summary = None;
+        let mut report = runtime.block_on(usable.report(named, entry, taker));
+        if !asker.shows_paths {
+            (report.name, report.path, report.advice) = (None, None, None);
+            report.summary = None;
         }
-        entries.push(judged);
+        reports.push(report);
     }
-    entries
+    reports
 }
 
-/// The map's path. None if not `shows_paths`. None as well if `--map` names it and no readable file
-/// is there: then it may be a key that was typed in the place of a path.
+/// The map's path. None if the main conversation reads the report (it does not show paths). None as
+/// well if `--map` names the path and no readable file is there: then the path may be a key that
+/// was typed in the wrong place.
 fn shown_path(
     map_or_why: &Result<Arc<Map>, MapError>,
     location: &Location,
-    shows_paths: bool,
+    asker: Asker<'_>,
 ) -> Option<PathBuf> {
     let is_unread = matches!(
         map_or_why,
         Err(MapError::Missing(_) | MapError::Unreadable(..))
     );
-    if shows_paths && !(is_unread && location.is_from_option) {
+    if asker.shows_paths && !(is_unread && location.is_from_option) {
         Some(location.file.clone())
     } else {
         None
@@ -226,13 +209,15 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
         })
 }
 
-/// What is wrong with the roots of the map that cannot be opened: others could replace one, or its
-/// path has a character that nobody sees. Nothing is said of a root that is only not there.
+/// What is wrong with the roots of the map that cannot be opened. A root that cannot be opened for
+/// another reason than these, as one that is not there, has no finding.
 ///
-/// The path of a root is told only if `shows_paths`, and if it has no key in it.
-fn findings_on_roots(judge: &Judge<'_>, shows_paths: bool) -> Vec<Finding> {
+/// - [`Finding::UnseenInRoot`] if the root's path has a character that nobody sees.
+/// - [`Finding::RootNotTrusted`] if others could replace the root. Its `cure` says how to stop
+///   them, unless the main conversation reads it (not `shows_paths`) or the path contains a key.
+fn findings_on_roots(usable: &UsableMap<'_>, asker: Asker<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for root in judge.map.roots() {
+    for root in usable.map.roots() {
         let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
             // The root can be opened.
             continue;
@@ -241,8 +226,10 @@ fn findings_on_roots(judge: &Judge<'_>, shows_paths: bool) -> Vec<Finding> {
             findings.push(Finding::UnseenInRoot {});
         }
         if let WalkError::Untrusted(distrust) = why {
-            let cure = if shows_paths {
-                judge.keys.checked_text(step::cure(&distrust, &root))
+            let cure = if asker.shows_paths {
+                usable
+                    .keys
+                    .text_if_paths_have_no_key(step::cure(&distrust, &root))
             } else {
                 "others could replace one".to_owned()
             };
@@ -253,20 +240,26 @@ fn findings_on_roots(judge: &Judge<'_>, shows_paths: bool) -> Vec<Finding> {
 }
 
 impl Report {
-    /// The exit code for the process, as the help of `check` has it: 2 if the map cannot be used,
-    /// 1 for any error, else 0. Warnings do not count.
+    /// The exit code for the process: 2 if the map cannot be used; 1 if an entry's file or that of
+    /// the plugin's agent is not served, or if a finding is an error; else 0.
     pub(crate) fn exit_code(&self) -> u8 {
-        let Ok(entries) = &self.outcome else { return 2 };
+        let Ok(entries) = &self.entries_or_why else {
+            return 2;
+        };
         let of_entries = entries.iter().flat_map(|entry| &entry.findings);
         let mut findings = of_entries.chain(&self.findings);
         let is_wrong = entries.iter().any(|entry| !entry.is_served())
             || findings.any(|finding| finding.severity() == Severity::Error)
-            || self.agent.as_ref().is_some_and(|agent| !agent.is_served);
+            || self
+                .plugins_agent
+                .as_ref()
+                .is_some_and(|agent| !agent.is_served);
         u8::from(is_wrong)
     }
 
-    /// Leaves the map's keys out of the findings and the last lines, where a path or a name
-    /// contains one. The map's own path is dropped as a whole if it contains one.
+    /// Takes the map's keys out of the report. A finding whose sentence reveals a key, by a path or
+    /// a name in it, becomes [`Finding::Redacted`], with the sentence without the key. A closing
+    /// line keeps its text without the key. The map's path is dropped if it reveals a key.
     fn leave_keys_out(&mut self, keys: &MapKeys<'_>) {
         for finding in &mut self.findings {
             let sentence = finding.to_string();
@@ -274,25 +267,27 @@ impl Report {
                 *finding = Finding::Redacted {
                     id: finding.id(),
                     severity: finding.severity(),
-                    sentence: keys.left_out_of(&sentence),
+                    sentence: keys.text_without_keys(&sentence),
                 };
             }
         }
         for line in &mut self.closing_lines {
-            *line = keys.left_out_of(line);
+            *line = keys.text_without_keys(line);
         }
         self.map_path
             .take_if(|path| keys.are_revealed_by(&path.to_string_lossy()));
     }
 
-    /// Adds a last line that says whether the plugin's agent gets its file. If a finding stops this
-    /// agent, its verdict becomes that it gets none. No line is added if the report is not about
-    /// this agent. If the plugin asks for a report without paths, the line before names the command
-    /// that shows them.
-    fn add_last_lines(&mut self, plugin: Option<&Plugin>, shows_paths: bool) {
-        let is_stopped = self.findings.iter().any(Finding::stops_plugin);
+    /// Adds the last line, which says whether the plugin's agent gets its file. If the plugin asks
+    /// and the report shows no paths, a line above it has the command that shows them. Adds nothing
+    /// without a verdict on this agent (`plugins_agent`).
+    ///
+    /// A verdict that the agent gets its file is changed first: to one that it gets none if a
+    /// finding stops the agent. If something else is wrong, a few words to say so are added.
+    fn add_last_lines(&mut self, asker: Asker<'_>) {
         let is_all_right = self.exit_code() == 0;
-        let Some(agent) = &mut self.agent else {
+        let is_stopped = self.findings.iter().any(Finding::stops_plugin);
+        let Some(agent) = &mut self.plugins_agent else {
             return;
         };
         if agent.is_served && is_stopped {
@@ -301,7 +296,7 @@ impl Report {
             agent.text += "; but something else is wrong: see above";
         }
         let last_line = format!("{}: {}", PLUGIN.agent, agent.text);
-        if let Some(plugin) = plugin.filter(|_| !shows_paths) {
+        if let Some(plugin) = asker.plugin.filter(|_| !asker.shows_paths) {
             let command = step::plugins_command(&plugin.command, "check");
             let why = if is_clients_shell(&|name| env::var_os(name)) {
                 "No path is shown to a session. In a terminal of your own"

@@ -16,12 +16,7 @@ use std::{
 /// Stands for a path or a name that is not shown.
 const HIDDEN: &str = "…";
 /// The result of a binding that is not served because clients would show a key in its words.
-const SHOWS_KEY: &str = "shows-a-key";
-
-const NO_KEYS: &str = "The map is valid and has no keys: every key is refused.";
-const WHY_HIDDEN: &str = "a path that holds a key, or does not end in .md, is not shown";
-const WHOLE_WALL: &str =
-    "a server cannot write, make sockets, start programs or reach other processes";
+const RESULT_IF_KEY_SHOWN: &str = "shows-a-key";
 
 /// What begins a line of a report, and the same in colour.
 const COLOURS: [(&str, &str); 3] = [
@@ -38,7 +33,8 @@ pub(crate) fn in_colour(text: String) -> String {
     if !io::stdout().is_terminal() || terminal == "dumb" || !declined.is_empty() {
         return text;
     }
-    // Each word is looked for behind the end of a line, so the first line needs one before it.
+    // Each word is looked for behind the end of a line. So one is put before the first line, and
+    // taken away at the end.
     let mut coloured = format!("\n{text}");
     for (word, shown) in COLOURS {
         coloured = coloured.replace(word, shown);
@@ -47,12 +43,13 @@ pub(crate) fn in_colour(text: String) -> String {
 }
 
 impl Report {
-    /// The report as a table, or what is wrong with the map and in which line, without control
-    /// characters. It says which walls stand if not all of them do, or if it is to be verbose.
+    /// The report for people, without control characters: what is said of the entries, or why the
+    /// map cannot be used; the findings, errors first; the closing lines; and, if the wall is not
+    /// whole or `is_verbose`, a line on the wall.
     pub(crate) fn to_text(&self, is_verbose: bool) -> String {
         let path = self.map_path.as_deref().map(printable);
         let mut said = Vec::new();
-        match &self.outcome {
+        match &self.entries_or_why {
             Ok(entries) => {
                 said.extend(path.map(|path| format!("map: {path}")));
                 self.say_entries(entries, &mut said);
@@ -75,60 +72,42 @@ impl Report {
         said.join("\n") + "\n"
     }
 
-    /// Adds to `said` a table of the entries; for each code, why files are not served; what was
-    /// found in those that are; and how many are. If the map has no entry, says that, and nothing
-    /// else.
+    /// Adds to `said` what the report says of the entries: a table, and below it a line on each
+    /// thing to know. If the map has no entry, only this is said, and how to make one. The plugin's
+    /// agent has a key of its own: if the report is about that agent, no other key helps it.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {
-            // The plugin's agent has a key of its own, so no fresh one helps it.
-            let how = if self.agent.is_some() {
+            let how = if self.plugins_agent.is_some() {
                 ""
             } else {
                 " `keyhole setup key FILE` prints one."
             };
-            said.push(format!("{NO_KEYS}{how}"));
+            said.push(format!(
+                "The map is valid and has no keys: every key is refused.{how}"
+            ));
             return;
         }
         let mut all: Vec<_> = entries.iter().collect();
         all.sort_by_key(|entry| entry.line);
         say_table(&all, said);
-        // What to do about each entry with this code, with its line. None stands for served ones.
-        let advice_lines = |code: Option<Refusal>| {
-            let of_code = all.iter().filter(move |one| one.result.err() == code);
-            of_code.filter_map(|one| Some(format!("  line {}: {}", one.line, one.detail.as_ref()?)))
-        };
-        let codes: BTreeSet<Refusal> = all.iter().filter_map(|one| one.result.err()).collect();
-        for code in codes {
-            said.push(format!("{}: {}", code.as_str(), code.remedy()));
-            said.extend(advice_lines(Some(code)));
-        }
-        let at = lines_in_words(&all, |one| one.shows_a_key);
-        said.extend(at.map(|at| format!("{SHOWS_KEY}: {SHOWS_A_KEY}: {at}")));
+        say_refusals(&all, said);
         // Without the map's path, no path is shown at all.
-        let hides_a_path = self.map_path.is_some() && all.iter().any(|one| one.path.is_none());
-        said.extend(hides_a_path.then(|| format!("{HIDDEN}: {WHY_HIDDEN}")));
+        if self.map_path.is_some() && all.iter().any(|one| one.path.is_none()) {
+            said.push(format!(
+                "{HIDDEN}: a path that holds a key, or does not end in .md, is not shown"
+            ));
+        }
         said.extend(lines_on_findings(&all));
         // A served file has advice if others may read it.
-        said.extend(advice_lines(None));
+        said.extend(advice_lines(&all, None));
         said.extend(all.iter().filter_map(|one| line_on_values(one)));
-        let served = all.iter().filter(|one| one.is_served()).count();
-        let long = Finding::LongForClaudeCode {};
-        let but = match lines_in_words(&all, |one| one.findings.contains(&long)) {
-            Some(at) => format!("; but {long}: {at}"),
-            None => String::new(),
-        };
-        said.push(format!("{served} of {} would be served{but}.", all.len()));
-        // An entry whose agents cannot ask is told above.
-        let unchecked = lines_in_words(&all, |one| {
-            one.has_other_agents && one.result != Err(Refusal::UnknownKey)
-        });
-        let whose = "whose names cannot be checked here";
-        said.extend(unchecked.map(|at| format!("To its agents only, {whose}: {at}.")));
+        said.push(line_on_count(&all));
+        said.extend(line_on_unchecked_agents(&all));
     }
 
     /// The line that says what confines a server on this system: the whole wall, a part of it, or
-    /// none. None if the whole wall stands, unless the report is to be verbose.
+    /// none. No line (None) if the whole wall stands, unless the report is to be verbose.
     fn line_on_wall(&self, is_verbose: bool) -> Option<String> {
         let wall = self.wall;
         let reads = if wall.roots {
@@ -137,9 +116,9 @@ impl Report {
             "whatever you may"
         };
         if wall.is_whole() {
-            return is_verbose.then(|| format!("wall: {WHOLE_WALL}, and reads {reads} ({wall})"));
+            return is_verbose.then(|| format!("wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"));
         }
-        // By default, no part of it stands.
+        // The default status is that no part of the wall stands.
         if cfg!(target_os = "linux") && wall != WallStatus::default() {
             return Some(format!("wall: not whole on this system ({wall})"));
         }
@@ -155,7 +134,7 @@ impl Report {
     pub(crate) fn to_json(&self) -> String {
         // The bindings, or the entries with keys, in the order of the map. `null` if the map itself
         // is invalid.
-        let all = self.outcome.as_ref().ok();
+        let all = self.entries_or_why.as_ref().ok();
         let of_table = |is_binding| {
             let these = all?.iter().filter(|one| one.is_binding == is_binding);
             Some(these.map(json_of_entry).collect::<Value>())
@@ -178,12 +157,12 @@ impl Report {
             "entries": of_table(false),
             "bindings": of_table(true),
             // The agent of Claude Code's plugin, if that asks, or the map has its key.
-            "agents": self.agent.iter().map(|agent| json!({
+            "agents": self.plugins_agent.iter().map(|agent| json!({
                 "name": PLUGIN.agent, "ok": agent.is_served, "message": agent.text,
             })).collect::<Value>(),
             "warnings": all.map(|_| warnings),
             // What is wrong with the map itself.
-            "error": self.outcome.as_ref().err(),
+            "error": self.entries_or_why.as_ref().err(),
             // What a server with this map gives up on this system.
             "second_wall": {
                 "landlock": self.wall.landlock,
@@ -228,7 +207,7 @@ fn json_of_entry(one: &EntryReport) -> Value {
         "bytes": one.shown_size(),
         // Why it is not served. `null` if it is, and for a binding whose words show a key: then
         // only the message says why.
-        "code": one.result.err().map(Refusal::as_str),
+        "code": one.size_or_refusal.err().map(Refusal::as_str),
         "message": one.message(),
         // Of a file that is compared with reports: how many lines with values stand above all
         // headings and below each, and how many lines of notes are not compared.
@@ -241,7 +220,7 @@ fn json_of_entry(one: &EntryReport) -> Value {
     if one.is_binding {
         value["name"] = json!(one.name);
     } else {
-        value["weak_key"] = json!(one.is_weak);
+        value["weak_key"] = json!(one.has_guessable_key);
     }
     value
 }
@@ -249,8 +228,8 @@ fn json_of_entry(one: &EntryReport) -> Value {
 /// Adds to `said` a table with a row for each entry and binding: its result, size, line and path.
 /// The path comes last: its width on a terminal is unknown.
 fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
-    let result_of = |one: &&EntryReport| match one.result {
-        _ if one.shows_a_key => SHOWS_KEY,
+    let result_of = |one: &&EntryReport| match one.size_or_refusal {
+        _ if one.shows_a_key => RESULT_IF_KEY_SHOWN,
         Err(code) => code.as_str(),
         Ok(_) => "ok",
     };
@@ -264,15 +243,64 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
         if one.is_binding {
             path += &format!(" (binding {})", one.name.as_deref().unwrap_or(HIDDEN));
         }
-        let (result, line) = (result_of(one), one.line);
-        said.push(format!("{result:<wide$}  {bytes:>7}  {line:>4}  {path}"));
+        let result = result_of(one);
+        said.push(format!(
+            "{result:<wide$}  {bytes:>7}  {:>4}  {path}",
+            one.line
+        ));
     }
     said.push(String::new());
 }
 
-/// A line for each kind of finding about these entries. It names all lines of the map that have
-/// such a finding. That a file is too long for Claude Code is left out: the end of the report says
-/// it.
+/// Adds to `said`, for each code with which files are refused, what the code means, and below it
+/// the advice for each of these files. At the end, a line names the bindings that show a key: these
+/// have no code.
+fn say_refusals(all: &[&EntryReport], said: &mut Vec<String>) {
+    let codes: BTreeSet<Refusal> = all
+        .iter()
+        .filter_map(|one| one.size_or_refusal.err())
+        .collect();
+    for code in codes {
+        said.push(format!("{}: {}", code.as_str(), code.remedy()));
+        said.extend(advice_lines(all, Some(code)));
+    }
+    if let Some(at) = lines_in_words(all, |one| one.shows_a_key) {
+        said.push(format!("{RESULT_IF_KEY_SHOWN}: {SHOWS_A_KEY}: {at}"));
+    }
+}
+
+/// A line for each entry that has advice and is refused with this code, or is served (None).
+fn advice_lines(all: &[&EntryReport], code: Option<Refusal>) -> impl Iterator<Item = String> {
+    all.iter()
+        .filter(move |one| one.size_or_refusal.err() == code)
+        .filter_map(|one| Some(format!("  line {}: {}", one.line, one.advice.as_ref()?)))
+}
+
+/// The line that says how many entries would be served, and which of them are too long for Claude
+/// Code.
+fn line_on_count(all: &[&EntryReport]) -> String {
+    let served = all.iter().filter(|one| one.is_served()).count();
+    let long = Finding::LongForClaudeCode {};
+    let but = match lines_in_words(all, |one| one.findings.contains(&long)) {
+        Some(at) => format!("; but {long}: {at}"),
+        None => String::new(),
+    };
+    format!("{served} of {} would be served{but}.", all.len())
+}
+
+/// The line that names the entries with agents whose names cannot be checked here. None if there
+/// are none. An entry none of whose agents can ask for a key is left out: its code says that.
+fn line_on_unchecked_agents(all: &[&EntryReport]) -> Option<String> {
+    let at = lines_in_words(all, |one| {
+        one.has_unchecked_agents && one.size_or_refusal != Err(Refusal::UnknownKey)
+    })?;
+    Some(format!(
+        "To its agents only, whose names cannot be checked here: {at}."
+    ))
+}
+
+/// A line for each kind of finding about these entries: it names all lines of the map with an entry
+/// that has this finding. [`Finding::LongForClaudeCode`] is left out: [`line_on_count`] says it.
 fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     let mut found: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
     // A finding about an entry has no fields. So those of one rank are equal: once sorted, all but
@@ -289,9 +317,10 @@ fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     said
 }
 
-/// How many values of the entry's file are compared with reports: below each of its headings, or in
-/// all if it has none. Then how many lines of notes are not compared. None if `withhold` is off, or
-/// the file is not served.
+/// The line that says how many values of the entry's file are compared with reports: below each
+/// heading of the file, or in the whole file if it has no heading; and how many lines of notes are
+/// not compared, if there are any. None if the entry has no `withhold`, the file is not served, or
+/// the report does not show it.
 fn line_on_values(one: &EntryReport) -> Option<String> {
     let summary = one.summary.as_ref()?;
     let mut said = format!("line {}, values for withhold", one.line);
@@ -314,10 +343,9 @@ fn line_on_values(one: &EntryReport) -> Option<String> {
     Some(said)
 }
 
-/// In which lines of the map those of the entries stand of which `is` is true: `lines 3, 8`. None
-/// if it is true of none.
-fn lines_in_words(all: &[&EntryReport], is: impl Fn(&EntryReport) -> bool) -> Option<String> {
-    let these = all.iter().filter(|one| is(one));
+/// The lines of the map with the entries that are meant: `lines 3, 8`. None if no entry is meant.
+fn lines_in_words(all: &[&EntryReport], is_meant: impl Fn(&EntryReport) -> bool) -> Option<String> {
+    let these = all.iter().filter(|one| is_meant(one));
     let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();
     let word = if numbers.len() == 1 { "line" } else { "lines" };
     (!numbers.is_empty()).then(|| format!("{word} {}", numbers.join(", ")))

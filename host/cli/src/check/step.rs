@@ -2,7 +2,7 @@
 //! command that each shell reads in the same way: see [`word_to_change`].
 #![expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
 
-use super::finding::Finding;
+use super::{Asker, finding::Finding};
 use keyhole_core::{
     Entry, Location, Map, MapError, Refusal,
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
@@ -37,11 +37,12 @@ pub(super) struct Advice {
     pub(super) paths: Vec<PathBuf>,
 }
 
-/// What others could change on the way to `file`, and how to stop them: a command with `chmod` if
-/// there is one that does, and else in words.
+/// The advice on what others could change: `file`, or a folder or link on its path (`distrust` says
+/// which). The text says what is wrong, and how to stop it: by a command with `chmod` if one does,
+/// and else in the words of `distrust`.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let said = distrust.to_string();
-    // What is wrong stands before the `; `, and behind it what to do.
+    // Before the `; ` stands what is wrong, and behind it what to do. The command replaces that.
     let text = match (chmod_against(distrust, file), said.rsplit_once("; ")) {
         (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
         _ => said,
@@ -69,8 +70,8 @@ fn chmod_against(distrust: &Distrust, file: &Path) -> Option<String> {
     Some(format!("chmod go-w {}", word_to_change(&distrust.path)?))
 }
 
-/// What others could change, and why: this file, or a folder or link on its path. None if nobody
-/// can, or if the system does not let us find out.
+/// The first thing that others could change: a folder or link on the file's path, or else the file;
+/// and why they could. None if they can change nothing, or if the system does not let us find out.
 fn distrust_of(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let walked = match walker.walk(file, Policy::Name) {
@@ -89,17 +90,14 @@ fn distrust_of(file: &Path) -> Option<Distrust> {
 }
 
 const IS_FOLDER: &str = "this is a directory: add the file's name";
-const HAS_BACKSLASH: &str =
-    "the file's own name has a backslash: rename it, and write that in the map";
 const HAS_UNSEEN: &str = "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again";
 const IS_TOO_DEEP: &str =
     "more than 128 folders lead to the file, and no server walks so far: move it";
-const IS_IN_HOME: &str = "directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map";
 const MAP_A_COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
-const FOR_A_CLIENT: &str = "in its entry, for a client that takes so much, as Claude Code does not";
 
-/// What to do about `file`, the file of this entry, which is refused with this code. None if the
-/// code's own text says it all, or if what is wrong with the file cannot be found out.
+/// What to do about `file`, the file of this entry, which is refused with this code. None if there
+/// is nothing to add to the code's own text, if the advice would repeat a path that may be a key,
+/// or if what is wrong with the file cannot be found out.
 pub(super) fn advice(
     code: Refusal,
     entry: &Entry,
@@ -107,50 +105,34 @@ pub(super) fn advice(
     location: &Location,
 ) -> Option<Advice> {
     match code {
-        // To look at the file could hang once more.
+        // To look at the file once more could hang, too.
         Refusal::TimedOut => return None,
         Refusal::Untrusted => return distrust_of(file).map(|distrust| cure(&distrust, file)),
         _ => {}
     }
     // Where the path leads, past all links.
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let (place, folder) = (printable(&real), real.parent());
-    let path_has_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
+    let place = printable(&real);
     let is_link = real != file;
+    let may_have_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
     // The first row that fits counts.
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => IS_FOLDER.to_owned(),
-        Refusal::NotMarkdown if path_has_unseen && !is_link => HAS_UNSEEN.to_owned(),
-        Refusal::NotFound if path_has_unseen => HAS_UNSEEN.to_owned(),
         Refusal::NotMarkdown if is_link && entry.path.ends_with(".md") => {
             format!("this is a link to {place}: {MAP_A_COPY}")
         }
         // A path without `.md` is not repeated: it may be a key in the wrong place.
+        Refusal::NotMarkdown if is_link => return None,
+        Refusal::NotMarkdown | Refusal::NotFound if may_have_unseen => HAS_UNSEEN.to_owned(),
         Refusal::NotMarkdown => return None,
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         // The file is there, so the walk gave up on its way.
         Refusal::NotFound if file.is_file() => IS_TOO_DEEP.to_owned(),
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
-        Refusal::NotFound => return Some(nothing_there(&entry.path, file)),
-        Refusal::OutsideRoot if real.to_string_lossy().contains('\\') => HAS_BACKSLASH.to_owned(),
-        Refusal::OutsideRoot if holds_home(folder?, location) => {
-            format!("the file is {place}, {IS_IN_HOME}")
-        }
-        Refusal::OutsideRoot => {
-            let folder = quoted(visible(folder?)?);
-            format!("the file is {place}: add {folder} to roots, or move the file")
-        }
+        Refusal::NotFound => return Some(advice_if_nothing_there(&entry.path, file)),
+        Refusal::OutsideRoot => how_to_get_in_root(&real, location)?,
         Refusal::PermissionDenied => chmod_to_read(file)?,
-        Refusal::TooLarge => {
-            let (size, limit) = (real.metadata().ok()?.len(), entry.max_bytes);
-            // A user sets another limit than the usual one for a client that would write a longer
-            // text to a file, where others can read it. So that limit stays.
-            if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
-                format!("it has {size} bytes. Shorten it; or set max_bytes = {size} {FOR_A_CLIENT}")
-            } else {
-                format!("it has {size} bytes: shorten it to at most {limit}")
-            }
-        }
+        Refusal::TooLarge => how_to_fit(&real, entry.max_bytes)?,
         _ => return None,
     };
     Some(Advice {
@@ -159,13 +141,54 @@ pub(super) fn advice(
     })
 }
 
-/// The command that lets the user read the file: `run: chmod u+rx /home/theo/notes` if the mode of
-/// that folder above it keeps the user out, and `run: chmod u+r /home/theo/notes/a.md` if only its
-/// own mode does. None if no mode does, or if the path cannot be typed.
+/// What to do about a file that is in no root of the map; `real` is its path without links. The
+/// first of these: rename the file if a backslash is in its path; move it if its folder is the
+/// user's home or above it, since neither may be a root; else add its folder to the roots, or move
+/// it. None if the folder's path cannot be written in the map.
+fn how_to_get_in_root(real: &Path, location: &Location) -> Option<String> {
+    if real.to_string_lossy().contains('\\') {
+        return Some(
+            "the file's own name has a backslash: rename it, and write that in the map".to_owned(),
+        );
+    }
+    let place = printable(real);
+    let folder = real.parent()?;
+    if holds_home(folder, location) {
+        return Some(format!(
+            "the file is {place}, directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map"
+        ));
+    }
+    let root = quoted(visible(folder)?);
+    Some(format!(
+        "the file is {place}: add {root} to roots, or move the file"
+    ))
+}
+
+/// What to do about a file that is larger than the `limit` of its entry: shorten it. Or raise the
+/// limit, if it is the usual one, and the file is not too large for any limit. None if the file's
+/// size is not known.
+///
+/// Another limit than the usual one stays: the user set it for a client that would write a longer
+/// text to a file, where others can read it.
+fn how_to_fit(real: &Path, limit: u64) -> Option<String> {
+    let size = real.metadata().ok()?.len();
+    Some(if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
+        format!(
+            "it has {size} bytes. Shorten it; or set max_bytes = {size} in its entry, for a client that takes so much, as Claude Code does not"
+        )
+    } else {
+        format!("it has {size} bytes: shorten it to at most {limit}")
+    })
+}
+
+/// The command that lets the user read the file, if a mode keeps the user out: for the file itself
+/// `run: chmod u+r /home/theo/notes/a.md`, and for a folder above it
+/// `run: chmod u+rx /home/theo/notes`. None if no mode does, if nothing can be looked at, or if the
+/// path cannot be typed.
 fn chmod_to_read(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
-    // Nothing in a folder that keeps the user out can be looked at. So this is that folder, or else
-    // the file.
+    // Nothing in a folder that keeps the user out can be looked at. So the lowest path that can be
+    // looked at is that of this folder, or else that of the file.
     let (lowest, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
     // A folder is entered by the right to execute.
     let (rights, bits) = if found.is_dir() {
@@ -181,10 +204,12 @@ fn chmod_to_read(file: &Path) -> Option<String> {
 
 /// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`, or the same in words
 /// if that path cannot be typed. If another user owns the file, the advice is to map a copy. None
-/// if nobody else may read the file.
+/// if nobody else may read the file, or if the file cannot be looked at.
 pub(super) fn advice_to_close_to_others(file: &Path) -> Option<Advice> {
-    // None if nobody else may read it.
-    let real = file.canonicalize().ok().filter(|real| is_open(real))?;
+    let real = file.canonicalize().ok()?;
+    if !is_open(&real) {
+        return None;
+    }
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
     let text = match word_to_change(file) {
         _ if !is_own => MAP_A_COPY.to_owned(),
@@ -197,9 +222,10 @@ pub(super) fn advice_to_close_to_others(file: &Path) -> Option<Advice> {
     })
 }
 
-/// The advice for a file that is not there: nothing is at `file`, which the map has as `path`, or a
-/// link there leads nowhere. A path that begins with `$`, or is a relative one, gets a hint.
-fn nothing_there(path: &str, file: &Path) -> Advice {
+/// The advice for a file that is not there: nothing is at `file`, which the map has as `path`, or
+/// `file` or a folder above it is a link to nothing. A path that begins with `$`, or is a relative
+/// one, gets a hint.
+fn advice_if_nothing_there(path: &str, file: &Path) -> Advice {
     let dead_link = file.ancestors().find(|at| at.is_symlink() && !at.exists());
     let target = dead_link.and_then(|link| fs::read_link(link).ok());
     let missing = printable(dead_link.unwrap_or(file));
@@ -233,25 +259,33 @@ pub(super) struct Unusable {
 const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name another";
 const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 
-/// What is wrong with the map at this location, and what to do. It names no path unless
-/// `shows_paths`. A map that `--map` names (`is_from_option`) and that cannot be read is never
-/// named: the argument may be a key. `arguments` are those of the command that makes a map.
-pub(super) fn unusable(
-    error: &MapError,
-    location: &Location,
-    shows_paths: bool,
-    arguments: &str,
-) -> Unusable {
+/// Why the map at this location cannot be used, and what to do.
+pub(super) fn unusable(error: &MapError, location: &Location, asker: Asker<'_>) -> Unusable {
+    let (line, help) = match error {
+        MapError::Parse(_, mistake) => (Some(mistake.line), mistake.help.clone()),
+        _ => (None, help_without_line(error, location, asker)),
+    };
+    Unusable {
+        code: error.code().as_str(),
+        message: message_on_map(error, location, asker),
+        line,
+        help,
+    }
+}
+
+/// What is wrong with the map. It names no path unless the report shows paths. A map that `--map`
+/// names (`is_from_option`) and that cannot be read is never named: the argument may be a key.
+fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> String {
     use DistrustReason::UnknownOwner;
     // The first row that fits counts.
-    let message = match error {
+    match error {
         MapError::Parse(_, mistake) => mistake.message.clone(),
-        MapError::Untrusted(it) if it.why == UnknownOwner && !shows_paths => {
+        MapError::Untrusted(distrust) if distrust.why == UnknownOwner && !asker.shows_paths => {
             OWNERS_ARE_HIDDEN.to_owned()
         }
-        _ if !shows_paths => error.code().remedy().to_owned(),
+        _ if !asker.shows_paths => error.code().remedy().to_owned(),
         // From here on, a path may be shown.
-        MapError::Untrusted(it) => cure(it, &location.file).text,
+        MapError::Untrusted(distrust) => cure(distrust, &location.file).text,
         MapError::Missing(file)
             if location.is_from_option && has_unseen(&file.to_string_lossy()) =>
         {
@@ -263,46 +297,49 @@ pub(super) fn unusable(
             format!("the map that --map names cannot be read: {why}; {then}")
         }
         _ => error.to_string(),
-    };
-    Unusable {
-        code: error.code().as_str(),
-        message,
-        line: match error {
-            MapError::Parse(_, mistake) => Some(mistake.line),
-            _ => None,
-        },
-        // Here, too, the first row that fits counts.
-        help: match error {
-            MapError::Parse(_, mistake) => mistake.help.clone(),
-            MapError::Missing(_) if !shows_paths => Some(format!(
-                "in a terminal of your own, run: {}",
-                command(arguments)
-            )),
-            _ if !shows_paths => None,
-            // From here on, a path may be shown.
-            MapError::Missing(_) if location.is_from_option => if_dead_link(location),
-            MapError::Missing(_) => if_dead_link(location).or_else(|| Some(how_to_make(arguments))),
-            MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
-                chmod_to_read(&location.file)
-            }
-            _ => None,
-        },
     }
 }
 
-const TO_MAKE_ONE: &str = "to make one, run this in a terminal; it shows what it writes, and asks:";
+/// What to do about a map that is missing, or that the user may not read. None for any other error,
+/// if the message says what to do, or if the advice would name a path and the report shows none.
+fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) -> Option<String> {
+    let arguments = match asker.plugin {
+        Some(_) => SETUP_PLUGIN,
+        None => "setup",
+    };
+    // The first row that fits counts.
+    match error {
+        MapError::Missing(_) if !asker.shows_paths => Some(format!(
+            "in a terminal of your own, run: {}",
+            command(arguments)
+        )),
+        _ if !asker.shows_paths => None,
+        // From here on, a path may be shown.
+        MapError::Missing(_) if location.is_from_option => advice_on_dead_link(location),
+        MapError::Missing(_) => {
+            advice_on_dead_link(location).or_else(|| Some(advice_to_make_map(arguments)))
+        }
+        MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
+            chmod_to_read(&location.file)
+        }
+        _ => None,
+    }
+}
 
-/// The advice for a map that is a link to nothing. None if it is no link.
-fn if_dead_link(location: &Location) -> Option<String> {
+/// The advice for a missing map that is a link to nothing. None if it is no link.
+fn advice_on_dead_link(location: &Location) -> Option<String> {
     let to = fs::read_link(&location.file).ok()?;
     let gone = format!("it is a link to {}, where nothing is", printable(&to));
     Some(format!("{gone}: make that file, or remove the link"))
 }
 
-/// The advice for a map that is not there. Under sudo, it is to run without sudo. If a map is at
-/// the usual place, although `XDG_CONFIG_HOME` names another, it is to move that map. Else it is
-/// the command with these arguments, which makes a map.
-fn how_to_make(arguments: &str) -> String {
+/// The advice for a map that is not there: the first of these.
+///
+/// - Under sudo: run without sudo.
+/// - If a map is in `~/.config`, where it is looked for without `XDG_CONFIG_HOME`: move it, or
+///   unset the variable.
+/// - Else: run the command with these arguments, which makes a map.
+fn advice_to_make_map(arguments: &str) -> String {
     // Without XDG_CONFIG_HOME, the map is looked for in HOME.
     let usual = Location::find(None, |name| env::var_os(name).filter(|_| name == "HOME"));
     // HOME may be root's then: no client of the user looks for a map there.
@@ -311,35 +348,38 @@ fn how_to_make(arguments: &str) -> String {
     } else if usual.is_ok_and(|usual| usual.file.is_file()) {
         "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
     } else {
-        format!("{TO_MAKE_ONE} {}", command(arguments))
+        format!(
+            "to make one, run this in a terminal; it shows what it writes, and asks: {}",
+            command(arguments)
+        )
     }
 }
 
-/// The command that runs this program with these arguments: `keyhole check`, or if the shell finds
-/// another program by that name, `/home/theo/bin/keyhole check`.
+/// The command that runs this program with these arguments, for a shell: the first of these.
 ///
-/// If this program lies in the plugin's folder, the command for [`SETUP_PLUGIN`] starts the
-/// plugin's own script, `bin/keyhole` in that folder.
+/// - The plugin's own script `bin/keyhole`, if the arguments are [`SETUP_PLUGIN`] and this program
+///   lies in the plugin's folder.
+/// - `/home/theo/bin/keyhole check`, if the shell finds another program or none by the name
+///   `keyhole`, and this program's path can be typed.
+/// - Else `keyhole check`.
 pub(super) fn command(arguments: &str) -> String {
     let program = env::current_exe().unwrap_or_default();
     if arguments == SETUP_PLUGIN
-        // The plugin has the program in a folder of its own folder.
+        // In the plugin's folder, the program lies in a folder of its own.
         && let Some(plugins_folder) = program.ancestors().nth(2)
         && let script = plugins_folder.join("bin/keyhole")
         && script.is_file()
     {
         return plugins_command(&script, arguments);
     }
-    // None if the program's path cannot be typed: then only the name is told.
-    let by_path = paste::command(&program, arguments);
-    match by_path {
-        // The name alone would start another program.
-        Some(typed) if !is_found_by_name(&program) => typed,
+    match paste::command(&program, arguments) {
+        Some(with_path) if !is_found_by_name(&program) => with_path,
+        // The name is enough, or the path cannot be typed.
         _ => format!("keyhole {arguments}"),
     }
 }
 
-/// The plugin's command with these arguments, in words if its path is not to be typed.
+/// The plugin's command with these arguments, or in words if its path cannot be typed.
 pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
     paste::command(command, arguments)
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
@@ -359,36 +399,39 @@ pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
     Some("HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
-/// Whether the user's home is this folder, or in it. False if one of the two is not there.
+/// Whether the user's home is this folder, or lies in it. False if one of the two is not there.
 fn holds_home(folder: &Path, location: &Location) -> bool {
-    let home = location
-        .home
-        .as_ref()
-        .and_then(|home| home.canonicalize().ok());
-    match (home, folder.canonicalize()) {
-        (Some(home), Ok(folder)) => home.starts_with(folder),
+    let Some(home) = &location.home else {
+        return false;
+    };
+    match (home.canonicalize(), folder.canonicalize()) {
+        (Ok(real_home), Ok(real_folder)) => real_home.starts_with(real_folder),
         _ => false,
     }
 }
 
-/// What the user should know of the map's place: `XDG_CONFIG_HOME` names it; or on Linux, the map
-/// has no roots, or else its folder is the user's home or above it. There, the kernel keeps a
-/// server in the roots and in the map's folder. `map` is None if it cannot be read: then nothing is
-/// said of roots and folder.
+/// What the user should know of the map's place. Empty if there is nothing.
+///
+/// - [`Finding::MapByVariable`] if `XDG_CONFIG_HOME` says where the map is.
+/// - [`Finding::NoRoots`] if the map has no roots.
+/// - [`Finding::WideMap`] if it has roots, and its folder is the user's home or above it.
+///
+/// The last two are only for Linux, where the kernel keeps a server in the roots and in the map's
+/// folder; and only for a map that can be used (`map` is None for another one).
 pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // It begins with `$XDG_CONFIG_HOME`: that variable says where the map is.
-    if location.in_words().starts_with('$') {
+    if location.in_words().starts_with("$XDG_CONFIG_HOME") {
         findings.push(Finding::MapByVariable {});
     }
     let Some(map) = map.filter(|_| cfg!(target_os = "linux")) else {
         return findings;
     };
+    // The folder that the map's path names. If the map is a link, also that of its target.
+    let folders_of_map = directories_of(&location.file);
     if map.roots().is_empty() {
         findings.push(Finding::NoRoots {});
-    } else if directories_of(&location.file)
+    } else if folders_of_map
         .iter()
-        // The folder that the path names, and if it is a link, those that it leads to.
         .any(|folder| holds_home(folder, location))
     {
         findings.push(Finding::WideMap {});

@@ -2,8 +2,8 @@
 
 use super::{dialog::Dialog, fresh_key, judge::require_served, refuse_keys_in};
 use crate::{
-    check::{self, Plugin},
-    wish::Install,
+    check::{self, Asker},
+    wish::{Install, Plugin},
 };
 use keyhole_claude::PLUGIN;
 use keyhole_core::ticket::Tickets;
@@ -13,19 +13,24 @@ use keyhole_setup::{
 use keyhole_walk::printable::printable;
 use std::{fmt::Display, sync::Arc};
 
-/// Gives somebody a file: asks, writes what the user agrees to, and returns what to print, which
-/// says what `keyhole check` finds then. A dry run neither asks nor writes.
+/// Gives somebody a file: asks, writes what the user agrees to, and returns what to print: what
+/// `keyhole check` finds then, what to paste, and what is still to do. A dry run neither asks nor
+/// writes. It returns what would be changed.
 ///
-/// Fails if the map or the folder for tickets cannot be used, a key of the map would be shown, or
-/// the file would not be served or is not served at the end.
+/// Fails before anything is written if the map cannot be used, if the request or the plan shows a
+/// key of the map, if the folder for tickets can be neither used nor made, or if the file would not
+/// be served. Fails after that if the file is not served then.
 pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     let mut dialog = Dialog::begin(user, wanted.is_dry)?;
-    // Nothing is asked for a map that cannot be used.
+    // Fails for a map that cannot be used: then nothing is asked.
     user.map_now()?;
     let request = dialog.request(wanted)?;
     refuse_keys_in_names(&request)?;
-    let tickets = usable_tickets(&request)?;
-    let draft = Draft::of(&request)?;
+    let tickets = tickets_of_own_agent(&request)?;
+    let draft = Draft {
+        request: &request,
+        key: fresh_key()?,
+    };
     let whole = draft.plan(Chosen::ALL)?;
     refuse_unserved(&request, &whole)?;
     refuse_keys_in_plan(user, &whole)?;
@@ -39,12 +44,16 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
         }
         return Ok(shown);
     }
-    // The report looks for this folder. That it could not be made is told behind the report.
-    let folder_made = make_folder(tickets);
+    // The report looks for the folder of tickets. If it cannot be made, that is told behind the
+    // report.
+    let folder_made = tickets.map_or(Ok(()), |tickets| tickets.make());
     let text = dialog.screen.shown + &check_report(&request)? + &to_paste(&plan);
     let ending = ending(&plan);
     let map = user.map.current().map_err(not_checked)?;
-    if let Err(why) = folder_made.and_then(|()| require_served(&map, &plan, &request)) {
+    let served = folder_made
+        .map_err(|why| why.to_string())
+        .and_then(|()| require_served(&map, &plan, &request));
+    if let Err(why) = served {
         return stop_with(format!("{text}{ending}\nThe file is not served yet: {why}"));
     }
     let done = if plan.no_rule_can_deny {
@@ -57,8 +66,11 @@ pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     Ok(format!("{text}\n{done}\n{ending}"))
 }
 
-/// Takes away what setup wrote for a name, after a yes, and returns what to print. A dry run only
-/// shows it. Fails if there is nothing to take away, or if a key of the map would be shown.
+/// Takes away what setup wrote for a name, after a yes, and returns what to print. Deny rules that
+/// no other entry needs go only after a yes of their own. A dry run asks nothing and writes
+/// nothing. It returns what would be changed.
+///
+/// Fails if there is nothing to take away, if a key of the map would be shown, or after a no.
 pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
     let mut dialog = Dialog::begin(user, is_dry)?;
     // Both plans are made before anything is shown, so that only what the user saw is written.
@@ -68,11 +80,13 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     let rules = &with_rules.rules;
     let changes = changes(user, &without_rules);
     // The rules are shown apart from the other changes, with a question of their own.
-    let head = format!("This takes away what setup wrote for {name}:");
-    dialog.screen.show(&format!("{head}\n{changes}"))?;
+    dialog.screen.show(&format!(
+        "This takes away what setup wrote for {name}:\n{changes}"
+    ))?;
     if !rules.is_empty() {
-        let head = "No other entry of the map needs these lines of Claude Code's settings. The file itself stays, and without them the main conversation may read it:";
-        dialog.screen.show(&format!("\n{head}\n{rules}"))?;
+        dialog.screen.show(&format!(
+            "\nNo other entry of the map needs these lines of Claude Code's settings. The file itself stays, and without them the main conversation may read it:\n{rules}"
+        ))?;
     }
     if is_dry {
         return Ok(dialog.screen.shown + &ending(&without_rules));
@@ -90,8 +104,8 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
 }
 
 /// Shows the `whole` plan, asks which parts of it the user wants, and writes these after a yes.
-/// Returns the plan that was written. A dry run, or a plan that changes nothing, is only shown, and
-/// returned as it is.
+/// Returns the plan that was written. In a dry run, or if the whole plan changes nothing, that plan
+/// is only shown, and returned. Fails after a no.
 fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> Result<Plan> {
     if whole.is_empty() {
         dialog.screen.show(&changes(dialog.user, &whole))?;
@@ -103,7 +117,7 @@ fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> R
         return Ok(whole);
     }
     let mut agreed = whole;
-    // Without some parts, it is another plan, which the user sees before the last question.
+    // Without some parts, it is another plan. The user sees it before the last question.
     if chosen != Chosen::ALL {
         agreed = draft.plan(chosen)?;
         let shown = proposal(dialog.user, &agreed);
@@ -123,10 +137,10 @@ fn refuse_keys_in_names(request: &Request<'_>) -> Result<()> {
     refuse_keys_in(request.user, &texts)
 }
 
-/// The tickets of the user's own agents in Claude Code. None for a hook, and for a client of
-/// another name, as the plugin is. Refused if the folder of the tickets can be neither used nor
-/// made.
-fn usable_tickets(request: &Request<'_>) -> Result<Option<Tickets>> {
+/// The tickets for the agent of the request, if it is to have a server of its own in Claude Code
+/// (the client `claude-code`). None for any other client, also for `plugin`, and for a hook.
+/// Refused if the folder for the tickets can be neither used nor made.
+fn tickets_of_own_agent(request: &Request<'_>) -> Result<Option<Tickets>> {
     if request.client.name != "claude-code" || request.is_hook {
         return Ok(None);
     }
@@ -145,13 +159,7 @@ struct Draft<'a> {
     key: String,
 }
 
-impl<'a> Draft<'a> {
-    /// The draft for a request, with a fresh key.
-    fn of(request: &'a Request<'a>) -> Result<Self> {
-        let key = fresh_key()?;
-        Ok(Self { request, key })
-    }
-
+impl Draft<'_> {
     /// The plan for what the user chose, with the caution about the program's path.
     fn plan(&self, chosen: Chosen) -> Result<Plan> {
         let mut plan = Plan::install(self.request, &self.key, chosen)?;
@@ -194,25 +202,18 @@ fn proposal(user: &User<'_>, plan: &Plan) -> String {
     format!("{}\n\nThis would be changed:\n{changes}", plan.who)
 }
 
-/// Makes the folder for these tickets, if there are any.
-fn make_folder(tickets: Option<Tickets>) -> Result<(), String> {
-    match tickets {
-        Some(tickets) => tickets.make().map_err(|why| why.to_string()),
-        None => Ok(()),
-    }
-}
-
 /// What `keyhole check` says of the map as it is now. If the file is for the plugin's agent, it
 /// answers as for the plugin.
 fn check_report(request: &Request<'_>) -> Result<String> {
-    let mut plugin = None;
-    if request.client.is_plugin() {
-        plugin = Some(Plugin {
-            command: "keyhole".into(),
-            tickets: None,
-        });
-    }
-    let report = check::report(&request.user.map, plugin.as_ref(), true);
+    let plugin = Plugin {
+        command: "keyhole".into(),
+        tickets: None,
+    };
+    let asker = Asker {
+        plugin: Some(&plugin).filter(|_| request.client.is_plugin()),
+        shows_paths: true,
+    };
+    let report = check::report(&request.user.map, asker);
     Ok(report.map_err(not_checked)?.to_text(false))
 }
 

@@ -1,6 +1,6 @@
 //! What a call would get with a map that is only planned.
 
-use crate::check::{EntryReport, Finding, Judge, Taker};
+use crate::check::{EntryReport, Finding, Taker, UsableMap};
 use keyhole_core::{
     Entry, Map, Refusal,
     limits::{Limits, MAX_CLAUDE_CHARS},
@@ -14,19 +14,21 @@ use keyhole_serve::{
 use keyhole_setup::{Named, Plan, Request, all_entries};
 use std::sync::Arc;
 
-/// Loads the file of the plan's entry with this map. The error says why the file would not reach
-/// whom the request is for, and what to do: no entry, a refusal, or more than the client or its
-/// hook takes.
+/// Fails if a call for the plan's entry in this map would not give the file to the agent or client
+/// of the request. The error says why, and what to do: the map has no such entry, the file cannot
+/// be loaded or is refused, a hook is to hand over a blank file or a too long one, or the file is
+/// too long for Claude Code.
 pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
+    let (table, name) = &plan.table;
     let planned = Named {
-        table: plan.table.0,
-        name: &plan.table.1,
+        table: *table,
+        name,
     };
     let found = all_entries(map).find(|(named, _)| *named == planned);
     let (named, entry) = found.ok_or("the map has no entry for it")?;
     let report = load(map, named, entry, request)
         .map_err(|why| format!("the file cannot be tried: {why}"))?;
-    let bytes = match report.result {
+    let bytes = match report.size_or_refusal {
         Ok(bytes) => bytes,
         Err(Refusal::TooLarge) => {
             let most = entry.max_bytes;
@@ -47,7 +49,8 @@ pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> 
     } else {
         bytes
     };
-    let why = if request.is_hook && report.is_blank {
+    let is_blank = report.findings.contains(&Finding::EmptyFile {});
+    let why = if request.is_hook && is_blank {
         "a hook hands over no empty file: write it first"
     } else if request.is_hook && size > MAX_DOCUMENT as u64 {
         "a hook hands over 10,000 characters at most (Codex, Copilot: bytes): shorten the file"
@@ -59,7 +62,8 @@ pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> 
     Err(why.to_owned())
 }
 
-/// What a call for this entry would get.
+/// The report on this entry of a planned map. The file is loaded as for a call, and may be longer
+/// than Claude Code takes (`Taker::Anybody`). Fails if there is too little memory, or no thread.
 fn load(
     map: &Arc<Map>,
     named: Named<'_>,
@@ -69,6 +73,6 @@ fn load(
     let sandbox = Sandbox::embedded(Limits::default())?;
     let runtime = runtime(|| {})?;
     make_threads(&runtime, 1)?;
-    let judge = Judge::of(map, &request.user.map.location, sandbox);
-    Ok(runtime.block_on(judge.report(named, entry, Taker::Anybody)))
+    let usable = UsableMap::of(map, &request.user.map.location, sandbox);
+    Ok(runtime.block_on(usable.report(named, entry, Taker::Anybody)))
 }
