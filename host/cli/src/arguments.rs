@@ -348,13 +348,10 @@ pub(crate) struct MapArg {
 /// Parses the name of a client.
 fn client(name: &str) -> Result<Box<Client>, String> {
     let found = clients::all().find(|client| client.name == name);
-    match found {
-        Some(client) => Ok(Box::new(client)),
-        None => {
-            let names: Vec<_> = clients::all().map(|client| client.name).collect();
-            Err(format!("it must be one of {}", names.join(", ")))
-        }
-    }
+    found.map(Box::new).ok_or_else(|| {
+        let names: Vec<_> = clients::all().map(|client| client.name).collect();
+        format!("it must be one of {}", names.join(", "))
+    })
 }
 
 /// Parses the largest size of a file.

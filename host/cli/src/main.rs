@@ -70,7 +70,9 @@ fn run_command() -> Result<u8, Failure> {
     }
 }
 
-/// Does what is wanted, and returns the exit code.
+/// Does what is wanted, and returns the exit code: that of `check` or of `scan`, and 0 for any
+/// other command. A failure has exit code 1 if it names no other one. That of the guard has 2, with
+/// which the client denies the call.
 fn run(wish: Wish) -> Result<u8, Failure> {
     match wish {
         Wish::Serve(wanted) => session::serve(wanted)?,

@@ -46,9 +46,12 @@ pub(super) struct Dialog<'a> {
 }
 
 impl<'a> Dialog<'a> {
-    /// Begins the dialog in the user's terminal, with the lock that only one setup has. Fails if
-    /// another setup runs, or if a file could not be tried later. From here on, Ctrl-C is answered.
-    /// A dry run needs nothing of this.
+    /// Begins the dialog in the user's terminal: takes the lock that only one setup has, and
+    /// answers Ctrl-C from here on. A dry run has no terminal and no lock, and does not answer
+    /// Ctrl-C.
+    ///
+    /// Fails if no user is at a terminal, if another setup has the lock, if there is no sandbox to
+    /// load the file in at the end, or if Ctrl-C cannot be answered.
     pub(super) fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
         if is_dry {
             return Ok(Self {
@@ -62,7 +65,7 @@ impl<'a> Dialog<'a> {
         let Lock::Held(lock) = lock(&user.home) else {
             return stop_with("another `keyhole setup` runs; end that one first");
         };
-        // At the end, the file is loaded in a sandbox.
+        // The sandbox is only tried here: at the end, the file is loaded in one.
         let ready = sandbox().and_then(|_| answer_ctrl_c());
         ready.map_err(|why| SetupError::Said(why.to_string()))?;
         Ok(Self {
@@ -73,8 +76,11 @@ impl<'a> Dialog<'a> {
         })
     }
 
-    /// What the user wants: what was typed, and for the rest the user's answers. If a file was
-    /// typed without a name, it is refused, unless the client is the plugin.
+    /// What the user wants: the client, the file and the name that were typed. Each of these that
+    /// was not typed is asked for, but no name for the plugin: its agent has one.
+    ///
+    /// Fails if it is not known where the client's own files are, if the typed file cannot be used,
+    /// or if a file but no name was typed for a client other than the plugin.
     pub(super) fn request(&mut self, wanted: &Install) -> Result<Request<'a>> {
         let client = match &wanted.client {
             Some(client) => client.clone(),
@@ -84,7 +90,8 @@ impl<'a> Dialog<'a> {
         require_places(self.user, &client)?;
         let file = self.typed_or_asked_file(wanted)?;
         let names = &wanted.names;
-        // If no name was typed, the client's stands for it. The plugin keeps that.
+        // If no name was typed, the client's name stands for it until one is asked for. For the
+        // plugin, it stays.
         let mut request = Request {
             user: self.user,
             name: names.name.as_deref().unwrap_or(client.name).to_owned(),
@@ -160,22 +167,26 @@ impl<'a> Dialog<'a> {
         Ok(Chosen { walls, is_gated })
     }
 
-    /// Which walls of the `whole` plan the user wants. The sandbox is offered only with the rules:
-    /// if the user declines the rules, none. Each wall that the plan need not add counts as wanted.
+    /// Which walls of the `whole` plan the user wants.
+    ///
+    /// - `Walls::None` if the user declines the deny rules. The sandbox is not offered then.
+    /// - `Walls::Rules` if the user takes the rules, and declines the sandbox.
+    /// - `Walls::Shells`, which is both, if the user declines neither. Nothing is asked about
+    ///   a wall that the plan need not add.
     fn ask_walls(&mut self, whole: &Plan) -> Result<Walls> {
         if !whole.rules.is_empty() {
             self.screen.show(&format!("\n{CAUTION}\n"))?;
             if !self.agrees("Add these rules?")? {
-                let open = "Without them, the main conversation may read the file itself.\n";
-                self.screen.show(open)?;
+                self.screen
+                    .show("Without them, the main conversation may read the file itself.\n")?;
                 return Ok(Walls::None);
             }
         }
         if whole.has_sandbox {
             self.screen.show(&format!("\n{COSTS}\n"))?;
             if !self.agrees("Switch this sandbox on?")? {
-                let open = "Without these lines, shell commands may read the file.\n";
-                self.screen.show(open)?;
+                self.screen
+                    .show("Without these lines, shell commands may read the file.\n")?;
                 return Ok(Walls::Rules);
             }
         }
@@ -231,17 +242,13 @@ fn require_places(user: &User<'_>, client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// The list of clients: below the headings, each with its number, from 1.
+/// The list of clients: a line of headings, and a line for each client with its number, from 1.
 fn numbered_list() -> String {
-    let mut text = String::new();
-    for (number, line) in lines_on_clients().enumerate() {
-        let is_headings = number == 0;
-        let shown = if is_headings {
-            String::new()
-        } else {
-            number.to_string()
-        };
-        text += &format!("{shown:>3}  {line}");
+    let mut lines = lines_on_clients();
+    let headings = lines.next().unwrap_or_default();
+    let mut text = format!("     {headings}");
+    for (position, line) in lines.enumerate() {
+        text += &format!("{:>3}  {line}", position + 1);
     }
     text
 }
@@ -257,8 +264,12 @@ fn client_of(answer: &str) -> Result<Client, String> {
     Err("The list has no such client: type its number or its name.".to_owned())
 }
 
-/// Puts the answer into the request as its name; an empty answer stands for the usual name. The
-/// error says why this is no name, or that another file has it.
+/// Puts the answer into the request as its name. An empty answer stands for the client's usual
+/// name.
+///
+/// # Errors
+/// Why the name cannot be taken: it is no valid name, the client does not take it, or another file
+/// has it already.
 fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     let name = if answer.is_empty() {
         request.client.usual_name()
@@ -267,7 +278,8 @@ fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     };
     let binding: BindingName = name.parse().map_err(not_this)?;
     request.client.takes(&binding).map_err(not_this)?;
-    // `is_taken` looks at the name in the request. After a refusal, the next answer replaces it.
+    // `Plan::is_taken` looks at the name in the request. If that is taken, the next answer replaces
+    // it.
     name.clone_into(&mut request.name);
     if Plan::is_taken(request) {
         return Err(not_this("another file has this name already"));

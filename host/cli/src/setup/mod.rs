@@ -23,16 +23,13 @@ use keyhole_setup::{
 };
 use std::{env, ffi::OsString, fs, iter};
 
-/// Runs `keyhole setup`, and returns what it prints. No error repeats the user's input: it may be a
-/// key.
+/// Does what `keyhole setup` is to do, and returns what it prints. Fails if the user's home or map
+/// is not to be used (see [`user`]), if a text is to name this program and its path is not known,
+/// or if what is to be done fails. No error repeats the user's input: it may be a key.
 pub(crate) fn run(wanted: Setup) -> Result<String> {
-    // Only texts for a client name the program. Else it need not be found.
-    let needs_program = match &wanted {
-        Setup::ListClients | Setup::Print(_) | Setup::Install(_) => true,
-        Setup::ListNames | Setup::Remove { .. } | Setup::PrintEntry(_) => false,
-    };
     let mut user = user()?;
-    if needs_program {
+    // Only texts for a client name this program. Else its path need not be known.
+    if let Setup::ListClients | Setup::Print(_) | Setup::Install(_) = wanted {
         user.program = Program::this().map_err(SetupError::Said)?;
     }
     match wanted {
@@ -45,8 +42,9 @@ pub(crate) fn run(wanted: Setup) -> Result<String> {
     }
 }
 
-/// The user whose home and map the environment names: setup takes no `--map`. Refused if there is
-/// no home, or if the map is in the home of another user than root.
+/// The user whose home and map the environment names: setup takes no `--map`. The program is left
+/// empty. Refused if the environment names no home, or if it names another user's home (but not
+/// root's) and the map is in that home.
 fn user() -> Result<User<'static>> {
     let location = match Location::find(None, variable) {
         Ok(location) => location,
@@ -96,13 +94,16 @@ fn removable(names: &[String]) -> String {
     if names.is_empty() {
         return "The map has no entry that setup would write.\n".to_owned();
     }
-    let takes = "keyhole setup remove NAME takes away what setup wrote for one of these:";
-    format!("{takes}\n\n  {}\n", names.join("\n  "))
+    format!(
+        "keyhole setup remove NAME takes away what setup wrote for one of these:\n\n  {}\n",
+        names.join("\n  ")
+    )
 }
 
 /// What a client needs, for a user who pastes it: a line that says who gets the file, then the ways
-/// to have it written, and each text to paste. Without a name, an example stands in its place.
-/// Fails if a text holds a key of the map.
+/// to have it written, and each text to paste. For a hook (`--inject`), these are the texts of the
+/// hook, and else those for a server. If no name was typed, an example stands in its place. Fails
+/// if a text cannot be made, or if it holds a key of the map.
 fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     let Recipient { client, names } = recipient;
     let name = names.name.as_deref().unwrap_or(client.usual_name());
@@ -163,14 +164,16 @@ fn ways_to_write(client: &Client, names: &Names) -> String {
     if let Some(bytes) = client.max_bytes {
         limit = format!(" --max-bytes {bytes}");
     }
-    let id = client.name;
     format!(
-        "To have {what} written, add --file, in a terminal: keyhole setup {id} --{option} {name}{agent} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{option_of_key} {name}{agent}{limit}"
+        "To have {what} written, add --file, in a terminal: keyhole setup {} --{option} {name}{agent} --file FILE\nBy hand, put at the end of your map what this prints: keyhole setup key FILE --{option_of_key} {name}{agent}{limit}",
+        client.name
     )
 }
 
-/// An entry for the map, with a fresh key, or a binding. For an empty map, its roots come first.
-/// Fails if the entry holds a key of the map, or if the map would be invalid with it.
+/// The text of an entry for the map: a binding if the user named one, and else an entry with a
+/// fresh key. If the map is empty or missing, its roots come before the entry. Fails if the file
+/// cannot be used, if the entry holds a key of the map, or if the map would be invalid with the
+/// entry.
 fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
     let bind = wanted.bind.as_deref();
@@ -213,8 +216,8 @@ fn fresh_key() -> Result<String> {
     }
 }
 
-/// Fails if one of these texts is a key of the map, or contains one that is too long to be a word.
-/// Without a map, no text fails.
+/// Fails if one of these texts is a key of the map, or contains a key that is too long to be a
+/// word; or if the map cannot be used. If there is no map, no text fails.
 fn refuse_keys_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
     let Some(map) = user.map_now()? else {
         return Ok(());
