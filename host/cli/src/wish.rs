@@ -172,10 +172,10 @@ impl Wish {
     }
 }
 
-/// The session of `keyhole serve`. With `--require-ticket`, it serves the calls that the guard left
-/// a ticket for. Without it, it serves each call: as one of the agent that `--agent` names, or else
-/// of nobody known. If no map is typed and nothing else says where the map is, it refuses each
-/// call.
+/// The session of `keyhole serve`. With `--require-ticket`, it serves the calls for which the guard
+/// left a ticket. Else it serves each call: as one from the agent that `--agent` names, or without
+/// that from an unknown caller. If no map is typed and nobody knows where the usual one is, it
+/// refuses each call.
 ///
 /// Fails if `--require-ticket` is there and no folder for tickets is known, if the typed map's path
 /// cannot be made absolute, or if the variable of `--key-env` has no key.
@@ -197,7 +197,7 @@ fn session(typed: arguments::Serve) -> Result<Session, String> {
     let map = match map_meant(&typed.map) {
         // Clients show nothing of a server that does not start. So it starts, and refuses calls.
         Err(_) if typed.map.file.is_none() => LiveMap::new(Location::nowhere()),
-        meant => meant?,
+        map_or_why => map_or_why?,
     };
     let key = typed.key_env.as_deref().map(key_in).transpose()?;
     Ok(Session {
@@ -252,8 +252,8 @@ fn gate(typed: &arguments::MapArg) -> Gate {
     }
 }
 
-/// The scan, with who reads its findings: a person, if standard output is a terminal, and not one
-/// of CI.
+/// The scan, with who reads its findings (`reader`): a person, if standard output is a terminal and
+/// the variable `CI` is not set.
 fn scan(typed: arguments::Scan) -> Scan {
     Scan {
         files: typed.files,
@@ -305,19 +305,20 @@ fn check(typed: arguments::Check) -> Check {
     }
 }
 
-/// What setup is to do. For `remove` with a name: take away what setup wrote for the name; without
-/// a name: list the names. For `key`: print an entry for the map. Without a subcommand: what
-/// [`without_subcommand`] says, and only that can fail.
+/// What setup is to do, by its subcommand. `remove` with a name: take away what setup wrote for
+/// that name. `remove` alone: list the names. `key`: print an entry for the map. Without a
+/// subcommand, [`without_subcommand`] says it; only this can fail.
 fn setup(typed: arguments::Setup) -> Result<Setup, String> {
     use arguments::SetupCommand;
     match typed.what {
-        Some(SetupCommand::Remove { name, dry_run }) => Ok(match name {
-            Some(name) => Setup::Remove {
-                name,
-                is_dry: dry_run,
-            },
-            None => Setup::ListNames,
+        Some(SetupCommand::Remove {
+            name: Some(name),
+            dry_run,
+        }) => Ok(Setup::Remove {
+            name,
+            is_dry: dry_run,
         }),
+        Some(SetupCommand::Remove { name: None, .. }) => Ok(Setup::ListNames),
         Some(SetupCommand::Key(wanted)) => Ok(Setup::PrintEntry(MapEntry {
             file: wanted.file,
             bind: wanted.names.bind,
@@ -330,16 +331,18 @@ fn setup(typed: arguments::Setup) -> Result<Setup, String> {
 
 /// What setup does without a subcommand.
 ///
-/// - Without a client: it asks for everything if a terminal is there, and else lists the clients.
+/// - Without a client: it asks for one if a terminal is there, and else lists the clients.
 /// - For a client without a file: it prints what to paste.
 /// - For a client with a file, or for the plugin: it shows what changes, asks, and writes.
 ///
-/// Refused are names (`--bind`, `--inject`, `--agent`) without a client, and names for the plugin.
+/// Fails if a name is typed (`--bind`, `--inject`, `--agent`) without a client, or for the plugin.
 fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
     let is_hook = typed.inject.is_some();
-    let inject = typed.inject.map(|agent| agent.to_string());
+    let agent_of_hook = typed.inject.map(|agent| agent.to_string());
+    let binding = typed.names.bind.map(|name| name.to_string());
     let names = Names {
-        name: typed.names.bind.map(|name| name.to_string()).or(inject),
+        // clap refuses both at once.
+        name: binding.or(agent_of_hook),
         agent: typed.names.agent,
         is_hook,
     };
@@ -347,11 +350,18 @@ fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
     let is_at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     // The first row that fits counts.
     match typed.client.as_deref() {
-        None if has_names => return Err(NO_CLIENT.to_owned()),
+        None if has_names => {
+            return Err(
+                "name a client, or `key` and a file; `keyhole setup` lists the clients".to_owned(),
+            );
+        }
         None if !is_at_terminal => return Ok(Setup::ListClients),
         None => {}
         Some(client) if client.is_plugin() && has_names => {
-            return Err(NAMES_FOR_PLUGIN.to_owned());
+            return Err(
+                "the plugin's agent has its own name: leave --bind, --inject and --agent out"
+                    .to_owned(),
+            );
         }
         Some(client) if typed.file.is_none() && !client.is_plugin() => {
             let client = client.clone();
@@ -366,10 +376,6 @@ fn without_subcommand(typed: arguments::Setup) -> Result<Setup, String> {
         is_dry: typed.dry_run,
     }))
 }
-
-const NO_CLIENT: &str = "name a client, or `key` and a file; `keyhole setup` lists the clients";
-const NAMES_FOR_PLUGIN: &str =
-    "the plugin's agent has its own name: leave --bind, --inject and --agent out";
 
 /// The map that is meant: the one that was named, or the user's. Nothing is read yet.
 fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {

@@ -6,8 +6,8 @@ use keyhole_core::{Key, limits::MAX_CLAUDE_CHARS};
 use keyhole_setup::recipe::MAX_BINDING_NAME;
 use std::fmt;
 
-/// How much a finding counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How much a finding counts. What counts more comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     /// Somebody gets no file, or somebody else may get it. `check` then fails.
     Error,

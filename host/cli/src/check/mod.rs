@@ -43,7 +43,7 @@ pub(crate) struct Report {
     /// A report for each entry with a key, and then for each binding; or why the map cannot be
     /// used.
     entries_or_why: Result<Vec<EntryReport>, Unusable>,
-    /// What is wrong beside single entries.
+    /// What is wrong beside single entries. Errors come first.
     findings: Vec<Finding>,
     /// The lines at the end, which are no warnings.
     closing_lines: Vec<String>,
@@ -149,6 +149,8 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
     if let Some(claude_code) = claude_code {
         claude_code.add_findings(&mut report);
     }
+    // Errors come first.
+    report.findings.sort_by_key(Finding::severity);
     report.add_last_lines(asker);
     if let Some(usable) = usable {
         report.leave_keys_out(&usable.keys);
@@ -306,11 +308,5 @@ impl Report {
             self.closing_lines.push(format!("{why}: {command}"));
         }
         self.closing_lines.push(last_line);
-    }
-
-    /// Those of the findings that have this severity. Findings about an entry are not among them.
-    fn findings_of(&self, severity: Severity) -> impl Iterator<Item = &Finding> {
-        let findings = self.findings.iter();
-        findings.filter(move |finding| finding.severity() == severity)
     }
 }

@@ -1,6 +1,6 @@
 //! The report for people, and for programs.
 
-use super::{EntryReport, Finding, Report, finding::Severity};
+use super::{EntryReport, Finding, Report};
 use keyhole_claude::PLUGIN;
 use keyhole_core::Refusal;
 use keyhole_serve::session::SHOWS_A_KEY;
@@ -62,19 +62,21 @@ impl Report {
                 said.extend(why.help.iter().map(|help| format!("  help: {help}")));
             }
         }
-        for severity in [Severity::Error, Severity::Warning] {
-            let word = severity.as_str();
-            let findings = self.findings_of(severity);
-            said.extend(findings.map(|finding| format!("{word}: {finding}")));
+        for finding in &self.findings {
+            said.push(format!("{}: {finding}", finding.severity().as_str()));
         }
         said.extend(self.closing_lines.clone());
         said.extend(self.line_on_wall(is_verbose));
         said.join("\n") + "\n"
     }
 
-    /// Adds to `said` what the report says of the entries: a table, and below it a line on each
-    /// thing to know. If the map has no entry, only this is said, and how to make one. The plugin's
-    /// agent has a key of its own: if the report is about that agent, no other key helps it.
+    /// Adds to `said` what the report says of the entries, in the order of their lines: a table;
+    /// why some are refused; that some paths are not shown; what was found in the entries; the
+    /// advice on served files; how many values are compared; how many entries would be served; and
+    /// whose agents cannot be checked.
+    ///
+    /// If the map has no entry, only this is said. The command that makes an entry with a fresh key
+    /// is added, unless the report is about the plugin's agent: this has a key of its own.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {
@@ -110,13 +112,18 @@ impl Report {
     /// none. No line (None) if the whole wall stands, unless the report is to be verbose.
     fn line_on_wall(&self, is_verbose: bool) -> Option<String> {
         let wall = self.wall;
-        let reads = if wall.roots {
-            "in the roots only"
-        } else {
-            "whatever you may"
-        };
         if wall.is_whole() {
-            return is_verbose.then(|| format!("wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"));
+            if !is_verbose {
+                return None;
+            }
+            let reads = if wall.roots {
+                "in the roots only"
+            } else {
+                "whatever you may"
+            };
+            return Some(format!(
+                "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
+            ));
         }
         // The default status is that no part of the wall stands.
         if cfg!(target_os = "linux") && wall != WallStatus::default() {
@@ -132,30 +139,30 @@ impl Report {
     /// be a key. Each `line` is one of the map, from 1. Each `message` and `help` is for people,
     /// and may be reworded.
     pub(crate) fn to_json(&self) -> String {
-        // The bindings, or the entries with keys, in the order of the map. `null` if the map itself
-        // is invalid.
+        // None if the map cannot be used. Then each list is `null`.
         let all = self.entries_or_why.as_ref().ok();
-        let of_table = |is_binding| {
-            let these = all?.iter().filter(|one| one.is_binding == is_binding);
-            Some(these.map(json_of_entry).collect::<Value>())
-        };
+        let mut entries_with_keys = Vec::new();
+        let mut bindings = Vec::new();
         // Why an entry is not served is its `code`, and not told again among the warnings.
         let mut warnings = Vec::new();
         for one in all.into_iter().flatten() {
+            if one.is_binding {
+                bindings.push(json_of_entry(one));
+            } else {
+                entries_with_keys.push(json_of_entry(one));
+            }
             let findings = one.findings.iter();
             warnings.extend(findings.map(|finding| json_of_finding(finding, Some(one.line))));
         }
-        for severity in [Severity::Error, Severity::Warning] {
-            let findings = self.findings_of(severity);
-            warnings.extend(findings.map(|finding| json_of_finding(finding, None)));
-        }
+        let findings = self.findings.iter();
+        warnings.extend(findings.map(|finding| json_of_finding(finding, None)));
         let report = json!({
             // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
             "map": self.map_path.as_ref().and_then(|path| path.to_str()),
             // As exit code 0 says.
             "ok": self.exit_code() == 0,
-            "entries": of_table(false),
-            "bindings": of_table(true),
+            "entries": all.map(|_| entries_with_keys),
+            "bindings": all.map(|_| bindings),
             // The agent of Claude Code's plugin, if that asks, or the map has its key.
             "agents": self.plugins_agent.iter().map(|agent| json!({
                 "name": PLUGIN.agent, "ok": agent.is_served, "message": agent.text,
@@ -170,21 +177,27 @@ impl Report {
                 "roots": self.wall.roots,
             },
         });
-        let mut text = String::new();
-        for c in format!("{report:#}\n").chars() {
-            if c == '\n' || is_visible(c) {
-                text.push(c);
-            } else {
-                let units = c.encode_utf16(&mut [0; 2]).to_vec();
-                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-            }
-        }
-        text
+        with_escapes(&format!("{report:#}\n"))
     }
 }
 
-/// A finding, as `--json` tells it, with the line of the map that has its entry. None if it is
-/// about no one entry.
+/// A text of JSON, with escapes (`\u001b`) for the characters that a terminal would not show. The
+/// ends of its lines stay.
+fn with_escapes(json: &str) -> String {
+    let mut text = String::new();
+    for c in json.chars() {
+        if c == '\n' || is_visible(c) {
+            text.push(c);
+        } else {
+            let units = c.encode_utf16(&mut [0; 2]).to_vec();
+            text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    text
+}
+
+/// A finding, as `--json` tells it. `line` is the line of the map that has the finding's entry.
+/// None if the finding is not about one entry.
 fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
     json!({
         // An id keeps its meaning: docs/check.md has all ids.
@@ -195,7 +208,8 @@ fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
     })
 }
 
-/// One entry or binding of the map, as `--json` tells it.
+/// One entry of the map, as `--json` tells it. A binding has a field `name`, and an entry with a
+/// key a field `weak_key`.
 fn json_of_entry(one: &EntryReport) -> Value {
     let mut value = json!({
         "line": one.line,
@@ -209,8 +223,8 @@ fn json_of_entry(one: &EntryReport) -> Value {
         // only the message says why.
         "code": one.size_or_refusal.err().map(Refusal::as_str),
         "message": one.message(),
-        // Of a file that is compared with reports: how many lines with values stand above all
-        // headings and below each, and how many lines of notes are not compared.
+        // How many lines with values stand above all headings and below each, and how many lines
+        // of notes are not compared. `null` if the entry has no `withhold`.
         "values": one.summary.as_ref().map(|summary| json!({
             "above": summary.values_without_heading,
             "below": summary.values_by_heading,
@@ -225,8 +239,9 @@ fn json_of_entry(one: &EntryReport) -> Value {
     value
 }
 
-/// Adds to `said` a table with a row for each entry and binding: its result, size, line and path.
-/// The path comes last: its width on a terminal is unknown.
+/// Adds to `said` a table with a row for each entry and binding: its result (`ok`, the code with
+/// which its file is refused, or [`RESULT_IF_KEY_SHOWN`]), size, line and path. The path comes
+/// last: its width on a terminal is unknown.
 fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     let result_of = |one: &&EntryReport| match one.size_or_refusal {
         _ if one.shows_a_key => RESULT_IF_KEY_SHOWN,
@@ -252,9 +267,9 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     said.push(String::new());
 }
 
-/// Adds to `said`, for each code with which files are refused, what the code means, and below it
-/// the advice for each of these files. At the end, a line names the bindings that show a key: these
-/// have no code.
+/// Adds to `said`, for each code with which files are refused, a line that says what the code
+/// means, and below it the advice for these files. At the end, a line names the bindings that show
+/// a key.
 fn say_refusals(all: &[&EntryReport], said: &mut Vec<String>) {
     let codes: BTreeSet<Refusal> = all
         .iter()

@@ -14,10 +14,9 @@ use keyhole_serve::{
 use keyhole_setup::{Named, Plan, Request, all_entries};
 use std::sync::Arc;
 
-/// Fails if a call for the plan's entry in this map would not give the file to the agent or client
-/// of the request. The error says why, and what to do: the map has no such entry, the file cannot
-/// be loaded or is refused, a hook is to hand over a blank file or a too long one, or the file is
-/// too long for Claude Code.
+/// Fails if a call for the plan's entry in this map would not get the file. The error says why, and
+/// what to do: the map has no such entry, the file cannot be loaded or is refused, or the client
+/// does not take it (see [`require_taken`]).
 pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
     let (table, name) = &plan.table;
     let planned = Named {
@@ -42,6 +41,13 @@ pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> 
             return Err(format!("the file would be refused as {code}: {why}"));
         }
     };
+    require_taken(&report, bytes, request)
+}
+
+/// Fails if the client of the request does not take a served file of this size: its hook is to hand
+/// over a blank file, or one of more than [`MAX_DOCUMENT`]; or the client is Claude Code, and the
+/// file is too long for it. The error says what to do.
+fn require_taken(report: &EntryReport, bytes: u64, request: &Request) -> Result<(), String> {
     let is_for_claude = request.client.is_claude_code();
     // How long the file is for a hook: Claude Code counts characters, and other clients bytes.
     let size = if is_for_claude {
