@@ -40,22 +40,23 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     }
 }
 
-/// What is wrong: the kind of error, the options that it is about, and what helps. It never repeats
-/// an argument: a key in the wrong place must not end up in a log.
+/// What is wrong, in parts with `: ` between them: the kind of error; the options that it is about;
+/// for `remove` or `uninstall` in the place of a command, the right one; and what the parser of the
+/// option says. No argument is repeated: a key in the wrong place must not end up in a log.
 fn in_words(error: &Error) -> String {
-    let usual = error.kind().as_str().unwrap_or("a command is missing");
+    let kind_in_words = error.kind().as_str().unwrap_or("a command is missing");
     let option = context(error, InvalidArg);
     let other_option = context(error, PriorArg);
     let mut words = match error.kind() {
-        // Here, `InvalidArg` is what was typed.
-        Kind::UnknownArgument => vec![usual.to_owned()],
+        // The option of an unknown argument would be the argument as it was typed.
+        Kind::UnknownArgument => vec![kind_in_words.to_owned()],
         Kind::InvalidValue if context(error, InvalidValue).is_empty() => {
             vec!["a value is missing".to_owned(), option]
         }
         Kind::ArgumentConflict if option == other_option => {
             vec!["an option is there twice".to_owned(), option]
         }
-        _ => vec![usual.to_owned(), option, other_option],
+        _ => vec![kind_in_words.to_owned(), option, other_option],
     };
     let command = context(error, InvalidSubcommand);
     if command == "remove" || command == "uninstall" {

@@ -106,7 +106,9 @@ pub(crate) struct Asker<'a> {
 /// one after another.
 ///
 /// What Claude Code makes of the map is added if the plugin asks, or if the map can be used; but
-/// not if nobody knows where the user's home is. The map's keys are taken out at the end.
+/// not if nobody knows where the user's home is. A last line says whether the plugin's agent gets
+/// its file, if the plugin asks or the map has this agent's key. The map's keys are taken out at
+/// the end.
 ///
 /// # Errors
 /// [`StartError`] if nothing can be loaded: there are too few descriptors or threads, or too little
@@ -159,7 +161,9 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
 }
 
 /// The report for each entry of the map, in the map's order: entries with keys, then bindings. If
-/// the main conversation reads it, names, paths, advice and counts of values are left out.
+/// no other client takes an entry's file, its length counts for Claude Code. If the main
+/// conversation reads the reports (not `shows_paths`), names, paths, advice and counts of values
+/// are left out.
 fn entry_reports(
     usable: &UsableMap<'_>,
     claude_code: Option<&ClaudeCode<'_>>,

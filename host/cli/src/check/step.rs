@@ -416,8 +416,8 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
 /// - [`Finding::NoRoots`] if the map has no roots.
 /// - [`Finding::WideMap`] if it has roots, and its folder is the user's home or above it.
 ///
-/// The last two are only for Linux, where the kernel keeps a server in the roots and in the map's
-/// folder; and only for a map that can be used (`map` is None for another one).
+/// `NoRoots` and `WideMap` are only for Linux, where the kernel keeps a server in the roots and in
+/// the map's folder; and only for a map that can be used. Else `map` is None.
 pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if location.in_words().starts_with("$XDG_CONFIG_HOME") {
@@ -426,7 +426,7 @@ pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<F
     let Some(map) = map.filter(|_| cfg!(target_os = "linux")) else {
         return findings;
     };
-    // The folder that the map's path names. If the map is a link, also that of its target.
+    // The folder that the map's path names. If the map is a link, also the folder of its target.
     let folders_of_map = directories_of(&location.file);
     if map.roots().is_empty() {
         findings.push(Finding::NoRoots {});

@@ -117,6 +117,7 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
         name,
         agent,
     };
+    // No file is named, so both kinds of texts are made without one.
     let mut who;
     if names.is_hook {
         let hook = recipe.hook(None)?;
@@ -143,10 +144,10 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     Ok(text)
 }
 
-/// The two commands by which setup writes what is printed now, or prints the map's entry alone.
-/// With `--bind notes` for `cursor`, these are `keyhole setup cursor --bind notes --file FILE` and
-/// `keyhole setup key FILE --bind notes`. A hook is for an agent: its options are
-/// `--inject reviewer` and `--agent reviewer`.
+/// A text with two commands: the first has setup write what it prints now, and the second prints
+/// the map's entry alone. With `--bind notes` for the client `cursor`, these are
+/// `keyhole setup cursor --bind notes --file FILE` and `keyhole setup key FILE --bind notes`. For a
+/// hook, the name is that of an agent: the options are `--inject reviewer` and `--agent reviewer`.
 fn ways_to_write(client: &Client, names: &Names) -> String {
     let name = names.name.as_deref().unwrap_or(client.usual_name());
     let (what, option, option_of_key) = if names.is_hook {
