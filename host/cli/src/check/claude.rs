@@ -166,7 +166,7 @@ impl<'a> ClaudeCode<'a> {
     }
 
     /// Adds to the report why agents of Claude Code get no file, and what lets the main
-    /// conversation read the files: first what needs no deny rules, then what is about these.
+    /// conversation read the files. Each function called here finds one of these.
     ///
     /// Deny rules are needed if the plugin asks, or if the client is installed and the map has
     /// files for agents. If none are needed, no finding on rules, links and the sandbox is added,
@@ -256,7 +256,7 @@ impl<'a> ClaudeCode<'a> {
             let names_no_file = without_files.rules.contains(rule);
             names_no_file || self.asker.shows_paths && !usable.keys.are_in(rule)
         });
-        // A rule for a folder ends in this way.
+        // A rule that ends in `/**)` is for a folder, and any other one for a file.
         if hidden.iter().any(|rule| !rule.ends_with("/**)")) {
             shown.push("Read(FILE) with the path of your file".to_owned());
         }
