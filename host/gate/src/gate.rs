@@ -85,7 +85,9 @@ fn answer(gate: Gate, input: &Input, start: Instant) -> Result<(), HookError> {
         return Ok(());
     };
     let mut comparison = Comparison::default();
-    let done = catch_unwind(AssertUnwindSafe(|| comparison.run(gate, &call, start)));
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        comparison.run(gate, input, &call, start)
+    }));
     // A panic, which has printed its place, is a failure like any other.
     if let Err(why) = done.unwrap_or(Err(Refusal::Internal.into())) {
         comparison.why_incomplete = Some(why);
@@ -118,7 +120,13 @@ impl Comparison {
     ///
     /// # Errors
     /// If the map cannot be read, or nothing can be loaded from it.
-    fn run(&mut self, gate: Gate, call: &Call, start: Instant) -> Result<(), Uncompared> {
+    fn run(
+        &mut self,
+        gate: Gate,
+        input: &Input,
+        call: &Call,
+        start: Instant,
+    ) -> Result<(), Uncompared> {
         // If nobody knows where the map is, there is none.
         let Ok(live) = gate.map else { return Ok(()) };
         let map = match live.current() {
@@ -127,6 +135,7 @@ impl Comparison {
         };
         let places = Places {
             home: gate.home.as_deref(),
+            session: &input.cwd,
             scratch: &gate.scratch,
             start,
         };

@@ -50,6 +50,8 @@ pub(crate) struct Gathered {
 pub(crate) struct Places<'p> {
     /// The user's home.
     pub(crate) home: Option<&'p Path>,
+    /// The session's folder.
+    pub(crate) session: &'p Path,
     /// The folder for git's own files.
     pub(crate) scratch: &'p Path,
     /// When the hook began.
@@ -125,7 +127,8 @@ pub(crate) fn gather(
             continue;
         }
         seen.push(real_part);
-        let repository_or_why = Repository::of_session(&part.folder);
+        let folder = folder_there(&part.folder, places.session);
+        let repository_or_why = Repository::of_session(&folder);
         let repository = repository_or_why.as_ref().ok().and_then(Option::as_ref);
         let lists = forbidden_lists(map, repository);
         if lists.is_empty() {
@@ -136,7 +139,7 @@ pub(crate) fn gather(
             text: call.text.clone(),
         }];
         let top = repository.map(|it| it.top().to_owned());
-        match texts_of_repository(part, repository_or_why, places) {
+        match texts_of_repository(part, &folder, repository_or_why, places) {
             Ok(more) => texts.extend(more),
             Err(why) => *why_incomplete = why_incomplete.or(Some(why)),
         }
@@ -153,13 +156,27 @@ pub(crate) fn gather(
     all
 }
 
-/// The texts that leave of the part's repository. None of them if the call sends only its text and
-/// its files, or if there is no repository.
+/// Where a command runs that is to run in `folder`. If that is not there, the call may make it, or
+/// its `cd` fails: then this is the nearest folder above that is there; or, if that one is in no
+/// repository, the `session`'s.
+#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
+fn folder_there(folder: &Path, session: &Path) -> PathBuf {
+    let above = folder.ancestors().find(|above| above.is_dir());
+    match above {
+        Some(found) if found == folder => folder.to_owned(),
+        Some(found) if !matches!(Repository::of_session(found), Ok(None)) => found.to_owned(),
+        _ => session.to_owned(),
+    }
+}
+
+/// The texts that leave of the part's repository, if its command runs in `folder`. None of them if
+/// the call sends only its text and its files, or if there is no repository.
 ///
 /// # Errors
 /// [`Uncompared::Late`] if git would be started too late; and why git tells nothing.
 fn texts_of_repository(
     part: &Part,
+    folder: &Path,
     repository_or_why: Result<Option<Repository>, Uncollected>,
     places: &Places<'_>,
 ) -> Result<Vec<Text>, Uncompared> {
@@ -172,7 +189,7 @@ fn texts_of_repository(
     if places.start.elapsed() > LAST_GIT_START {
         return Err(Uncompared::Late);
     }
-    let outgoing = repository.collect(&part.folder, wanted, places.scratch)?;
+    let outgoing = repository.collect(folder, wanted, places.scratch)?;
     Ok(outgoing.passages.into_iter().map(Text::from).collect())
 }
 

@@ -98,6 +98,7 @@ impl Scene {
         };
         let places = Places {
             home: at.home,
+            session: &work,
             scratch: &self.path("scratch"),
             start: Instant::now(),
         };
@@ -314,6 +315,6 @@ fn what_cannot_be_read_is_said_if_the_call_makes_or_sends_commits() {
     );
     assert_eq!(
         scene.found("cd ../nowhere && git commit -m x", NOWHERE),
-        Ok(Vec::new())
+        unreadable
     );
 }
