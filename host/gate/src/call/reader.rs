@@ -179,7 +179,8 @@ impl<'p> Reader<'p> {
             if self.is_too_much() {
                 return;
             }
-            let mut words = command.as_slice();
+            let expanded = self.expanded(command);
+            let mut words = expanded.as_slice();
             // `then git push` runs `git`.
             while let [first, rest @ ..] = words
                 && BEFORE_PROGRAM.contains(&first.as_str())
@@ -290,10 +291,13 @@ impl<'p> Reader<'p> {
         if levels == 0 || shells.is_empty() {
             return;
         }
-        let words = shells.into_iter().flatten();
+        let mut texts = script.heredocs.clone();
+        for word in shells.into_iter().flatten() {
+            texts.extend(self.meanings(word));
+        }
         // A text of several words may be a command.
-        let with_blanks = words.filter(|word| word.contains(char::is_whitespace));
-        for text in with_blanks.chain(&script.heredocs) {
+        texts.retain(|text| text.contains(char::is_whitespace));
+        for text in &texts {
             let inner = Script::of(text);
             self.folders_now.clone_from(&self.entered);
             self.read(&inner);
@@ -323,6 +327,25 @@ impl<'p> Reader<'p> {
         values.push(value.to_owned());
     }
 
+    /// The words of a command, with its value in the place of each variable that has only one. The
+    /// value is one word or several if its word has nothing else: with `G='git -C a'`, `$G push` is
+    /// `git -C a push`.
+    fn expanded(&mut self, command: &[String]) -> Vec<String> {
+        let mut words = Vec::new();
+        for word in command {
+            let meanings = self.meanings(word);
+            let [only] = meanings.as_slice() else {
+                words.push(word.clone());
+                continue;
+            };
+            match split_at_variable(word) {
+                Some(("", _, "")) => words.extend(only.split_whitespace().map(str::to_owned)),
+                _ => words.push(only.clone()),
+            }
+        }
+        words
+    }
+
     /// What a word may mean: the word with each value of its first variable, and of the variables
     /// in these, [`MAX_NESTED`] deep.
     fn meanings(&mut self, word: &str) -> Vec<String> {
@@ -344,7 +367,11 @@ impl<'p> Reader<'p> {
             replaced.push(word);
             return;
         };
-        let in_environment = env::var(name).ok().map(|value| vec![value]);
+        // The hook's own folder is the session's, where the call may be no longer.
+        let in_environment = env::var(name)
+            .ok()
+            .filter(|_| !matches!(name, "PWD" | "OLDPWD"))
+            .map(|value| vec![value]);
         let values = self.variables.get(name).or(in_environment.as_ref());
         let Some(known) = values else {
             replaced.push(word);
