@@ -151,6 +151,10 @@ impl Refs {
     pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, extra: Extra) -> Vec<Named> {
         let mut asked_names = BTreeSet::new();
         for word in words {
+            // A word with a blank is a message, such as `fix: typo`, and names no ref.
+            if word.contains(char::is_whitespace) {
+                continue;
+            }
             let source = word.trim_start_matches('+').split([':', '~', '^']).next();
             // Some file systems take a name in capitals for the same one.
             asked_names.extend(source.map(str::to_lowercase));

@@ -99,12 +99,18 @@ pub(super) fn split_at_variable(word: &str) -> Option<(&str, &str, &str)> {
     Some((before, name, behind)).filter(|_| is_variable(name))
 }
 
-/// What a word may name: a file, a branch. `f=@a.txt;type=b` has `f`, `a.txt`, `type` and `b`, and
-/// `f=<a.txt` has `f` and `a.txt`.
+/// What a word may name: a file, a branch. `f=@a+b.txt;type=b` has `a+b.txt;type=b`, `f`, `a`,
+/// `b.txt`, `type` and `b`, among others. A text with blanks is a message: of `docs: more`, only
+/// what is behind `=`, `@` or `<` may be a name.
 pub(super) fn names_in(word: &str) -> Vec<&str> {
     let mut names = vec![word];
     names.extend(joined_value(word));
-    names.extend(word.split(['=', '@', '<', ':', ';', '+']));
+    for mark in ['=', '@', '<'] {
+        names.extend(word.split_once(mark).map(|(_, rest)| rest));
+    }
+    if !word.contains(char::is_whitespace) {
+        names.extend(word.split(['=', '@', '<', ':', ';', '+', '#']));
+    }
     names.retain(|name| !name.is_empty() && !name.starts_with('-'));
     names
 }
