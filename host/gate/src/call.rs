@@ -71,6 +71,9 @@ const SENDING_TOOLS: [&str; 19] = [
     "upload",
 ];
 
+/// The tool of a server only reads if its name begins with one of these: `list_commits`.
+const READING_TOOLS: [&str; 4] = ["get_", "list_", "read_", "search_"];
+
 /// What a call of this tool may publish: of Bash and Monitor, by their command; of a server's
 /// `create_issue`, its input. None if it publishes nothing that we know: `git status`, `Read`,
 /// `list_issues`.
@@ -80,9 +83,10 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
     }
     let (_, name) = tool.strip_prefix("mcp__")?.split_once("__")?;
     let lowercase_name = name.to_ascii_lowercase();
-    if !SENDING_TOOLS
-        .iter()
-        .any(|word| lowercase_name.contains(word))
+    let mut reading = READING_TOOLS.iter();
+    let mut sending = SENDING_TOOLS.iter();
+    if reading.any(|start| lowercase_name.starts_with(start))
+        || !sending.any(|word| lowercase_name.contains(word))
     {
         return None;
     }

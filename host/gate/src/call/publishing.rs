@@ -110,7 +110,9 @@ const RUNNERS: [&str; 14] = [
 
 /// Whether a program that makes packages publishes one with this verb.
 fn publishes(verb: &str) -> bool {
-    matches!(verb, "publish" | "upload" | "push" | "deploy")
+    // In Gradle, `:lib:publish` is the task `publish` of `lib`.
+    let task = verb.rsplit(':').next().unwrap_or_default();
+    matches!(task, "upload" | "push" | "deploy") || task.starts_with("publish")
 }
 
 /// These arguments without options, without the values of [`VALUE_OPTIONS`], and without a
@@ -136,7 +138,12 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
         ["push", ..] if sends_nothing(arguments) => None,
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
-        ["stash", "apply" | "pop", ..] | ["cherry-pick" | "merge", ..] => Some(Kind::BringsIn),
+        ["stash", "apply" | "branch" | "pop", ..] | ["cherry-pick" | "merge", ..] => {
+            Some(Kind::BringsIn)
+        }
+        ["branch" | "reset" | "switch", ..] if words.iter().any(|word| may_name_commit(word)) => {
+            Some(Kind::BringsIn)
+        }
         ["restore", ..] if has_option(arguments, &["--source"]) => Some(Kind::BringsIn),
         ["checkout" | "restore", _, _, ..] if !has_one_of(arguments, &["-b", "-B"]) => {
             Some(Kind::BringsIn)
@@ -147,7 +154,11 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
 
 /// Whether `git push` sends nothing with these arguments: a dry run, or a branch is deleted there.
 /// Behind another option, such a word may be that option's value, and does not count.
+/// `--no-dry-run` may take it back.
 fn sends_nothing(arguments: &[String]) -> bool {
+    if arguments.iter().any(|word| word.starts_with("--no-d")) {
+        return false;
+    }
     arguments.windows(2).any(|pair| match pair {
         [before, word] => {
             !before.starts_with('-')
@@ -171,9 +182,9 @@ fn kind_of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
 }
 
 /// Nouns and verbs with which `gh` and `glab` send nothing of the user's.
-const READING_WORDS: [&str; 13] = [
-    "auth", "browse", "checkout", "checks", "clone", "diff", "download", "list", "ls", "search",
-    "status", "view", "watch",
+const READING_WORDS: [&str; 15] = [
+    "auth", "browse", "checkout", "checks", "clone", "config", "diff", "download", "help", "list",
+    "ls", "search", "status", "view", "watch",
 ];
 
 /// Whether `gh api` sends something with this argument: `-f`, `-F`, `--input`, `-XPOST`.
