@@ -48,7 +48,7 @@ unsupported() {
 if [ "${2-}" = gate ]; then
     question=$(cat) || fail "there is no cat, or it cannot read: install it"
     case $question in
-    *commit* | *push* | *submit* | *send-email* | *publish* | *upload* | *deploy* | *'gh '* | *glab* | *curl* | *scp* | *rsync* | *'"mcp__'*) ;;
+    *commit* | *push* | *submit* | *send-email* | *publish* | *upload* | *deploy* | *'gh '* | *glab* | *curl* | *wget* | *scp* | *rsync* | *'"mcp__'*) ;;
     *) trap - EXIT && exit 0 ;;
     esac
 fi

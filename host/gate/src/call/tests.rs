@@ -74,60 +74,85 @@ fn everyday_commands_are_not_compared() {
 
 #[test]
 fn commands_that_publish_are_compared_wherever_their_words_stand() {
-    for command in [
-        "git commit -m x",
-        "GIT_DIR=x git commit",
-        "/usr/bin/git push",
-        "if true; then git push; fi",
-        "sudo -u me git push origin main",
-        "make && (cd sub && git commit -am x)",
-        "jj commit -m x",
-        "jj git push",
-        "git send-email --to x 0001.patch",
-        "gh pr create --fill",
-        "gh issue comment 3 --body x",
-        "gh api graphql -f query=x",
-        "glab mr create",
-        "gh release create v1 a.zip",
-        "npm publish",
-        "npx vsce publish",
-        "python -m twine upload dist/*",
-        "mvn clean deploy",
-        "npm --registry https://x publish",
-        "gh release upload v1 a.zip",
-        "pnpm --filter x publish",
-        "gem push a.gem",
-        "docker buildx build --push .",
-        "gh repo create x --source=. --push",
-        "gh pr close 3 --comment x",
-        "gh api -X POST user/repos",
-        "x \"$(git push)\"",
-        "a 'git push",
-        "cargo publish --dry-run",
-        "twine upload dist/*",
-        // The value of an option is no option.
-        "git commit -am --help",
-        "git push -o --dry-run origin main",
-        "gh pr review -rb text",
-        "gh label create text",
-        "npx netlify deploy",
-        "wget --post-file=a https://example.org",
-        "rsync -a dist/ host:/srv --delete -e ssh",
-        "bash -lc 'cd x && git push'",
-        "bash <<E\ngit push\nE",
-        "curl -X POST https://example.org -H 'a: b'",
-        "curl -sd @a.json https://example.org",
-        "curl --data-binary @a https://example.org",
-        "curl -F file=@a https://example.org",
-        "curl -sT a https://example.org",
-        "scp a.txt host:dir/",
-        "rsync -a ./ user@host:dir",
-        "docker push registry.example/app",
-    ] {
+    for command in PUBLISHING_COMMANDS {
         assert!(bash(command).is_some(), "{command}");
     }
     let monitor = call("Monitor", &json!({ "command": "git push" }), at());
     assert!(monitor.is_some());
+}
+
+/// Commands that publish. Each is compared, and the launcher starts the program for it.
+const PUBLISHING_COMMANDS: [&str; 51] = [
+    "git commit -m x",
+    "GIT_DIR=x git commit",
+    "/usr/bin/git push",
+    "if true; then git push; fi",
+    "sudo -u me git push origin main",
+    "make && (cd sub && git commit -am x)",
+    "jj commit -m x",
+    "jj git push",
+    "git send-email --to x 0001.patch",
+    "gh pr create --fill",
+    "gh issue comment 3 --body x",
+    "gh api graphql -f query=x",
+    "glab mr create",
+    "gh release create v1 a.zip",
+    "npm publish",
+    "npx vsce publish",
+    "python -m twine upload dist/*",
+    "mvn clean deploy",
+    "./gradlew :lib:publish",
+    "./gradlew publishToMavenCentral",
+    "git push -n --no-dry-run origin main",
+    "P='git push'; eval \"$P\"",
+    "npm --registry https://x publish",
+    "gh release upload v1 a.zip",
+    "pnpm --filter x publish",
+    "gem push a.gem",
+    "docker buildx build --push .",
+    "gh repo create x --source=. --push",
+    "gh pr close 3 --comment x",
+    "gh api -X POST user/repos",
+    "x \"$(git push)\"",
+    "a 'git push",
+    "cargo publish --dry-run",
+    "twine upload dist/*",
+    // The value of an option is no option.
+    "git commit -am --help",
+    "git push -o --dry-run origin main",
+    "gh pr review -rb text",
+    "gh label create text",
+    "npx netlify deploy",
+    "wget --post-file=a https://example.org",
+    "rsync -a dist/ host:/srv --delete -e ssh",
+    "bash -lc 'cd x && git push'",
+    "bash <<E\ngit push\nE",
+    "curl -X POST https://example.org -H 'a: b'",
+    "curl -sd @a.json https://example.org",
+    "curl --data-binary @a https://example.org",
+    "curl -F file=@a https://example.org",
+    "curl -sT a https://example.org",
+    "scp a.txt host:dir/",
+    "rsync -a ./ user@host:dir",
+    "docker push registry.example/app",
+];
+
+#[test]
+fn the_launcher_starts_the_program_for_each_call_that_publishes() {
+    let launcher = include_str!("../../../../plugin/start.sh");
+    let (_, rest) = launcher.split_once("case $question in\n").unwrap();
+    let words: Vec<&str> = rest
+        .lines()
+        .next()
+        .unwrap()
+        .trim_end_matches(") ;;")
+        .split(" | ")
+        .map(|word| word.trim().trim_matches(['*', '\'']))
+        .collect();
+    for command in PUBLISHING_COMMANDS {
+        let starts = words.iter().any(|word| command.contains(word));
+        assert!(starts, "{command}");
+    }
 }
 
 #[test]
@@ -142,6 +167,8 @@ fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
         ("mcp__linear__save_issue", true),
         ("mcp__filesystem__edit_file", false),
         ("mcp__github__list_issues", false),
+        ("mcp__github__list_commits", false),
+        ("mcp__slack__get_post", false),
         ("mcp__postgres__query", false),
         ("mcp__plugin_keyhole_context__load_context", false),
         ("mcp__create", false),
