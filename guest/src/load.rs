@@ -99,8 +99,7 @@ pub fn load<D: Directory>(
     Err(LoadError::Changed)
 }
 
-/// All bytes of a file of this `size`. None if the file has another size by now: of 4 bytes, 3 or 5
-/// come.
+/// All bytes of a file of this `size`. None if the file is shorter or longer by now.
 ///
 /// A read may return fewer bytes than it was asked for, and the file may still go on. So all bytes
 /// are there only when a last read returns none.

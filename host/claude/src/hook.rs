@@ -206,8 +206,9 @@ pub struct Call {
 /// [`Call::agent`] says it.
 ///
 /// # Errors
-/// If the call is none to a server of ours; if another agent calls the server of one; if the agent
-/// is watched; or if what the client says cannot be understood.
+/// If the call is none to a server of ours; if the server is one agent's own, and somebody else
+/// calls; if the client's record says that others watch the agent (`is_watched`); or if what the
+/// client says cannot be understood.
 pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookError> {
     let input: Input = read_input(stdin)?;
     let server = input.server(ours, "PreToolUse")?;

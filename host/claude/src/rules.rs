@@ -164,11 +164,12 @@ impl Places {
         format!("{}/settings.json", self.shown)
     }
 
-    /// The deny rules that these files need, and that are not covered by `denied`. The rules keep
-    /// from the main conversation: agents' transcripts, what tasks print, each file, its folder if
-    /// nothing else is in it, our own programs, and the folder of tickets if a file is `served` to
-    /// an agent by a server of its own. Also whether no rule can name a place, and whether a copy
-    /// beside a file stays open.
+    /// The deny rules that these files need, without those that `denied` has already; whether some
+    /// place can be named by no rule; and whether a copy beside a file stays open.
+    ///
+    /// The rules are for the main conversation's tools. They deny agents' transcripts, what tasks
+    /// print, each file, its folder if nothing else is in it, calls of our own programs, and the
+    /// folder of tickets if a file is `served` to an agent by a server of its own.
     pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> Missing {
         let mut kept = self.kept.clone();
         let mut has_neighbours = false;
@@ -372,11 +373,12 @@ fn rules_for_programs() -> Vec<String> {
     rules
 }
 
-/// The folder that a variable names. None if the variable is not set, or if the client does not
-/// follow it: an empty one, see [`is_followed`].
+/// The folder that a variable names. None if the variable is not set, or if it is empty and the
+/// client does not follow it then ([`is_followed`]).
 ///
 /// # Errors
-/// If the path is relative, or no rule can name it: `notes` or `/a*`.
+/// If the path is relative (`notes`); or if no rule can name it, since it has a character of
+/// patterns (`/a*`) or one that nobody sees.
 fn folder_named_by(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, OddPlace> {
     let Some(set) = variable(name).filter(|set| is_followed(name, set)) else {
         return Ok(None);

@@ -118,7 +118,8 @@ impl Settings {
     }
 
     /// Reads the user's settings into `value`, which stays null if the client does not load them.
-    /// Notes a fault if it does not, if they switch all hooks off, or if their place is not known.
+    /// Notes a fault if the client does not load them, if they switch all hooks off, or if a
+    /// variable names an odd place for them: then nothing is read.
     fn read_users(&mut self) {
         let places = match &self.places {
             Ok(places) => places,
@@ -139,11 +140,11 @@ impl Settings {
         }
     }
 
-    /// Reads the files and the links of this folder's project. A file that is the user's settings
-    /// is left out: in the home, the project's would be these.
+    /// Reads the files and the links of this folder's project. In the home, the project's settings
+    /// file is the user's own: it is left out.
     fn read_projects(&mut self, folder: &Path) {
         let places = self.places.as_ref().ok();
-        // If the home is unknown, nothing but `/` counts as the user's.
+        // If the home is unknown, `/` is taken for it.
         let home = places.map_or(Path::new("/"), |places| &places.home);
         let users_file = places.map(Places::settings);
         self.links = links::links(folder, home);

@@ -30,7 +30,11 @@ struct Asked<'m> {
 }
 
 impl<'m> Asked<'m> {
-    /// The key or binding that `caller` gets in `map` by asking for `target`.
+    /// The key or binding that `caller` gets in `map` by asking for `target`. If the map has no
+    /// such key or binding, its `entry` is None.
+    ///
+    /// A ticket's key counts only for a key that the model has sent. A binding, and a key that the
+    /// operator gave when they started the server ([`Target::OperatorsKey`]), are the server's own.
     ///
     /// # Errors
     /// [`Refusal::UnknownKey`] for [`Target::OfCaller`], if nobody knows which agent calls, or if
@@ -52,6 +56,7 @@ impl<'m> Asked<'m> {
             (Target::SentKey(_), Some(judged)) => Ok(Self::of(judged, map)),
             (Target::SentKey(text), None) => match Key::try_from(&*text) {
                 Ok(key) => Ok(Self::of(&key, map)),
+                // No map can have this text as a key.
                 Err(_) => Ok(Self { text, entry: None }),
             },
         }

@@ -144,6 +144,7 @@ impl From<SystemError> for Refusal {
             SystemError::NotAFile => Self::NotAFile,
             SystemError::Busy => Self::Changed,
             SystemError::Late => Self::TimedOut,
+            // The kernel confines the server to the folders that were there when it started.
             SystemError::Confined => Self::RestartNeeded,
             SystemError::OutOfResources => Self::OutOfResources,
             SystemError::Failed(_) => Self::Internal,

@@ -188,10 +188,14 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
 
 /// The directories beneath which a process must be able to read, to serve this map: `own`, which
 /// has the tickets; those in which the map's file lies (see [`directories_of`]); and the map's
-/// roots. None, which means everywhere, if the map has no roots, or cannot be used.
+/// roots. `Ok(None)` if the map has no roots, or cannot be used: then the process may read
+/// everywhere.
 ///
-/// This function also calls [`remember`]: what that reads cannot be read once the process is
-/// restricted.
+/// This function also calls [`remember`], which reads the list of groups and mounts: they cannot be
+/// read once the process is restricted.
+///
+/// # Errors
+/// If the process has too few descriptors or too little memory.
 #[cfg(target_os = "linux")]
 fn readable_directories(
     live: &LiveMap,

@@ -35,7 +35,7 @@ pub const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The time between two looks if the time of the change has no fraction of a second: the file
 /// system may keep every other second only, as FAT does.
-const BETWEEN_LOOKS_IN_SECONDS: Duration = Duration::from_millis(2100);
+const BETWEEN_LOOKS_IF_WHOLE_SECONDS: Duration = Duration::from_millis(2100);
 
 /// How long a file may take to settle. No further look comes after this: somebody keeps writing.
 const TIME_TO_SETTLE: Duration = Duration::from_secs(1);
@@ -68,9 +68,9 @@ impl Stat {
 
 impl<F: FileSystem> Walker<F> {
     /// What an open file reports once it has settled: nobody has changed it in the last ten seconds
-    /// ([`RECENT`]), or two looks at it are equal, a tenth of a second apart ([`BETWEEN_LOOKS`]);
-    /// or two seconds apart, if the time of its change has no fraction. `first` is what it reported
-    /// just now.
+    /// ([`RECENT`]), or two looks at it are equal, a tenth of a second apart ([`BETWEEN_LOOKS`]). If
+    /// its file system keeps whole seconds only, the two looks are two seconds apart
+    /// ([`BETWEEN_LOOKS_IF_WHOLE_SECONDS`]). `first` is what it reported just now.
     ///
     /// # Errors
     /// [`SystemError::Busy`] if the file still changes after a second ([`TIME_TO_SETTLE`]), or if
@@ -80,10 +80,10 @@ impl<F: FileSystem> Walker<F> {
         let mut waited = Duration::ZERO;
         while !last.is_long_unchanged(self.files.now()) {
             self.in_time()?;
-            // The file system may keep whole seconds only. Then the looks are further apart.
+            // A time without a fraction may be of a file system that keeps whole seconds.
             let (_, nanoseconds) = last.changed;
             let apart = if nanoseconds == 0 {
-                BETWEEN_LOOKS_IN_SECONDS
+                BETWEEN_LOOKS_IF_WHOLE_SECONDS
             } else {
                 BETWEEN_LOOKS
             };

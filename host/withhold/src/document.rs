@@ -43,13 +43,17 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Adds what stands in this line. In a block of code, it is an item. Else it is a heading, or
-    /// below a heading `Notes` (`notes_level`) a note, which is only counted, or a row. Nothing is
-    /// added of a line that begins or ends a block of code, nor of the head of a table, which only
-    /// says whether its first column names rules.
+    /// Adds what stands in this line:
     ///
-    /// The lines `below` it say whether it is a heading, the head of a table, or a row that names
-    /// what follows.
+    /// - in a block of code, an item; of the line that begins or ends the block, nothing;
+    /// - of a heading, the heading;
+    /// - of any other line below a heading `Notes` (then `notes_level` is set), nothing: the line is
+    ///   only counted;
+    /// - of the head of a table, nothing: it says whether the first column has the names of rules;
+    /// - of any other line, the cells of a row.
+    ///
+    /// The lines `below` it tell a heading and a table's head, and whether a row is a title of what
+    /// follows it.
     fn read(&mut self, line: &Line<'t>, below: impl Iterator<Item = &'t str> + Clone) {
         let next = below.clone().next().unwrap_or_default();
         // Without a bar, the table ends.

@@ -67,16 +67,16 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The numbers of this document: how many of its pieces (lines, items and cells) have a value,
-    /// above all headings and below each one. A heading without a value is an empty one, unless a
-    /// heading of a deeper level follows. Values are few if they are fewer than a tenth of the
-    /// words.
+    /// The numbers of this document: how many of its pieces (lines, items and cells) have a value (a
+    /// text that a report must not quote), before the first heading and below each heading. A
+    /// heading without a value is an empty one, unless a heading of a deeper level follows. Values
+    /// are few if they are fewer than a tenth of all words but those of notes (`compared_words`).
     pub fn of(document: &str) -> Self {
         let read = document::read(document);
-        // The first section has no heading: it is above all of them.
+        // The first section has no heading.
         let mut below_headings = read.sections.iter().skip(1);
         let has_empty_heading = below_headings
-            .any(|section| section.pieces_with_value == 0 && !section.is_above_others);
+            .any(|section| section.pieces_with_value == 0 && !section.is_before_deeper_heading);
         let mut counts = read
             .sections
             .iter()

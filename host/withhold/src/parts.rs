@@ -42,7 +42,7 @@ const JOINING_WORDS: [&[&str]; 19] = [
     &["மற்றும்", "அல்லது", "සහ"],
 ];
 
-/// The parts of a line that punctuation sets apart, or a word such as `and`: of
+/// The parts of a line between its separators: punctuation, and words such as `and`. Of
 /// `Larkspur (old), Wren and Tansy`, these are `Larkspur `, `old`, ` Wren` and `Tansy`.
 ///
 /// A part of blanks is left out. `Mary-Ann O'Hara` and `v1.2/beta` are one part.
@@ -50,7 +50,7 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = Some(line);
     while let Some(text) = rest {
-        let (part, behind) = cut_first(text);
+        let (part, behind) = cut_at_first_separator(text);
         if !part.trim().is_empty() {
             parts.push(part);
         }
@@ -86,13 +86,13 @@ pub(crate) fn sentences(line: &str) -> Vec<&str> {
 /// The first part of a text, and all that stands behind it. A text without a separator is one
 /// part.
 pub(crate) fn first_part(text: &str) -> (&str, &str) {
-    let (part, rest) = cut_first(text);
+    let (part, rest) = cut_at_first_separator(text);
     (part, rest.unwrap_or_default())
 }
 
 /// The text up to its first separator, and what stands behind the separator. Without a separator:
 /// all of the text, and None.
-fn cut_first(text: &str) -> (&str, Option<&str>) {
+fn cut_at_first_separator(text: &str) -> (&str, Option<&str>) {
     for (at, c) in text.char_indices() {
         // No separator begins with a letter or digit of ASCII. Most characters are one.
         if c.is_ascii_alphanumeric() {

@@ -21,7 +21,7 @@ pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     let (before, number) = up_to_end.split_at(run.at.start);
     let just_before = end_of(before);
     // A line and a column, as in `12:4`, may have more digits together.
-    if is_behind_file(just_before) && (run.is_short_number() || number.contains(':')) {
+    if ends_with_file_and_mark(just_before) && (run.is_short_number() || number.contains(':')) {
         return true;
     }
     run.is_short_number() && (is_in_path(just_before) || is_before_ending(after))
@@ -34,9 +34,10 @@ fn end_of(text: &str) -> &str {
     text.split_at(start).1
 }
 
-/// Whether the text ends with a file's name and the mark between this and a line's number: `a.md:`
-/// and `a.md:12-` do. `note:` does not: it has no ending.
-fn is_behind_file(text: &str) -> bool {
+/// Whether the text ends as what `grep` prints before a line that it found: a file's name with an
+/// extension, perhaps a line's number, and a mark. `a.md:` and `a.md:12-` do. `note:` does not: it
+/// has no extension.
+fn ends_with_file_and_mark(text: &str) -> bool {
     let Some(name_and_lines) = text.strip_suffix([':', '-', '(']) else {
         return false;
     };
@@ -45,7 +46,7 @@ fn is_behind_file(text: &str) -> bool {
         .trim_end_matches(|c: char| ":-".contains(c) || c.is_ascii_digit())
         .trim_end_matches(['`', '*', '"']);
     match end_of_path(name).rsplit_once('.') {
-        Some((_, ending)) => is_ending(ending),
+        Some((_, ending)) => is_file_extension(ending),
         None => false,
     }
 }
@@ -64,7 +65,7 @@ fn is_before_ending(text: &str) -> bool {
         return false;
     };
     let mut words = behind.split(|c: char| !c.is_alphanumeric());
-    words.next().is_some_and(is_ending)
+    words.next().is_some_and(is_file_extension)
 }
 
 /// What stands behind the last blank, quote, bracket or the like: `src/a.md` of `in (src/a.md`.
@@ -74,7 +75,7 @@ fn end_of_path(text: &str) -> &str {
 }
 
 /// Whether a file's name may end so, behind the dot: `md`, `mp3`. `Blix` and `7z` do not.
-fn is_ending(text: &str) -> bool {
+fn is_file_extension(text: &str) -> bool {
     text.len() <= MAX_ENDING_CHARS
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text

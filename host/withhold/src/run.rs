@@ -51,8 +51,9 @@ pub(crate) fn section_of_name(word: &str, names: &Names) -> Option<usize> {
     section_of_start(word, names).or_else(|| section_of_start(letters.as_str(), names))
 }
 
-/// The section of the name that this word is, alone or with an ending of up to three letters:
-/// `wexel` or `wexels`. None if it is no name, or one of fewer than five letters.
+/// If this word is a known name of five letters or more, alone or with an ending of up to three
+/// letters (`wexel`, `wexels`): the section of the document in which the name stands. Else None.
+/// Names are looked up by the hash of their letters.
 fn section_of_start(word: &str, names: &Names) -> Option<usize> {
     let size = word.chars().count();
     let mut so_far = 0;

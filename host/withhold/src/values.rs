@@ -51,7 +51,7 @@ pub(crate) struct Section {
     /// The level of the heading, from 1.
     level: usize,
     /// Whether a heading of a deeper level follows it.
-    pub(crate) is_above_others: bool,
+    pub(crate) is_before_deeper_heading: bool,
     /// How many lines, items and cells have a value.
     pub(crate) pieces_with_value: usize,
 }
@@ -96,7 +96,7 @@ impl Values {
     /// Begins the section below this heading. Its `level` is 1 for `# Customers`.
     pub(crate) fn begin_section(&mut self, heading: &str, level: usize) {
         if let Some(last) = self.sections.last_mut() {
-            last.is_above_others = level > last.level;
+            last.is_before_deeper_heading = level > last.level;
         }
         self.sections.push(Section {
             heading: heading.to_owned(),
@@ -125,9 +125,10 @@ impl Values {
         self.sections.len().saturating_sub(1)
     }
 
-    /// Adds each of these words that is a name, as a value and to `names`. A name can be one
-    /// (`may_be_name`: four letters or more, no digit, not in the list of English words), and has a
-    /// capital or stands in a text of at most three words.
+    /// Adds each of these words that is a name, as a value and to `names`. A name passes
+    /// `may_be_name` (four letters or more, no digit, not in the list of English words), and has a
+    /// capital or stands in a text of at most three words: of such a text, fewer than three words
+    /// have a blank before them.
     ///
     /// Of `for O'Wexel`, `Wexel` is a name. An apostrophe joins `O` to it, so both words together
     /// are a value as well.
@@ -140,6 +141,7 @@ impl Values {
                 continue;
             }
             self.add_run(slice::from_ref(word));
+            // A decoded letter may have been several, as `ae` for `ä`: the longer form counts.
             let name = Name {
                 size: word.size.max(word.letters.chars().count()),
                 section: self.section_number(),
@@ -319,13 +321,14 @@ fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
         .find(|run| is_quotation(run))
 }
 
-/// Whether these words of a longer line are enough for a quotation. Numbers alone are if they have
-/// more than six digits, or six in one number.
+/// Whether these words of a longer line are enough for a quotation. If all are numbers, they are
+/// enough with more than six digits, or with six in one number.
 ///
 /// Other words need six points (`QUOTATION_POINTS`), four of them from words that say something, of
 /// which one is no number. `the` has 1 point and says nothing; `house` has 2; `House` and `47` have
-/// 3. So three words such as `house` are enough, and two such as `House`. A word of the list with a
-/// short number, as `PIN 5519`, is not: there, the number is a value by itself.
+/// 3. So three words such as `house` are enough, and two such as `House`. A common word (one that has a
+/// `rank` in the list of English words) with a short number, as `PIN 5519`, is not enough: there,
+/// the number is a value by itself.
 fn is_quotation(words: &[Word]) -> bool {
     if words.iter().all(|word| word.is_number) {
         let digits = digits_in(words);

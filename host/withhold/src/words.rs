@@ -113,8 +113,9 @@ pub(crate) fn decoded_words_in(text: &str) -> Vec<Word> {
     cut_into_words(text, decoded(text))
 }
 
-/// The words of `text`, each with its rank in the list of common words and its points. `chars` are
-/// the characters of the text, perhaps with escapes decoded, and where each stands.
+/// The words of `text`, each with its rank in the list of common words (None for a word that is not
+/// in the list), and its points: how much it counts towards a quotation. `chars` are the characters
+/// of the text, perhaps with escapes decoded, and where each stands.
 fn cut_into_words(text: &str, chars: impl Iterator<Item = (char, Range<usize>)>) -> Vec<Word> {
     let mut cutter = Cutter::default();
     for (c, at) in chars {
