@@ -90,13 +90,15 @@ fn first_bytes_in(
     Ok(Some(bytes))
 }
 
-/// The text that bytes of a file stand for: UTF-16 if they begin with its mark, or else UTF-8. A
-/// byte that is no text becomes `U+FFFD`.
+/// The text that bytes of a file stand for: UTF-8; or if they begin with a mark of UTF-16, the text
+/// in UTF-16, and behind it the one in UTF-8, since anybody can write such a mark. A byte that is no
+/// text becomes `U+FFFD`.
 pub(crate) fn text(bytes: &[u8]) -> String {
+    let utf8 = String::from_utf8_lossy(bytes);
     match bytes {
-        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes) + "\n" + &utf8,
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes) + "\n" + &utf8,
+        _ => utf8.into_owned(),
     }
 }
 
