@@ -29,6 +29,15 @@ const GIT_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 /// there.
 const WORKTREE_FOLDERS: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 
+/// The files that name a commit while a merge, a rebase or the like is not over.
+const IN_PROGRESS: [&str; 5] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-apply/orig-head",
+    "rebase-merge/orig-head",
+];
+
 /// What HEAD says where the branches are a reftable, for programs that read it as a file.
 const REFTABLE_HEAD: &str = "ref: refs/heads/.invalid";
 
@@ -62,6 +71,11 @@ pub(crate) struct Refs {
     branch: Option<String>,
     /// All objects that have a name, such as `refs/heads/main`, in the order of their names.
     named: Vec<Named>,
+    /// What a merge, a rebase or the like that is not over brings in.
+    in_progress: Vec<Named>,
+    /// Whether several commits are picked or reverted one after another, of which some are still to
+    /// come.
+    is_in_sequence: bool,
 }
 
 /// A branch or tag, and what it stands for.
@@ -126,6 +140,8 @@ impl Refs {
             head: resolve(&texts, &repository.common, &head_text)?,
             branch: symref_target(&head_text).map(str::to_owned),
             named,
+            in_progress: in_progress(&repository.git)?,
+            is_in_sequence: fs::metadata(repository.git.join("sequencer")).is_ok(),
         })
     }
 
@@ -141,8 +157,8 @@ impl Refs {
         sha1
     }
 
-    /// The refs that a call with these words sends: HEAD's branch; each ref that a word names; with
-    /// [`Sent::all`], all branches and tags; and what the settings add: with `Extra::Tags`, all
+    /// The refs that a call with these words sends: HEAD's branch; what is in progress; each ref that
+    /// a word names; with [`Sent::all`], or in a sequence, all branches and tags; and what the settings add: with `Extra::Tags`, all
     /// tags, and with `Extra::All`, all refs but those of remotes. Any other ref is left out.
     ///
     /// A word names a ref by its full name, or without `refs/heads/` or `refs/tags/`, in capitals
@@ -159,7 +175,8 @@ impl Refs {
             // Some file systems take a name in capitals for the same one.
             asked_names.extend(source.map(str::to_lowercase));
         }
-        let mut sending = Vec::new();
+        let sends_all = sent.all || self.is_in_sequence;
+        let mut sending = self.in_progress.clone();
         for named in &self.named {
             let is_branch_or_tag = named.short_name() != named.name;
             let is_asked = asked_names.contains(&named.name.to_lowercase())
@@ -170,7 +187,7 @@ impl Refs {
                 Extra::Tags => named.is_tag(),
                 Extra::All => !named.name.starts_with("refs/remotes/"),
             };
-            if is_asked || is_extra || is_branch_of_head || (sent.all && is_branch_or_tag) {
+            if is_asked || is_extra || is_branch_of_head || (sends_all && is_branch_or_tag) {
                 sending.push(named.clone());
             }
         }
@@ -217,6 +234,28 @@ fn ref_text(path: &Path) -> Result<Option<String>, Uncollected> {
         return Err(Uncollected::Unreadable);
     }
     Ok(Some(line.trim_end_matches(GIT_BLANKS).to_owned()))
+}
+
+/// The commits that a merge, a rebase or the like in the folder `git` brings in, each with the name
+/// of the file that has it. Such a file has an object's name in each line. Empty if nothing is in
+/// progress.
+fn in_progress(git: &Path) -> Result<Vec<Named>, Uncollected> {
+    let mut found = Vec::new();
+    for name in IN_PROGRESS {
+        for line in ref_text(&git.join(name))?
+            .iter()
+            .flat_map(|text| text.lines())
+        {
+            if !line.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err(Uncollected::Unreadable);
+            }
+            found.push(Named {
+                name: name.to_owned(),
+                object: line.to_owned(),
+            });
+        }
+    }
+    Ok(found)
 }
 
 /// The refs in the file `packed-refs` of the folder `common`: the full name of each, and the name
