@@ -26,6 +26,9 @@ const VARIABLES: [&str; 2] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
 /// Values of `push.default` with which a push sends one branch.
 const ONE_BRANCH_VALUES: [&str; 5] = ["current", "nothing", "simple", "tracking", "upstream"];
 
+/// Settings by which git takes a message, or what it does to a text, from another place.
+const ELSEWHERE: [&str; 3] = ["attr.tree", "commit.template", "core.attributesfile"];
+
 /// Values that switch a setting off.
 const OFF_VALUES: [&str; 5] = ["", "0", "false", "no", "off"];
 
@@ -47,11 +50,13 @@ struct Setting {
 }
 
 /// Checks that each `core.worktree` that git reads in the repository's own settings names the
-/// folder of our checkout.
+/// folder of our checkout, and that none of them has git take a message or attributes from
+/// elsewhere.
 ///
 /// # Errors
-/// [`Uncollected::Elsewhere`] if one names another folder, or one that does not exist, or if a file
-/// of these settings is a link or is no regular file; and see [`Git::run`].
+/// [`Uncollected::Elsewhere`] if one names another folder, or one that does not exist; if one of
+/// [`ELSEWHERE`] is set; or if a file of these settings is a link or is no regular file; and see
+/// [`Git::run`].
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 pub(crate) fn check_checkout(
     repository: &Repository,
@@ -70,6 +75,9 @@ pub(crate) fn check_checkout(
             .iter()
             .any(|setting| setting.key == "extensions.worktreeconfig");
         for setting in found {
+            if ELSEWHERE.contains(&&*setting.key) {
+                return Err(Uncollected::Elsewhere);
+            }
             if is_read_by_git && setting.key == "core.worktree" {
                 let named = fs::canonicalize(repository.git.join(setting.value)).ok();
                 if named.is_none() || named != repository.checkout {
