@@ -12,6 +12,9 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 /// A longer line is not compared: that would take a gigabyte of memory.
 const MAX_LINE_BYTES: usize = 8 << 20;
 
+/// How many findings are told at most: each has a path, which may have 4,096 bytes.
+const MAX_FINDINGS: usize = 10_000;
+
 /// A line between two texts, so that no value is found half in one and half in the other.
 const LINE_BETWEEN: &str = "\nqzxkeyholeqzx\n";
 
@@ -75,8 +78,8 @@ impl List {
         })
     }
 
-    /// Where the texts have values of this list, in their order. Of several values that overlap,
-    /// the first one counts.
+    /// Where the texts have values of this list, in their order: the first [`MAX_FINDINGS`]. Of
+    /// several values that overlap, the first one counts.
     ///
     /// # Errors
     /// [`Uncompared::Late`] if it is not done at `deadline`; others if there is too little memory,
@@ -90,6 +93,9 @@ impl List {
                     return Err(Uncollected::TooMuch.into());
                 }
                 joined.push(text, index, line);
+                if findings.len() >= MAX_FINDINGS {
+                    return Ok(findings);
+                }
                 if joined.text.len() >= BYTES_AT_ONCE {
                     joined.add_findings(self, deadline, &mut findings)?;
                     joined = Joined::default();
@@ -158,6 +164,9 @@ impl<'p> Joined<'p> {
         let mut end_of_last = 0;
         let mut counted = CountedTo::default();
         for value in places(&list.text, &self.text) {
+            if findings.len() >= MAX_FINDINGS {
+                break;
+            }
             // Otherwise it overlaps the last one.
             if value.at.start >= end_of_last {
                 end_of_last = value.at.end;

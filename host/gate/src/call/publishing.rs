@@ -141,9 +141,10 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
         ["stash", "apply" | "branch" | "pop", ..] | ["cherry-pick" | "merge", ..] => {
             Some(Kind::BringsIn)
         }
-        ["branch" | "reset" | "switch", ..] if words.iter().any(|word| may_name_commit(word)) => {
-            Some(Kind::BringsIn)
-        }
+        [
+            "branch" | "read-tree" | "reset" | "switch" | "update-ref",
+            ..,
+        ] if words.iter().any(|word| may_name_commit(word)) => Some(Kind::BringsIn),
         ["restore", ..] if has_option(arguments, &["--source"]) => Some(Kind::BringsIn),
         ["checkout" | "restore", _, _, ..] if !has_one_of(arguments, &["-b", "-B"]) => {
             Some(Kind::BringsIn)
