@@ -21,6 +21,9 @@ use std::{
 /// The bytes of a new file at most.
 const MAX_NEW_FILE: usize = 2 << 20;
 
+/// Where git prepares a commit's message.
+const PREPARED_MESSAGES: [&str; 2] = ["MERGE_MSG", "SQUASH_MSG"];
+
 /// The attribute by which git stores a text in another encoding than the checkout has.
 const ENCODING: &str = "working-tree-encoding";
 
@@ -93,12 +96,13 @@ impl Repository {
             let base_name = base.as_deref().unwrap_or(format.empty_tree);
             let staged = ["diff-index", "--cached", base_name];
             collector.outgoing.staged = collector.add_diffs(&staged, None)?;
+            collector.add_prepared_messages(self)?;
             let taken = Taken::of(wanted, folder, checkout, collector.git.budget)?;
             if !taken.is_nothing() {
                 collector.git.run(&REFRESH_INDEX, "")?;
                 let changed = ["diff-files", "-0"];
                 collector.outgoing.changed = collector.add_diffs(&changed, Some(&taken))?;
-                collector.add_new_files(&taken)?;
+                collector.add_new_files(&taken, self)?;
             }
         }
         if let Some(sent) = &wanted.sends {
@@ -135,6 +139,22 @@ impl Collector<'_> {
         let objects = self.objects([head])?;
         self.add_message(commit, &mut Output::new(&objects))?;
         Ok(commit.parents.first().cloned())
+    }
+
+    /// Adds the messages that git has prepared for the next commit, after a merge or a squash.
+    ///
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if one is a link or no regular file.
+    fn add_prepared_messages(&mut self, repository: &Repository) -> Result<(), Uncollected> {
+        for name in PREPARED_MESSAGES {
+            let file = repository.git.join(name);
+            if let Some(bytes) = file::contents(&file, MAX_NEW_FILE)? {
+                let path = Path::new(".git").join(name);
+                let passage = Passage::of_lines(&path, 1, None, &bytes);
+                self.outgoing.passages.push(passage);
+            }
+        }
+        Ok(())
     }
 
     /// Adds what leaves of the files that this command of git's prints as different: of each file
@@ -201,7 +221,7 @@ impl Collector<'_> {
     /// # Errors
     /// [`Uncollected::TooMuch`] if one has more than [`MAX_NEW_FILE`] bytes, or if there are more
     /// than [`MAX_FILES`]; and those of git and of [`file::contents_or_target`].
-    fn add_new_files(&mut self, taken: &Taken) -> Result<(), Uncollected> {
+    fn add_new_files(&mut self, taken: &Taken, repository: &Repository) -> Result<(), Uncollected> {
         let mut arguments = vec!["ls-files", "-o", "-u", "-t", "-z"];
         if !taken.forces {
             arguments.push("--exclude-standard");
@@ -211,10 +231,15 @@ impl Collector<'_> {
         for (path, state) in new_and_unmerged(&output)? {
             self.git.budget.time_left()?;
             let is_taken = match state {
-                WholeFile::New => taken.takes_new(&path),
+                WholeFile::New | WholeFile::Repository => taken.takes_new(&path),
                 WholeFile::Unmerged => taken.takes_changed(&path),
             };
             if !is_taken {
+                continue;
+            }
+            if state == WholeFile::Repository {
+                repository.require_other(&self.git.top.join(&path))?;
+                self.outgoing.passages.push(Passage::of_path(&path));
                 continue;
             }
             // A file that is no longer there adds nothing.
@@ -228,6 +253,7 @@ impl Collector<'_> {
                     self.outgoing.passages.push(Passage::of_path(&path));
                 }
                 WholeFile::Unmerged => self.outgoing.changed += 1,
+                WholeFile::Repository => {}
             }
             at_most(self.outgoing.new + self.outgoing.changed, MAX_FILES)?;
             let passage = Passage::of_lines(&path, 1, None, &bytes);
@@ -396,17 +422,20 @@ fn check_encoding(encoding: &str) -> Result<(), Uncollected> {
 }
 
 /// A file of which the whole is added, and why.
+#[derive(PartialEq, Eq)]
 enum WholeFile {
     /// Git does not have it.
     New,
     /// A merge has left several versions of it.
     Unmerged,
+    /// It is a folder with a repository of its own, of which git takes only a commit's name.
+    Repository,
 }
 
 /// The files that `git ls-files -o -u -t -z` prints, with a NUL behind each line, and whether each
 /// is new or unmerged. `? a.rs` is new. `M 100644 NAME 1`, a tabulator and the path are one version
-/// of an unmerged file. An empty line, and a path with a slash at its end, is left out; any other
-/// line is refused.
+/// of an unmerged file. A path with a slash at its end is a repository. An empty line is left out;
+/// any other line is refused.
 fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, WholeFile>, Uncollected> {
     let mut files = BTreeMap::new();
     for line in output.split(|byte| *byte == 0) {
@@ -420,10 +449,12 @@ fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, WholeFile>, Uncol
             _ => return Err(Uncollected::Unreadable),
         };
         let path = name.ok_or(Uncollected::Unreadable)?;
-        // A path with a slash at its end is a repository in this one: only a commit's name leaves.
-        if !path.ends_with(b"/") {
-            files.insert(PathBuf::from(OsStr::from_bytes(path)), state);
-        }
+        let found = if path.ends_with(b"/") {
+            WholeFile::Repository
+        } else {
+            state
+        };
+        files.insert(PathBuf::from(OsStr::from_bytes(path)), found);
     }
     Ok(files)
 }

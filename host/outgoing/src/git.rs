@@ -43,7 +43,7 @@ const ENVIRONMENT: [(&str, &str); 10] = [
 
 /// How git tells a difference: all lines that differ and none beside them, each file as a text, a
 /// renamed file as such; and no program, no submodule.
-pub(crate) const DIFF_OPTIONS: [&str; 8] = [
+pub(crate) const DIFF_OPTIONS: [&str; 9] = [
     "-p",
     "-U0",
     "-M",
@@ -51,7 +51,9 @@ pub(crate) const DIFF_OPTIONS: [&str; 8] = [
     "--no-color",
     "--no-ext-diff",
     "--no-textconv",
-    "--ignore-submodules=all",
+    // The name of a submodule leaves, and a file may take its place. Nothing of it is read.
+    "--ignore-submodules=dirty",
+    "--submodule=short",
 ];
 
 /// The memory that git may write to on Linux: half a gigabyte. With 128 MB, it cannot start the

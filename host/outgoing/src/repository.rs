@@ -114,6 +114,28 @@ impl Repository {
         self.checkout.as_deref().unwrap_or(&self.git)
     }
 
+    /// Checks that `.git` in this folder does not lead to this repository itself, by a link or as a
+    /// file: then git takes the folder's files, and our git, which has another folder, does not.
+    ///
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if it does, or if it names no folder.
+    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+    pub(crate) fn require_other(&self, folder: &Path) -> Result<(), Uncollected> {
+        let dot_git = folder.join(".git");
+        let named = if dot_git.is_dir() {
+            dot_git
+        } else {
+            folder_named_in(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)?
+        };
+        let real = fs::canonicalize(named)?;
+        for own in [&self.git, &self.common] {
+            if fs::canonicalize(own)? == real {
+                return Err(Uncollected::Unreadable);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the repository that has the branches knows this checkout as one of its worktrees.
     /// Any folder can say of itself that it is one.
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]

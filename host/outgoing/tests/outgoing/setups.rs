@@ -34,7 +34,7 @@ const fn said(name: &'static str, script: &'static str, why: Uncollected) -> Set
     }
 }
 
-const SETUPS: [Setup; 51] = [
+const SETUPS: [Setup; 55] = [
     read("nothing", "true"),
     read(
         "core.fsmonitor",
@@ -206,10 +206,31 @@ const SETUPS: [Setup; 51] = [
         git config format.pretty %h; git config log.excludeDecoration x
         git config diff.algorithm patience",
     ),
-    read(
+    said(
         "core.attributesFile",
         r#"git config core.attributesFile "$dir/attrs"
         echo '*.txt diff=d' >"$dir/attrs"; git config diff.d.textconv "$T/textconv""#,
+        Uncollected::Elsewhere,
+    ),
+    said(
+        "commit.template",
+        "git config commit.template ../list",
+        Uncollected::Elsewhere,
+    ),
+    said(
+        "a folder that leads to the repository",
+        "mkdir sub; ln -s ../.git sub/.git; echo x >sub/a",
+        Uncollected::Unreadable,
+    ),
+    said(
+        "a folder with a file that leads to the repository",
+        "mkdir sub; echo 'gitdir: ../.git' >sub/.git; echo x >sub/a",
+        Uncollected::Unreadable,
+    ),
+    said(
+        "a prepared message that is a link",
+        "ln -s ../a.txt .git/MERGE_MSG",
+        Uncollected::Unreadable,
     ),
     read(
         "editors, askpass, trailer",

@@ -125,6 +125,51 @@ fn staged_lines_are_told_at_every_call() {
 }
 
 #[test]
+fn what_git_adds_of_itself_is_told() {
+    let row = |name, before: &str, wanted| (name, before.to_owned(), wanted, 1);
+    let inner = "git init -q WEXELMOOR; git -C WEXELMOOR -c user.name=a -c user.email=a@b commit -q --allow-empty -m x";
+    let staged = format!("{inner}; git add WEXELMOOR 2>/dev/null");
+    let link = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),v";
+    let replaced = format!("{link}; git commit -qm v; echo WEXELMOOR >v");
+    check([
+        row("the name of a repository in it", inner, everything()),
+        row("the same, staged", &staged, call("commit")),
+        row(
+            "a file in the place of a submodule",
+            &replaced,
+            everything(),
+        ),
+        row(
+            "a text behind a false mark of UTF-16",
+            "printf '\\377\\376 WEXELMOOR\\n' >n",
+            everything(),
+        ),
+        row(
+            "the message of a squash",
+            "git checkout -q -b f; echo 1 >b.txt; git commit -qam WEXELMOOR
+            git checkout -q main; git merge -q --squash f >/dev/null",
+            call("commit"),
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_in_progress_is_sent() {
+    let other = "git checkout -q -b f; echo 1 >b.txt; git commit -qam x
+        echo WEXELMOOR >c; git add c; git commit -qm y; git rm -q c; git commit -qm z
+        git checkout -q main; echo 2 >b.txt; git commit -qam m";
+    let row = |name, command: &str| {
+        let before = format!("{other}; {command} >/dev/null 2>&1 || true");
+        (name, before, push("push origin HEAD"), 1)
+    };
+    check([
+        row("a merge", "git merge f"),
+        row("a rebase", "git checkout f && git rebase main"),
+        row("picked commits", "git cherry-pick main..f"),
+    ]);
+}
+
+#[test]
 fn new_files_are_not_told_if_the_call_takes_only_changed_ones() {
     let changed = || Wanted {
         takes: Takes::Changed,
