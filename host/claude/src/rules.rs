@@ -403,7 +403,7 @@ fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
 /// A pattern that means this path in a rule: of `/a*b`, it is `/a?b`. `?` stands in the place of
 /// each character that means something else there, and of a blank at the end of a name, which the
 /// client would take away.
-fn as_literal_pattern(path: &str) -> String {
+pub fn as_literal_pattern(path: &str) -> String {
     let special = ['*', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
     let pattern = path.replace(special, "?").replace(" /", "?/");
     match pattern.strip_suffix(' ') {

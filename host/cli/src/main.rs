@@ -4,6 +4,7 @@
 
 mod arguments;
 mod check;
+mod keys;
 mod mistake;
 mod setup;
 mod wish;

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "it opens no file")]
 
 use super::{
-    Asker, EntryReport, Report, UsableMap,
+    Asker, EntryReport, Report,
     entry::means_plugins_agent,
     finding::{Finding, Severity},
     step::{SETUP_PLUGIN, Unusable, command},
@@ -29,7 +29,7 @@ use std::{env, fs, io::ErrorKind, path::PathBuf};
 pub(super) struct ClaudeCode<'a> {
     location: &'a Location,
     /// None if the map cannot be used.
-    usable: Option<&'a UsableMap<'a>>,
+    map: Option<&'a Map>,
     asker: Asker<'a>,
     settings: Settings,
     agents: Vec<OwnAgent>,
@@ -40,7 +40,7 @@ impl<'a> ClaudeCode<'a> {
     /// `.claude` of the folder in which this runs. None if nobody knows where the user's home is.
     pub(super) fn here(
         location: &'a Location,
-        usable: Option<&'a UsableMap<'a>>,
+        map: Option<&'a Map>,
         asker: Asker<'a>,
     ) -> Option<Self> {
         let home = location.home.as_deref()?;
@@ -66,7 +66,7 @@ impl<'a> ClaudeCode<'a> {
         }
         Some(Self {
             location,
-            usable,
+            map,
             asker,
             settings,
             agents,
@@ -93,14 +93,9 @@ impl<'a> ClaudeCode<'a> {
     /// - `NoSuchBinding` if the map lacks the agent's binding;
     /// - `TicketsRefused` if the folder for tickets in the lines can be neither used nor made.
     fn finding_on_own_agent(&self, agent: &OwnAgent) -> Option<Finding> {
-        let usable = self.usable?;
-        // The name of a file that holds a key is not shown.
-        let file = if usable.keys.are_in(&agent.file) {
-            "…".to_owned()
-        } else {
-            agent.file.clone()
-        };
-        let has_binding = usable.map.binding(&agent.bind).is_some();
+        let map = self.map?;
+        let file = agent.file.clone();
+        let has_binding = map.binding(&agent.bind).is_some();
         if !has_binding && self.is_other_than_usual_map() {
             return None;
         }
@@ -137,17 +132,12 @@ impl<'a> ClaudeCode<'a> {
         usual.is_ok_and(|usual| usual.file != self.location.file)
     }
 
-    /// The map. None if it cannot be used.
-    fn map(&self) -> Option<&Map> {
-        Some(self.usable?.map)
-    }
-
     /// The files that the map has for agents: that of each entry that names agents, perhaps of
     /// another client, and of each one that only Claude Code takes. Empty if the map cannot be
     /// used.
     fn files_for_agents(&self) -> Files {
         let mut files = Files::default();
-        for (named, entry) in self.map().into_iter().flat_map(all_entries) {
+        for (named, entry) in self.map.into_iter().flat_map(all_entries) {
             if entry.agents.is_some() || self.is_taken_alone(named) {
                 files.paths.extend(self.location.expand(&entry.path));
                 files.has_tickets |= named.table == Table::Binding;
@@ -176,8 +166,11 @@ impl<'a> ClaudeCode<'a> {
         let files = self.files_for_agents();
         let needs_rules =
             self.asker.plugin.is_some() || self.is_installed() && !files.paths.is_empty();
-        let usable_if_rules_needed = self.usable.filter(|_| needs_rules);
-        let missing = usable_if_rules_needed.and_then(|usable| self.missing_rules(&files, usable));
+        let can_have_rules = needs_rules && self.map.is_some();
+        let mut missing = None;
+        if can_have_rules {
+            missing = self.missing_rules(&files);
+        }
         let has_all_rules = missing.is_none();
         let mut faults = self.faults_of_settings(has_all_rules);
         if !needs_rules {
@@ -191,7 +184,7 @@ impl<'a> ClaudeCode<'a> {
         findings.extend(self.gate_off());
         findings.extend(self.progress_told());
         findings.extend(missing);
-        if usable_if_rules_needed.is_some() {
+        if can_have_rules {
             self.add_findings_on_shells(report, &files.paths, has_all_rules);
         }
         report.findings.extend(self.plugin_not_on());
@@ -240,10 +233,10 @@ impl<'a> ClaudeCode<'a> {
     /// not `.md` needs no rule: it cannot be served.
     ///
     /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
-    /// `Read(~/private/a.md)`, is shown only if the report shows paths, and if it holds no key. For
-    /// all rules that are not shown stand `Read(FILE)` and `Read(FOLDER/**)`. If no rule can name
-    /// one of the files, the finding says so.
-    fn missing_rules(&self, files: &Files, usable: &UsableMap<'_>) -> Option<Finding> {
+    /// `Read(~/private/a.md)`, is shown only if the report shows paths. For all rules that are not
+    /// shown stand `Read(FILE)` and `Read(FOLDER/**)`. If no rule can name one of the files, the
+    /// finding says so.
+    fn missing_rules(&self, files: &Files) -> Option<Finding> {
         // None if nobody knows where the client's folder is.
         let places = self.settings.places.as_ref().ok()?;
         let denied = self.settings.denied();
@@ -252,10 +245,10 @@ impl<'a> ClaudeCode<'a> {
         let missing = places.missing(&denied, &servable, files.has_tickets);
         // A rule that is needed even without files names none of them.
         let without_files = places.missing(&denied, &[], files.has_tickets);
-        let (mut shown, hidden): (Vec<_>, Vec<_>) = missing.rules.into_iter().partition(|rule| {
-            let names_no_file = without_files.rules.contains(rule);
-            names_no_file || self.asker.shows_paths && !usable.keys.are_in(rule)
-        });
+        let (mut shown, hidden): (Vec<_>, Vec<_>) = missing
+            .rules
+            .into_iter()
+            .partition(|rule| self.asker.shows_paths || without_files.rules.contains(rule));
         // A rule that ends in `/**)` is for a folder, and any other one for a file.
         if hidden.iter().any(|rule| !rule.ends_with("/**)")) {
             shown.push("Read(FILE) with the path of your file".to_owned());
@@ -283,7 +276,7 @@ impl<'a> ClaudeCode<'a> {
     /// something asks, if no entry has that field, if the map cannot be used, or if the client is
     /// not installed.
     fn gate_off(&self) -> Option<Finding> {
-        let mut entries = self.map()?.entries().into_iter();
+        let mut entries = self.map?.entries().into_iter();
         let is_wanted = entries.any(|(_, entry)| entry.publish_only_in.is_some());
         let is_on = self.asker.plugin.is_some() || self.settings.switch_plugin_on();
         let faults = self.settings.faults(&[]);
@@ -299,7 +292,7 @@ impl<'a> ClaudeCode<'a> {
     /// the map has `withhold`. None if the client does not, if no entry has that field, or if the
     /// map cannot be used.
     fn progress_told(&self) -> Option<Finding> {
-        let withholds = all_entries(self.map()?).any(|(_, entry)| entry.withhold);
+        let withholds = all_entries(self.map?).any(|(_, entry)| entry.withhold);
         if !withholds || !self.settings.lets_agents_tell_progress() {
             return None;
         }
@@ -314,7 +307,7 @@ impl<'a> ClaudeCode<'a> {
     /// only a user is told (`shows_paths`), and not the main conversation.
     fn plugin_not_on(&self) -> Option<Finding> {
         let is_wanted = self.asker.plugin.is_some()
-            || self.is_installed() && self.map().and_then(plugins_entry).is_some();
+            || self.is_installed() && self.map.and_then(plugins_entry).is_some();
         let has_list = self.settings.value["enabledPlugins"].is_object();
         let may_be_told = has_list || self.asker.shows_paths;
         if is_wanted && may_be_told && !self.settings.switch_plugin_on_here() {
@@ -404,7 +397,7 @@ impl<'a> ClaudeCode<'a> {
 
     /// Whether an entry of the map is for the plugin's agent, or may be, since the plugin is on.
     fn is_for_plugin(&self) -> bool {
-        let Some(map) = self.map() else { return false };
+        let Some(map) = self.map else { return false };
         let mut entries = map.entries().into_iter();
         plugins_entry(map).is_some()
             || self.settings.switch_plugin_on() && entries.any(|(_, entry)| entry.agents.is_some())

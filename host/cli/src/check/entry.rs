@@ -1,9 +1,6 @@
 //! One entry of the map: whether its file would be served, and what to do.
 
-use super::{
-    finding::Finding,
-    step::{self, Advice},
-};
+use super::{finding::Finding, step};
 use keyhole_claude::PLUGIN;
 use keyhole_core::{
     AgentName, Caller, Content, Entry, Grant, Key, Load, Loader, Location, Map, Maps, Refusal,
@@ -16,21 +13,16 @@ use keyhole_serve::{resources::room_to_compare, session::SHOWS_A_KEY};
 use keyhole_setup::Named;
 use keyhole_walk::{Handle, System, Walker, printable::is_blank};
 use keyhole_withhold::Summary;
-use std::{
-    collections::{BTreeSet, HashSet},
-    sync::Arc,
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 /// What `check` says of one entry: one with a key, or a binding. The line identifies the entry.
 #[derive(Debug)]
 pub(crate) struct EntryReport {
     pub(super) line: u32,
-    /// The file's path as the map has it. None if it does not end in `.md` or contains a key: then
-    /// the path may be a key.
+    /// The file's path as the map has it. None if it does not end in `.md`: then it may be a key.
     pub(super) path: Option<String>,
     pub(super) is_binding: bool,
-    /// The binding's name. None for an entry with a key, and if the name contains a key.
+    /// The binding's name. None for an entry with a key.
     pub(super) name: Option<String>,
     /// Whether a client would be shown a key in the binding's words. Then the binding's server does
     /// not start.
@@ -101,7 +93,6 @@ pub(super) fn means_plugins_agent(name: &AgentName) -> bool {
 /// A map that can be used, with what loads the files of its entries.
 pub(crate) struct UsableMap<'a> {
     pub(super) map: &'a Map,
-    pub(super) keys: MapKeys<'a>,
     location: &'a Location,
     loader: Loader<ReadMap, Sandbox>,
 }
@@ -121,7 +112,6 @@ impl<'a> UsableMap<'a> {
         let maps = Arc::new(ReadMap(Arc::clone(map)));
         Self {
             map,
-            keys: MapKeys::of(map),
             location,
             loader: Loader::new(maps, sandbox, Limits::default()),
         }
@@ -131,8 +121,7 @@ impl<'a> UsableMap<'a> {
     /// still refuses a text that is too long for this `taker`, or that cannot be compared.
     ///
     /// A refused file has no findings on its text. A served file that has advice has the finding
-    /// [`Finding::ReadByOthers`]. The path is left out if it contains a key or does not end in
-    /// `.md`, and the name if it contains a key or a client would be shown one.
+    /// [`Finding::ReadByOthers`]. The path is left out if it does not end in `.md`.
     pub(crate) async fn report(
         &self,
         named: Named<'_>,
@@ -167,14 +156,13 @@ impl<'a> UsableMap<'a> {
         }
         findings.sort_by_key(Finding::rank);
         let agents = agents_of(entry);
-        let shows_path = entry.path.ends_with(".md") && !self.keys.are_in(&entry.path);
-        let shows_name = is_binding && !shows_a_key && !self.keys.are_in(name);
+        let is_path = entry.path.ends_with(".md");
         EntryReport {
             line: entry.line,
-            path: shows_path.then(|| (*entry.path).to_owned()),
+            path: is_path.then(|| (*entry.path).to_owned()),
             is_binding,
             shows_a_key,
-            name: shows_name.then(|| name.to_owned()),
+            name: is_binding.then(|| name.to_owned()),
             has_agents: !agents.is_empty(),
             has_unchecked_agents: agents
                 .iter()
@@ -183,7 +171,7 @@ impl<'a> UsableMap<'a> {
             size_or_refusal: text_or_refusal.map(|text| text.len() as u64),
             chars,
             summary,
-            advice: advice.map(|advice| self.keys.text_if_paths_have_no_key(advice)),
+            advice,
             findings,
         }
     }
@@ -195,16 +183,13 @@ impl<'a> UsableMap<'a> {
     /// - If it is refused else: what [`step::advice`] says of this code.
     ///
     /// None if these have no advice, or if the entry's path begins with `~/` and there is no home.
-    fn advice(&self, refusal: Option<Refusal>, entry: &Entry, chars: usize) -> Option<Advice> {
+    fn advice(&self, refusal: Option<Refusal>, entry: &Entry, chars: usize) -> Option<String> {
         let file = self.location.expand(&entry.path)?;
         match refusal {
             None => step::advice_to_close_to_others(&file),
-            Some(_) if chars > MAX_CLAUDE_CHARS => Some(Advice {
-                text: format!(
-                    "it has {chars} characters, and Claude Code takes {MAX_CLAUDE_CHARS} at most: shorten it"
-                ),
-                paths: Vec::new(),
-            }),
+            Some(_) if chars > MAX_CLAUDE_CHARS => Some(format!(
+                "it has {chars} characters, and Claude Code takes {MAX_CLAUDE_CHARS} at most: shorten it"
+            )),
             Some(code) => step::advice(code, entry, &file, self.location),
         }
     }
@@ -328,66 +313,4 @@ fn is_stand_in(text: &str) -> bool {
     let trimmed = text.trim_start();
     STAND_IN_HEADS.iter().any(|head| trimmed.starts_with(head))
         || trimmed.starts_with('{') && text.contains("ENC[AES256_GCM,")
-}
-
-/// The keys of a map, also short ones. No text that is printed may hold one.
-pub(crate) struct MapKeys<'a> {
-    keys: HashSet<&'a [u8]>,
-    /// The lengths of the keys, in bytes.
-    lengths: BTreeSet<usize>,
-}
-
-impl<'a> MapKeys<'a> {
-    /// The keys of this map.
-    pub(crate) fn of(map: &'a Map) -> Self {
-        let entries = map.entries().into_iter();
-        let keys: HashSet<_> = entries.map(|(key, _)| key.expose().as_bytes()).collect();
-        let lengths = keys.iter().map(|key| key.len()).collect();
-        Self { keys, lengths }
-    }
-
-    /// The advice's text. If one of the paths in it contains a key, a text that says so instead.
-    pub(super) fn text_if_paths_have_no_key(&self, advice: Advice) -> String {
-        let mut paths = advice.paths.iter();
-        if paths.any(|path| self.are_in(&path.to_string_lossy())) {
-            "what is in the way has a key in its path, so it is not shown".to_owned()
-        } else {
-            advice.text
-        }
-    }
-
-    /// Whether `text`, which does not come from the map, reveals a key: it is one of the keys, or
-    /// contains one that is too long to be a word.
-    pub(crate) fn are_revealed_by(&self, text: &str) -> bool {
-        let mut contained = self.keys_in(text);
-        self.keys.contains(text.as_bytes()) || contained.any(is_no_word)
-    }
-
-    /// The text, with `…` in the place of each key that is too long to be a word.
-    pub(super) fn text_without_keys(&self, text: &str) -> String {
-        let mut rest = text.to_owned();
-        for key in self.keys_in(text).filter(|key| is_no_word(key)) {
-            rest = rest.replace(&*String::from_utf8_lossy(key), "…");
-        }
-        rest
-    }
-
-    /// Whether the text contains one of the keys.
-    pub(super) fn are_in(&self, text: &str) -> bool {
-        self.keys_in(text).next().is_some()
-    }
-
-    /// The keys that the text contains. Each part of the text that has a key's length is looked
-    /// up: a map may have very many keys.
-    fn keys_in<'t>(&'t self, text: &'t str) -> impl Iterator<Item = &'t [u8]> {
-        self.lengths
-            .iter()
-            .flat_map(|length| text.as_bytes().windows(*length))
-            .filter(|part| self.keys.contains(part))
-    }
-}
-
-/// Whether a key is too long to be a word of a text, as each key that cannot be guessed is.
-fn is_no_word(key: &[u8]) -> bool {
-    str::from_utf8(key).is_ok_and(|key| !Key::is_guessable(key))
 }

@@ -32,14 +32,12 @@ macro_rules! findings {
     ($($finding:ident { $($field:ident: $type:ty),* } $id:literal $severity:ident
         $meaning:literal ($($sentence:tt)*);)*) => {
         /// What is wrong, or may be. `agent` is an agent's file as the user is to see it, and
-        /// `why` says what keeps somebody from a file. No field holds a key.
+        /// `why` says what keeps somebody from a file. A field may hold a key.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub(crate) enum Finding {
             $(#[doc = $meaning] $finding { $($field: $type),* },)*
             /// A fault of Claude Code's settings. It is an error for a map whose agents it stops.
             InSettings { fault: Fault, severity: Severity },
-            /// Another finding whose sentence would show a key.
-            Redacted { id: &'static str, severity: Severity, sentence: String },
         }
 
         impl Finding {
@@ -53,7 +51,6 @@ macro_rules! findings {
                 match self {
                     $(Self::$finding { .. } => $id,)*
                     Self::InSettings { fault, .. } => fault.id(),
-                    Self::Redacted { id, .. } => id,
                 }
             }
 
@@ -67,7 +64,7 @@ macro_rules! findings {
             pub(crate) const fn severity(&self) -> Severity {
                 match self {
                     $(Self::$finding { .. } => Severity::$severity,)*
-                    Self::InSettings { severity, .. } | Self::Redacted { severity, .. } => *severity,
+                    Self::InSettings { severity, .. } => *severity,
                 }
             }
         }
@@ -78,7 +75,6 @@ macro_rules! findings {
                 match self {
                     $(Self::$finding { $($field),* } => write!(out, $($sentence)*),)*
                     Self::InSettings { fault, .. } => write!(out, "{fault}"),
-                    Self::Redacted { sentence, .. } => write!(out, "{sentence}"),
                 }
             }
         }

@@ -8,10 +8,11 @@ mod step;
 
 use crate::{
     Failure,
+    keys::MapKeys,
     wish::{Answer, Check, Plugin},
 };
 use claude::{ClaudeCode, Verdict};
-pub(crate) use entry::{EntryReport, MapKeys, Taker, UsableMap};
+pub(crate) use entry::{EntryReport, Taker, UsableMap};
 pub(crate) use finding::Finding;
 use finding::Severity;
 use keyhole_claude::PLUGIN;
@@ -34,7 +35,8 @@ use std::{
 use step::Unusable;
 pub(crate) use step::why_foreign_home;
 
-/// The result of a check. It tells no key, no key's length, and no text that may be a key.
+/// The result of a check. What is printed of it tells no key, no key's length, and no text that may
+/// be a key.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The map's path. None if this report shows no path, or if an argument names it and no
@@ -50,6 +52,8 @@ pub(crate) struct Report {
     /// Whether the plugin's agent gets its file, if the plugin asks, or the map has its key.
     plugins_agent: Option<Verdict>,
     wall: WallStatus,
+    /// The keys that are taken out of what is printed. Empty if the map cannot be used.
+    keys: MapKeys,
 }
 
 /// Runs `keyhole check`: prints the report in the form that is wanted, and returns the report's
@@ -107,8 +111,7 @@ pub(crate) struct Asker<'a> {
 ///
 /// What Claude Code makes of the map is added if the plugin asks, or if the map can be used; but
 /// not if nobody knows where the user's home is. A last line says whether the plugin's agent gets
-/// its file, if the plugin asks or the map has this agent's key. The map's keys are taken out at
-/// the end.
+/// its file, if the plugin asks or the map has this agent's key.
 ///
 /// # Errors
 /// [`StartError`] if nothing can be loaded: there are too few descriptors or threads, or too little
@@ -126,8 +129,9 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
         .as_ref()
         .map(|map| UsableMap::of(map, location, sandbox));
     let usable = usable_or_why.as_ref().ok();
-    let claude_code = if asker.plugin.is_some() || usable.is_some() {
-        ClaudeCode::here(location, usable, asker)
+    let map = usable.map(|usable| usable.map);
+    let claude_code = if asker.plugin.is_some() || map.is_some() {
+        ClaudeCode::here(location, map, asker)
     } else {
         None
     };
@@ -135,7 +139,6 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
         Ok(usable) => Ok(entry_reports(usable, claude_code.as_ref(), &runtime, asker)),
         Err(error) => Err(step::unusable(error, location, asker)),
     };
-    let map = usable.map(|usable| usable.map);
     let mut report = Report {
         map_path: shown_path(&map_or_why, location, asker),
         plugins_agent: claude::verdict_on_plugin(map, &entries_or_why, asker),
@@ -143,10 +146,11 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
         findings: step::findings_on_place(location, map),
         closing_lines: Vec::new(),
         wall,
+        keys: MapKeys::of(map),
     };
-    if let Some(usable) = usable {
-        report.findings.extend(long_names(usable.map));
-        report.findings.extend(findings_on_roots(usable, asker));
+    if let Some(map) = map {
+        report.findings.extend(long_names(map));
+        report.findings.extend(findings_on_roots(map, asker));
     }
     if let Some(claude_code) = claude_code {
         claude_code.add_findings(&mut report);
@@ -154,9 +158,6 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
     // Errors come first.
     report.findings.sort_by_key(Finding::severity);
     report.add_last_lines(asker);
-    if let Some(usable) = usable {
-        report.leave_keys_out(&usable.keys);
-    }
     Ok(report)
 }
 
@@ -220,10 +221,10 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
 ///
 /// - [`Finding::UnseenInRoot`] if the root's path has a character that nobody sees.
 /// - [`Finding::RootNotTrusted`] if others could replace the root. Its `cure` says how to stop
-///   them, unless the main conversation reads it (not `shows_paths`) or the path contains a key.
-fn findings_on_roots(usable: &UsableMap<'_>, asker: Asker<'_>) -> Vec<Finding> {
+///   them, unless the main conversation reads it (not `shows_paths`).
+fn findings_on_roots(map: &Map, asker: Asker<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for root in usable.map.roots() {
+    for root in map.roots() {
         let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
             // The root can be opened.
             continue;
@@ -233,9 +234,7 @@ fn findings_on_roots(usable: &UsableMap<'_>, asker: Asker<'_>) -> Vec<Finding> {
         }
         if let WalkError::Untrusted(distrust) = why {
             let cure = if asker.shows_paths {
-                usable
-                    .keys
-                    .text_if_paths_have_no_key(step::cure(&distrust, &root))
+                step::cure(&distrust, &root)
             } else {
                 "others could replace one".to_owned()
             };
@@ -261,27 +260,6 @@ impl Report {
                 .as_ref()
                 .is_some_and(|agent| !agent.is_served);
         u8::from(is_wrong)
-    }
-
-    /// Takes the map's keys out of the report. A finding whose sentence reveals a key, by a path or
-    /// a name in it, becomes [`Finding::Redacted`], with the sentence without the key. A closing
-    /// line keeps its text without the key. The map's path is dropped if it reveals a key.
-    fn leave_keys_out(&mut self, keys: &MapKeys<'_>) {
-        for finding in &mut self.findings {
-            let sentence = finding.to_string();
-            if keys.are_revealed_by(&sentence) {
-                *finding = Finding::Redacted {
-                    id: finding.id(),
-                    severity: finding.severity(),
-                    sentence: keys.text_without_keys(&sentence),
-                };
-            }
-        }
-        for line in &mut self.closing_lines {
-            *line = keys.text_without_keys(line);
-        }
-        self.map_path
-            .take_if(|path| keys.are_revealed_by(&path.to_string_lossy()));
     }
 
     /// Adds the last line, which says whether the plugin's agent gets its file. If the plugin asks

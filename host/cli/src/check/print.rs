@@ -1,6 +1,7 @@
 //! The report for people, and for programs.
 
 use super::{EntryReport, Finding, Report};
+use crate::keys::MapKeys;
 use keyhole_claude::PLUGIN;
 use keyhole_core::Refusal;
 use keyhole_serve::session::SHOWS_A_KEY;
@@ -43,7 +44,7 @@ pub(crate) fn in_colour(text: String) -> String {
 }
 
 impl Report {
-    /// The report for people, without control characters: what is said of the entries, or why the
+    /// The report for people, without control characters and keys: what is said of the entries, or why the
     /// map cannot be used; the findings, errors first; the closing lines; and, if the wall is not
     /// whole or `is_verbose`, a line on the wall.
     pub(crate) fn to_text(&self, is_verbose: bool) -> String {
@@ -67,7 +68,7 @@ impl Report {
         }
         said.extend(self.closing_lines.clone());
         said.extend(self.line_on_wall(is_verbose));
-        said.join("\n") + "\n"
+        self.keys.text_without_keys(&(said.join("\n") + "\n"))
     }
 
     /// Adds to `said` what the report says of the entries, in the order of their lines: a table;
@@ -97,7 +98,7 @@ impl Report {
         // Without the map's path, no path is shown at all.
         if self.map_path.is_some() && all.iter().any(|one| one.path.is_none()) {
             said.push(format!(
-                "{HIDDEN}: a path that holds a key, or does not end in .md, is not shown"
+                "{HIDDEN}: a key, or a path that does not end in .md, is not shown"
             ));
         }
         said.extend(lines_on_findings(&all));
@@ -132,7 +133,8 @@ impl Report {
         Some("wall: none on this system; only the sandbox holds a call".to_owned())
     }
 
-    /// The report as JSON, with escapes for characters that a terminal would not show.
+    /// The report as JSON, without keys, and with escapes for characters that a terminal would not
+    /// show.
     ///
     /// The shape is stable: fields may be added, but no field is renamed, removed or given another
     /// meaning. Every field is always there. It is `null` if it does not apply, or if its text may
@@ -156,7 +158,7 @@ impl Report {
         }
         let findings = self.findings.iter();
         warnings.extend(findings.map(|finding| json_of_finding(finding, None)));
-        let report = json!({
+        let mut report = json!({
             // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
             "map": self.map_path.as_ref().and_then(|path| path.to_str()),
             // As exit code 0 says.
@@ -177,7 +179,18 @@ impl Report {
                 "roots": self.wall.roots,
             },
         });
+        hide_keys(&mut report, &self.keys);
         with_escapes(&format!("{report:#}\n"))
+    }
+}
+
+/// Takes the keys out of each text of a JSON value. The names of its fields are ours.
+fn hide_keys(value: &mut Value, keys: &MapKeys) {
+    match value {
+        Value::String(text) => *text = keys.text_without_keys(text),
+        Value::Array(all) => all.iter_mut().for_each(|one| hide_keys(one, keys)),
+        Value::Object(fields) => fields.values_mut().for_each(|one| hide_keys(one, keys)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -213,7 +226,7 @@ fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
 fn json_of_entry(one: &EntryReport) -> Value {
     let mut value = json!({
         "line": one.line,
-        // As written in the map; `null` if it does not end in `.md`, or holds a key.
+        // As written in the map; `null` if it does not end in `.md`.
         "path": one.path,
         // Whether it is for its agents only.
         "bound": one.has_agents,

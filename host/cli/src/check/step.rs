@@ -20,36 +20,20 @@ use keyhole_walk::{
 };
 use rustix::process::geteuid;
 use serde::Serialize;
-use std::{
-    env, fs,
-    os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, os::unix::fs::MetadataExt as _, path::Path};
 
 /// The arguments of the command that gives the plugin's agent its file.
 pub(super) const SETUP_PLUGIN: &str = "setup plugin";
 
-/// What to do about a file, in words.
-#[derive(Debug)]
-pub(super) struct Advice {
-    pub(super) text: String,
-    /// The paths that the text names. One of them may hold a key.
-    pub(super) paths: Vec<PathBuf>,
-}
-
 /// The advice on what others could change: `file`, or a folder or link on its path (`distrust` says
 /// which). The text says what is wrong, and how to stop it: by a command with `chmod` if one does,
 /// and else in the words of `distrust`.
-pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
+pub(super) fn cure(distrust: &Distrust, file: &Path) -> String {
     let said = distrust.to_string();
     // Before the `; ` stands what is wrong, and behind it what to do. The command replaces that.
-    let text = match (chmod_against(distrust, file), said.rsplit_once("; ")) {
+    match (chmod_against(distrust, file), said.rsplit_once("; ")) {
         (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
         _ => said,
-    };
-    Advice {
-        text,
-        paths: vec![distrust.path.clone()],
     }
 }
 
@@ -103,7 +87,7 @@ pub(super) fn advice(
     entry: &Entry,
     file: &Path,
     location: &Location,
-) -> Option<Advice> {
+) -> Option<String> {
     match code {
         // To look at the file once more could hang, too.
         Refusal::TimedOut => return None,
@@ -116,7 +100,7 @@ pub(super) fn advice(
     let is_link = real != file;
     let may_have_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
     // The first row that fits counts.
-    let text = match code {
+    Some(match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => IS_FOLDER.to_owned(),
         Refusal::NotMarkdown if is_link && entry.path.ends_with(".md") => {
             format!("this is a link to {place}: {MAP_A_COPY}")
@@ -129,15 +113,11 @@ pub(super) fn advice(
         // The file is there, so the walk gave up on its way.
         Refusal::NotFound if file.is_file() => IS_TOO_DEEP.to_owned(),
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
-        Refusal::NotFound => return Some(advice_if_nothing_there(&entry.path, file)),
+        Refusal::NotFound => advice_if_nothing_there(&entry.path, file),
         Refusal::OutsideRoot => how_to_get_in_root(&real, location)?,
         Refusal::PermissionDenied => chmod_to_read(file)?,
         Refusal::TooLarge => how_to_fit(&real, entry.max_bytes)?,
         _ => return None,
-    };
-    Some(Advice {
-        text,
-        paths: vec![file.to_owned(), real],
     })
 }
 
@@ -205,27 +185,23 @@ fn chmod_to_read(file: &Path) -> Option<String> {
 /// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`, or the same in words
 /// if that path cannot be typed. If another user owns the file, the advice is to map a copy. None
 /// if nobody else may read the file, or if the file cannot be looked at.
-pub(super) fn advice_to_close_to_others(file: &Path) -> Option<Advice> {
+pub(super) fn advice_to_close_to_others(file: &Path) -> Option<String> {
     let real = file.canonicalize().ok()?;
     if !is_open(&real) {
         return None;
     }
     let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
-    let text = match word_to_change(file) {
+    Some(match word_to_change(file) {
         _ if !is_own => MAP_A_COPY.to_owned(),
         Some(path) => format!("run: chmod 600 {path}"),
         None => "close it to them: mode 600".to_owned(),
-    };
-    Some(Advice {
-        text,
-        paths: vec![file.to_owned(), real],
     })
 }
 
 /// The advice for a file that is not there: nothing is at `file`, which the map has as `path`, or
 /// `file` or a folder above it is a link to nothing. A path that begins with `$`, or is a relative
 /// one, gets a hint.
-fn advice_if_nothing_there(path: &str, file: &Path) -> Advice {
+fn advice_if_nothing_there(path: &str, file: &Path) -> String {
     let dead_link = file.ancestors().find(|at| at.is_symlink() && !at.exists());
     let target = dead_link.and_then(|link| fs::read_link(link).ok());
     let missing = printable(dead_link.unwrap_or(file));
@@ -238,10 +214,7 @@ fn advice_if_nothing_there(path: &str, file: &Path) -> Advice {
         _ if path.starts_with('$') => ": nothing replaces a $ there, so write ~/ for your home",
         _ => ": a relative one starts at the map's directory",
     };
-    Advice {
-        text: format!("{gone}; create it, or fix the path in the map{hint}"),
-        paths: vec![file.to_owned(), target.unwrap_or_default()],
-    }
+    format!("{gone}; create it, or fix the path in the map{hint}")
 }
 
 /// Why the map cannot be used.
@@ -285,7 +258,7 @@ fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> St
         }
         _ if !asker.shows_paths => error.code().remedy().to_owned(),
         // From here on, a path may be shown.
-        MapError::Untrusted(distrust) => cure(distrust, &location.file).text,
+        MapError::Untrusted(distrust) => cure(distrust, &location.file),
         MapError::Missing(file)
             if location.is_from_option && has_unseen(&file.to_string_lossy()) =>
         {

@@ -5,7 +5,6 @@ use crate::{
     check::{self, Asker},
     wish::{Install, Plugin},
 };
-use keyhole_claude::PLUGIN;
 use keyhole_core::ticket::Tickets;
 use keyhole_setup::{
     Chosen, Plan, Request, Result, Rules, SetupError, User, refused, shells::STRONGER, stop_with,
@@ -17,15 +16,13 @@ use std::{fmt::Display, sync::Arc};
 /// `keyhole check` finds then, what to paste, and what is still to do. A dry run neither asks nor
 /// writes. It returns what would be changed.
 ///
-/// Fails before anything is written if the map cannot be used, if the request or the plan shows a
-/// key of the map, if the folder for tickets can be neither used nor made, or if the file would not
+/// Fails before anything is written if the map cannot be used, if the plan shows a key of the map, if the folder for tickets can be neither used nor made, or if the file would not
 /// be served. Fails after that if the file is not served then.
 pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     let mut dialog = Dialog::begin(user, wanted.is_dry)?;
     // Fails for a map that cannot be used: then nothing is asked.
     user.map_now()?;
     let request = dialog.request(wanted)?;
-    refuse_keys_in_names(&request)?;
     let tickets = tickets_of_own_agent(&request)?;
     let draft = Draft {
         request: &request,
@@ -127,16 +124,6 @@ fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> R
     Ok(agreed)
 }
 
-/// Refuses a request whose name, agent or path holds a key of the map.
-fn refuse_keys_in_names(request: &Request<'_>) -> Result<()> {
-    let texts = [
-        Some(&*request.name),
-        request.agent.as_deref(),
-        Some(&*request.file.written),
-    ];
-    refuse_keys_in(request.user, &texts)
-}
-
 /// The tickets for the agent of the request, if it is to have a server of its own in Claude Code
 /// (the client `claude-code`). None for any other client, also for `plugin`, and for a hook.
 /// Refused if the folder for the tickets can be neither used nor made.
@@ -179,12 +166,10 @@ fn refuse_unserved(request: &Request<'_>, plan: &Plan) -> Result<()> {
     require_served(&Arc::new(map), plan, request).or_else(refused)
 }
 
-/// Refuses a plan whose text shows a key of the map: a link could bring one into a path. The
-/// plugin's own key may be shown, since it is public.
+/// Refuses a plan whose texts show a key of the map: a link could bring one into a path.
 fn refuse_keys_in_plan(user: &User<'_>, plan: &Plan) -> Result<()> {
-    let shown = changes(user, plan) + &ending(plan);
-    let shown = shown.replace(PLUGIN.key, "");
-    refuse_keys_in(user, &[Some(&shown)])
+    let shown = proposal(user, plan) + &to_paste(plan) + &ending(plan);
+    refuse_keys_in(user, &shown)
 }
 
 /// What would change, and what to know of it.

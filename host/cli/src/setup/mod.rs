@@ -7,7 +7,8 @@ mod flow;
 mod judge;
 
 use crate::{
-    check::{MapKeys, why_foreign_home},
+    check::why_foreign_home,
+    keys::MapKeys,
     wish::{MapEntry, Names, Recipient, Setup},
 };
 use keyhole_core::{LiveMap, Location};
@@ -25,20 +26,28 @@ use std::{env, ffi::OsString, fs, iter};
 
 /// Does what `keyhole setup` is to do, and returns what it prints. Fails if the user's home or map
 /// is not to be used (see [`user`]), if a text is to name this program and its path is not known,
-/// or if what is to be done fails. No error repeats the user's input: it may be a key.
+/// or if what is to be done fails. No error repeats the user's input, since it may be a key. The
+/// map's keys are taken out of the output and of each error: a file's path may hold one.
 pub(crate) fn run(wanted: Setup) -> Result<String> {
     let mut user = user()?;
     // Only texts for a client name this program. Else its path need not be known.
     if let Setup::ListClients | Setup::Print(_) | Setup::Install(_) = wanted {
         user.program = Program::this().map_err(SetupError::Said)?;
     }
-    match wanted {
+    // It was read before a fresh key is written.
+    let map = user.map_now().unwrap_or_default();
+    let keys = MapKeys::of(map.as_deref());
+    let done = match wanted {
         Setup::ListClients => Ok(lines_on_clients().collect::<String>() + COMMANDS),
         Setup::Print(recipient) => printed(&user, &recipient),
         Setup::Install(install) => flow::install(&user, &install),
         Setup::ListNames => Ok(removable(&removable_names(&user)?)),
         Setup::Remove { name, is_dry } => flow::remove(&user, &name, is_dry),
         Setup::PrintEntry(entry) => printed_entry(&user, &entry),
+    };
+    match done {
+        Ok(text) => Ok(keys.text_without_keys(&text)),
+        Err(why) => stop_with(keys.text_without_keys(&why.to_string())),
     }
 }
 
@@ -140,7 +149,7 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
         }
     }
     let text = format!("{who}\n\n{}\n", texts.join("\n\n"));
-    refuse_keys_in(user, &[Some(&text), Some(name), agent])?;
+    refuse_keys_in(user, &text)?;
     Ok(text)
 }
 
@@ -192,7 +201,7 @@ fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
     if map.trim().is_empty() {
         added = roots.unwrap_or_default() + &added;
     }
-    refuse_keys_in(user, &[Some(&added), Some(&file.written), bind, agent])?;
+    refuse_keys_in(user, &added)?;
     match user.map.parse((map + &added).as_bytes()) {
         Err(why) => stop_with(format!("with this entry, the map would be invalid: {why}")),
         Ok(_) => Ok(added),
@@ -217,21 +226,13 @@ fn fresh_key() -> Result<String> {
     }
 }
 
-/// Fails if one of these texts is a key of the map, or contains a key that is too long to be a
-/// word; or if the map cannot be used. If there is no map, no text fails.
-fn refuse_keys_in(user: &User<'_>, texts: &[Option<&str>]) -> Result<()> {
-    let Some(map) = user.map_now()? else {
+/// Fails if this text, which is to be shown, holds a key of the map; or if the map cannot be used.
+fn refuse_keys_in(user: &User<'_>, text: &str) -> Result<()> {
+    let map = user.map_now()?;
+    if MapKeys::of(map.as_deref()).text_without_keys(text) == text {
         return Ok(());
-    };
-    let keys = MapKeys::of(&map);
-    if texts
-        .iter()
-        .flatten()
-        .any(|text| keys.are_revealed_by(text))
-    {
-        return stop_with(
-            "the output would show a text that holds a key of your map: choose another name, or another path in that entry",
-        );
     }
-    Ok(())
+    stop_with(
+        "the output would show a text that holds a key of your map: choose another name, or another path in that entry",
+    )
 }
