@@ -113,7 +113,10 @@ pub(super) fn advice(
         // The file is there, so the walk gave up on its way.
         Refusal::NotFound if file.is_file() => IS_TOO_DEEP.to_owned(),
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
-        Refusal::NotFound => advice_if_nothing_there(&entry.path, file),
+        Refusal::NotFound => format!(
+            "nothing is at {}; create it, or fix the path in the map",
+            printable(file)
+        ),
         Refusal::OutsideRoot => how_to_get_in_root(&real, location)?,
         Refusal::PermissionDenied => chmod_to_read(file)?,
         Refusal::TooLarge => how_to_fit(&real, entry.max_bytes)?,
@@ -198,25 +201,6 @@ pub(super) fn advice_to_close_to_others(file: &Path) -> Option<String> {
     })
 }
 
-/// The advice for a file that is not there: nothing is at `file`, which the map has as `path`, or
-/// `file` or a folder above it is a link to nothing. A path that begins with `$`, or is a relative
-/// one, gets a hint.
-fn advice_if_nothing_there(path: &str, file: &Path) -> String {
-    let dead_link = file.ancestors().find(|at| at.is_symlink() && !at.exists());
-    let target = dead_link.and_then(|link| fs::read_link(link).ok());
-    let missing = printable(dead_link.unwrap_or(file));
-    let gone = match &target {
-        Some(to) => format!("{missing} is a link to {}, where nothing is", printable(to)),
-        None => format!("nothing is at {missing}"),
-    };
-    let hint = match path {
-        _ if path.starts_with(['/', '~']) => "",
-        _ if path.starts_with('$') => ": nothing replaces a $ there, so write ~/ for your home",
-        _ => ": a relative one starts at the map's directory",
-    };
-    format!("{gone}; create it, or fix the path in the map{hint}")
-}
-
 /// Why the map cannot be used.
 #[derive(Debug, Serialize)]
 pub(super) struct Unusable {
@@ -288,10 +272,7 @@ fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) ->
         )),
         _ if !asker.shows_paths => None,
         // From here on, a path may be shown.
-        MapError::Missing(_) if location.is_from_option => advice_on_dead_link(location),
-        MapError::Missing(_) => {
-            advice_on_dead_link(location).or_else(|| Some(advice_to_make_map(arguments)))
-        }
+        MapError::Missing(_) if !location.is_from_option => Some(advice_to_make_map(arguments)),
         MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
             chmod_to_read(&location.file)
         }
@@ -299,27 +280,12 @@ fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) ->
     }
 }
 
-/// The advice for a missing map that is a link to nothing. None if it is no link.
-fn advice_on_dead_link(location: &Location) -> Option<String> {
-    let to = fs::read_link(&location.file).ok()?;
-    let gone = format!("it is a link to {}, where nothing is", printable(&to));
-    Some(format!("{gone}: make that file, or remove the link"))
-}
-
-/// The advice for a map that is not there: the first of these.
-///
-/// - Under sudo: run without sudo.
-/// - If a map is in `~/.config`, where it is looked for without `XDG_CONFIG_HOME`: move it, or
-///   unset the variable.
-/// - Else: run the command with these arguments, which makes a map.
+/// The advice for a map that is not there: to run the command with these arguments, which makes a
+/// map. Under sudo, it is to run this without sudo.
 fn advice_to_make_map(arguments: &str) -> String {
-    // Without XDG_CONFIG_HOME, the map is looked for in HOME.
-    let usual = Location::find(None, |name| env::var_os(name).filter(|_| name == "HOME"));
     // HOME may be root's then: no client of the user looks for a map there.
     if is_under_sudo(|name| env::var_os(name)) {
         "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned()
-    } else if usual.is_ok_and(|usual| usual.file.is_file()) {
-        "you have one at ~/.config/keyhole/context-map.toml: move it there, or unset XDG_CONFIG_HOME".to_owned()
     } else {
         format!(
             "to make one, run this in a terminal; it shows what it writes, and asks: {}",
