@@ -1,6 +1,6 @@
 //! The user's answers, from the terminal. It is the user who answers, not an agent.
 
-use crate::{Result, User, clients::all, error::stop_with, is_under_sudo};
+use crate::{Result, User, clients::all, error::stop_with};
 use keyhole_claude::Variables;
 use rustix::{
     fs::Uid,
@@ -15,6 +15,12 @@ use std::{
 
 /// Why setup stops if nobody answers a question.
 const NO_ANSWER: &str = "nothing is changed";
+
+/// Whether a variable says that sudo or its like started this, as `SUDO_USER` does.
+fn is_under_sudo(variable: Variables<'_>) -> bool {
+    let names = ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"];
+    names.iter().any(|name| variable(name).is_some())
+}
 
 /// Whether a client started this process, as far as its variables tell.
 pub fn is_clients_shell(variable: Variables<'_>) -> bool {

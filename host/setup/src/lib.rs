@@ -46,13 +46,7 @@ use keyhole_claude::{
 use keyhole_core::{LiveMap, Map, MapError};
 use keyhole_walk::printable::visible;
 use program::Program;
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
-
-/// Whether a variable says that sudo or its like started this, as `SUDO_USER` does.
-pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    let names = ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"];
-    names.iter().any(|name| variable(name).is_some())
-}
+use std::{path::PathBuf, sync::Arc};
 
 /// The user for whom setup works.
 pub struct User<'a> {

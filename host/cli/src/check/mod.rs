@@ -33,7 +33,6 @@ use std::{
     sync::Arc,
 };
 use step::Unusable;
-pub(crate) use step::why_foreign_home;
 
 /// The result of a check. What is printed of it tells no key, no key's length, and no text that may
 /// be a key.
@@ -60,17 +59,11 @@ pub(crate) struct Report {
 /// exit code. For [`Answer::Quiet`], nothing is printed. For [`Answer::Brief`], no report is made:
 /// it prints the line for the start of a session, if there is one, and returns 0.
 ///
-/// Fails with exit code 2 if it is not known where the map is, or (but for `Brief`) if the map is
-/// in another user's home. For `Quiet`, this is no failure with a message: it returns 2.
+/// Fails with exit code 2 if it is not known where the map is. For `Quiet`, this is no failure with
+/// a message: it returns 2.
 pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
     let answer = wanted.answer;
-    let map_or_why = wanted
-        .map
-        .and_then(|map| match why_foreign_home(&map.location) {
-            Some(why) if answer != Answer::Brief => Err(why),
-            _ => Ok(map),
-        });
-    let map = match map_or_why {
+    let map = match wanted.map {
         Ok(map) => map,
         Err(_) if answer == Answer::Quiet => return Ok(2),
         Err(why) => return Err(Failure(2, why)),

@@ -9,7 +9,6 @@ use keyhole_core::{
 };
 use keyhole_setup::{
     file::{LOOKS_ALIKE, has_look_alike, is_open},
-    is_under_sudo,
     paste::{self, quoted, word_to_change},
     program::is_found_by_name,
 };
@@ -20,7 +19,7 @@ use keyhole_walk::{
 };
 use rustix::process::geteuid;
 use serde::Serialize;
-use std::{env, fs, os::unix::fs::MetadataExt as _, path::Path};
+use std::{env, os::unix::fs::MetadataExt as _, path::Path};
 
 /// The arguments of the command that gives the plugin's agent its file.
 pub(super) const SETUP_PLUGIN: &str = "setup plugin";
@@ -272,25 +271,14 @@ fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) ->
         )),
         _ if !asker.shows_paths => None,
         // From here on, a path may be shown.
-        MapError::Missing(_) if !location.is_from_option => Some(advice_to_make_map(arguments)),
+        MapError::Missing(_) if !location.is_from_option => Some(format!(
+            "to make one, run this in a terminal; it shows what it writes, and asks: {}",
+            command(arguments)
+        )),
         MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
             chmod_to_read(&location.file)
         }
         _ => None,
-    }
-}
-
-/// The advice for a map that is not there: to run the command with these arguments, which makes a
-/// map. Under sudo, it is to run this without sudo.
-fn advice_to_make_map(arguments: &str) -> String {
-    // HOME may be root's then: no client of the user looks for a map there.
-    if is_under_sudo(|name| env::var_os(name)) {
-        "this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned()
-    } else {
-        format!(
-            "to make one, run this in a terminal; it shows what it writes, and asks: {}",
-            command(arguments)
-        )
     }
 }
 
@@ -322,20 +310,6 @@ pub(super) fn command(arguments: &str) -> String {
 pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
     paste::command(command, arguments)
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
-}
-
-/// Why the home is not to be used: the map is in it, and its owner is neither this user nor root,
-/// as under `sudo`. None if the map is elsewhere, if the home can be used, or if there is none.
-pub(crate) fn why_foreign_home(location: &Location) -> Option<String> {
-    let home = location.home.as_ref()?;
-    if !location.file.starts_with(home) {
-        return None;
-    }
-    let owner = fs::metadata(home).ok()?.uid();
-    if owner == geteuid().as_raw() || owner == 0 {
-        return None;
-    }
-    Some("HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
 /// Whether the user's home is this folder, or lies in it. False if one of the two is not there.

@@ -7,7 +7,6 @@ mod flow;
 mod judge;
 
 use crate::{
-    check::why_foreign_home,
     keys::MapKeys,
     wish::{MapEntry, Names, Recipient, Setup},
 };
@@ -52,16 +51,12 @@ pub(crate) fn run(wanted: Setup) -> Result<String> {
 }
 
 /// The user whose home and map the environment names: setup takes no `--map`. The program is left
-/// empty. Refused if the environment names no home, or if it names another user's home (but not
-/// root's) and the map is in that home.
+/// empty. Refused if the environment names no home.
 fn user() -> Result<User<'static>> {
     let location = match Location::find(None, variable) {
         Ok(location) => location,
         Err(why) => return stop_with(why.to_string()),
     };
-    if let Some(why) = why_foreign_home(&location) {
-        return stop_with(why);
-    }
     let Some(home) = location.home.clone() else {
         return stop_with("HOME does not say where your home is");
     };
