@@ -58,7 +58,7 @@ class Npm(Case):
             typed = self.run_in(home, "npx", "-y", NAME, "-V", **more)
             self.assertEqual(typed, f"keyhole {project.VERSION}\n")
             typed = self.run_in(home, "npx", "-y", NAME, "setup", "vscode", **more)
-            self.assertIn("Careful: this program lies in a cache", typed)
+            self.assertIn("Careful: this program lies in a folder that is emptied", typed)
             self.lasts(said)
 
     def test_nothing_is_run_when_it_is_installed(self):

@@ -60,7 +60,7 @@ class Wheel(Case):
         self.works(home, beside / NAME)
         uvx = [self.tool("uvx"), "--isolated", "--offline", *self.from_files(), NAME]
         said = self.run_in(home, *uvx, "setup", "vscode")
-        self.assertIn("Careful: this program lies in a cache", said)
+        self.assertIn("Careful: this program lies in a folder that is emptied", said)
         said = self.run_in(home, NAME, "setup", "claude-code", path=[home / ".local/bin"])
         self.lasts(said)
         self.assertIn(f'"command": "{home}/.local/bin/keyhole"', said)

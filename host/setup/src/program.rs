@@ -26,7 +26,7 @@ pub struct Program {
 impl Program {
     /// This program, and the path at which clients should start it: that of the command `keyhole`
     /// on the `PATH`, if that starts this program, and is at no place that is emptied or replaced
-    /// (`why_fleeting`); else the path where the program really is.
+    /// (`is_fleeting`); else the path where the program really is.
     ///
     /// # Errors
     /// If the program's path cannot be found, or has a character that not all clients accept.
@@ -36,7 +36,7 @@ impl Program {
             found.map_err(|why| format!("the path of this program cannot be found: {why}"))?;
         // A package manager's link on the `PATH` survives an update. What it leads to may not.
         let path = match on_path(&exe, env::var_os("PATH")) {
-            Some(named) if why_fleeting(&named).is_none() => named,
+            Some(named) if !is_fleeting(&named) => named,
             _ => exe,
         };
         let Some(text) = text_if_printable(&path).filter(|text| !may_be_expanded(text)) else {
@@ -51,9 +51,9 @@ impl Program {
 
 /// A sentence that says why a client should not start a program there. None if it may.
 fn caution(path: &Path) -> Option<String> {
-    if let Some(why) = why_fleeting(path) {
+    if is_fleeting(path) {
         return Some(format!(
-            "Careful: this program lies in {why}. Install it ({INSTALL} says how), and run `keyhole setup` from there."
+            "Careful: this program lies in a folder that is emptied, or that the next version replaces. Install it ({INSTALL} says how), and run `keyhole setup` from there."
         ));
     }
     let place = where_replaceable(path)?;
@@ -95,79 +95,44 @@ fn is_name_of(exe: &Path, name: &Path) -> bool {
     }
 }
 
-/// Why a program may be gone next week, and the places where it may.
-struct Fleeting {
-    why: &'static str,
-    /// Parts of a path, wherever they stand in it.
-    anywhere: &'static [&'static str],
-    /// The beginnings of a path.
-    at_start: &'static [&'static str],
-}
-
-/// The reason for a folder of temporary files.
-const IN_A_TEMPORARY_FOLDER: &str =
-    "a folder for temporary files, which may be emptied at any time";
-
-const FLEETING_PLACES: [Fleeting; 6] = [
-    Fleeting {
-        why: "a plugin's folder, which the plugin's next version replaces",
-        anywhere: &["/.claude/plugins/", "/plugins/cache/", "/plugins/data/"],
-        at_start: &[],
-    },
-    Fleeting {
-        why: "an installed bundle's folder, which the bundle's next version replaces",
-        anywhere: &["/Claude Extensions/"],
-        at_start: &[],
-    },
-    Fleeting {
-        why: "a folder of cargo's, which `cargo clean` empties",
-        anywhere: &["/target/debug/", "/target/release/", "/target/dist/"],
-        at_start: &[],
-    },
-    Fleeting {
-        why: "the folder of one version, which the next version removes",
-        anywhere: &["/nix/store/", "/gnu/store/", "/Cellar/", "/.pnpm/"],
-        at_start: &[],
-    },
-    Fleeting {
-        why: "a cache, which may be emptied at any time",
-        anywhere: &["/.cache/", "/Caches/", "/_npx/"],
-        at_start: &[],
-    },
-    Fleeting {
-        why: IN_A_TEMPORARY_FOLDER,
-        anywhere: &[],
-        at_start: &[
-            "/tmp/",
-            "/var/tmp/",
-            "/private/tmp/",
-            "/dev/shm/",
-            "/run/",
-            "/var/folders/",
-            "/private/var/folders/",
-        ],
-    },
+/// Parts of the path of a place that is emptied, or that the next version replaces.
+const FLEETING_PLACES: [&str; 14] = [
+    "/.claude/plugins/",
+    "/plugins/cache/",
+    "/plugins/data/",
+    "/Claude Extensions/",
+    "/target/debug/",
+    "/target/release/",
+    "/target/dist/",
+    "/nix/store/",
+    "/gnu/store/",
+    "/Cellar/",
+    "/.pnpm/",
+    "/.cache/",
+    "/Caches/",
+    "/_npx/",
 ];
 
-/// Which place a program at this absolute path is in, if it may be gone there next week, as
-/// `/tmp/keyhole` and `/home/theo/target/debug/keyhole` may. None if it should stay, as
-/// `/usr/local/bin/keyhole`.
-fn why_fleeting(path: &Path) -> Option<&'static str> {
+/// The folders of temporary files. The variable `TMPDIR` may name another one.
+const TEMPORARY_FOLDERS: [&str; 7] = [
+    "/tmp",
+    "/var/tmp",
+    "/private/tmp",
+    "/dev/shm",
+    "/run",
+    "/var/folders",
+    "/private/var/folders",
+];
+
+/// Whether a program at this absolute path may be gone there next week, as `/tmp/keyhole` and
+/// `/home/theo/target/debug/keyhole` may. `/usr/local/bin/keyhole` should stay.
+fn is_fleeting(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    for places in &FLEETING_PLACES {
-        let mut anywhere = places.anywhere.iter();
-        let mut at_start = places.at_start.iter();
-        if anywhere.any(|place| text.contains(place))
-            || at_start.any(|place| text.starts_with(place))
-        {
-            return Some(places.why);
-        }
-    }
-    // The variable `TMPDIR` may name another folder for temporary files.
-    if path.starts_with(env::temp_dir()) {
-        return Some(IN_A_TEMPORARY_FOLDER);
-    }
-    None
+    FLEETING_PLACES.iter().any(|place| text.contains(place))
+        || TEMPORARY_FOLDERS
+            .iter()
+            .any(|folder| path.starts_with(folder))
+        || path.starts_with(env::temp_dir())
 }
 
 /// The file or folder because of which other users could put another program there, which would
