@@ -6,9 +6,9 @@
 mod edit;
 
 use crate::{
-    Chosen, Plan, Request, Result,
+    Chosen, Plan, Request, Result, Unfit,
     disk::Found,
-    error::{not_edited, refused},
+    error::refused,
     file::{File, root_of},
     paste::quoted,
 };
@@ -18,6 +18,9 @@ use keyhole_claude::{PLUGIN, paths::without_links};
 use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
 use std::{fs, path::Path};
+
+/// How a user writes an entry for whose text setup finds no place in the map.
+const BY_HAND: &str = "`keyhole setup key FILE`, with --bind NAME or --agent NAME, prints the entry. Then `keyhole check` says which root it needs";
 
 /// Where an entry of a map is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +213,7 @@ impl Plan {
     ///
     /// # Errors
     /// If the map is no valid one; if `missing_table` or `missing_root` refuses; or if the map
-    /// lacks something and cannot be edited: then the error has the lines for the user to write.
+    /// lacks something and cannot be edited: then the error says what prints the entry.
     pub(crate) fn add_to_map(
         &mut self,
         request: &Request<'_>,
@@ -235,16 +238,11 @@ impl Plan {
             return Ok(());
         }
         let found = read?;
-        match missing.added_to(&self.map) {
-            Ok(edited) => {
-                self.map.clone_from(&edited.text);
-                self.add_edit(found, Some(edited.text), edited.shown)
-            }
-            Err(why) => {
-                let lines = missing.lines_to_write(fresh_key, &request.name);
-                Err(not_edited(place, why, &lines).into())
-            }
-        }
+        let edited = missing
+            .added_to(&self.map)
+            .map_err(|why| Unfit::file(place, format!("{why}: {BY_HAND}")))?;
+        self.map.clone_from(&edited.text);
+        self.add_edit(found, Some(edited.text), edited.shown)
     }
 
     /// The text of the table that the map lacks for the request. None if an entry of this name is

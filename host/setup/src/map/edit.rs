@@ -9,7 +9,6 @@ use crate::{
     paste::quoted,
     shown::{Edited, lines_of},
 };
-use serde_json::json;
 use toml::de::DeTable;
 
 /// What comes into a map.
@@ -44,24 +43,6 @@ impl Addition {
             text: draft.text,
             shown: draft.shown,
         })
-    }
-
-    /// The lines for a user who writes them: `among its roots: "/home/theo/notes"`, if a root is to
-    /// be added, and the table. If the table has the `fresh_key`, or if there is none, a line says
-    /// instead which command prints an entry: the reader may be an agent that only looks, and must
-    /// not see a key.
-    pub(super) fn lines_to_write(&self, fresh_key: &str, name: &str) -> String {
-        let mut lines = String::new();
-        if let Some(root) = &self.root {
-            lines += &format!("among its roots: {}\n", json!(root));
-        }
-        match &self.table {
-            Some(table) if !table.contains(fresh_key) => lines += table,
-            _ => {
-                lines += &format!("what this prints: keyhole setup key FILE --agent {name}\n");
-            }
-        }
-        lines
     }
 }
 
