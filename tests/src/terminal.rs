@@ -94,7 +94,7 @@ impl World {
 }
 
 /// What a terminal shows, and its other end, for a program. No other process inherits either.
-/// Ctrl-C takes away nothing that was not shown yet: a program may have answered it already.
+/// Ctrl-C takes away nothing that was not shown yet.
 fn open() -> (File, OwnedFd) {
     let mut options = File::options();
     let options = options.read(true).write(true).custom_flags(libc::O_NOCTTY);

@@ -4,11 +4,7 @@ use super::lines_on_clients;
 use crate::wish::Install;
 use keyhole_claude::rules::{CAUTION, Places};
 use keyhole_core::BindingName;
-use keyhole_serve::{
-    resources::runtime,
-    start::{StartError, sandbox},
-    streams::note,
-};
+use keyhole_serve::start::sandbox;
 use keyhole_setup::{
     Chosen, Lock, Plan, Request, Result, SetupError, User, Walls,
     ask::Screen,
@@ -18,19 +14,7 @@ use keyhole_setup::{
     shells::COSTS,
     stop_with,
 };
-use std::{
-    fmt::Display,
-    process,
-    sync::{Mutex, PoisonError},
-    thread,
-};
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{Signal, SignalKind, signal},
-};
-
-/// What is said on Ctrl-C. It is locked while files are written, so Ctrl-C waits until they are.
-static ON_CTRL_C: Mutex<&str> = Mutex::new("\nNothing is changed.");
+use std::fmt::Display;
 
 /// What the question about publishing is about. docs/scan.md says where its figure is from.
 const ABOUT_GATE: &str = "Keyhole can ask you before Claude Code publishes something of this file. It then compares each commit, push and pull request with it. Sometimes a word matches by chance: in 1 of 7,000 lines of code. `claude -p` can ask nobody, and refuses such a call. To let a repository publish all the same, name its folder in publish_only_in later.";
@@ -46,12 +30,12 @@ pub(super) struct Dialog<'a> {
 }
 
 impl<'a> Dialog<'a> {
-    /// Begins the dialog in the user's terminal: takes the lock that only one setup has, and
-    /// answers Ctrl-C from here on. A dry run has no terminal and no lock, and does not answer
-    /// Ctrl-C.
+    /// Begins the dialog in the user's terminal: takes the lock that only one setup has. A dry run
+    /// has no terminal and no lock. Ctrl-C ends this at any time: each file is then as before or
+    /// as after.
     ///
-    /// Fails if no user is at a terminal, if another setup has the lock, if there is no sandbox to
-    /// load the file in at the end, or if Ctrl-C cannot be answered.
+    /// Fails if no user is at a terminal, if another setup has the lock, or if there is no sandbox
+    /// to load the file in at the end.
     pub(super) fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
         if is_dry {
             return Ok(Self {
@@ -66,8 +50,7 @@ impl<'a> Dialog<'a> {
             return stop_with("another `keyhole setup` runs; end that one first");
         };
         // The sandbox is only tried here: at the end, the file is loaded in one.
-        let ready = sandbox().and_then(|_| answer_ctrl_c());
-        ready.map_err(|why| SetupError::Said(why.to_string()))?;
+        sandbox().map_err(|why| SetupError::Said(why.to_string()))?;
         Ok(Self {
             user,
             screen,
@@ -206,28 +189,7 @@ impl<'a> Dialog<'a> {
         if plan.is_empty() || !self.screen.agrees(question)? {
             return stop_with("nothing is changed");
         }
-        let mut on_ctrl_c = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
-        *on_ctrl_c = "\nA part of it may be written: run this again.";
-        plan.write(&self.user.home)?;
-        *on_ctrl_c = "\nIt is written.";
-        Ok(())
-    }
-}
-
-/// Starts a thread that says what was done when the user presses Ctrl-C, and ends the process.
-fn answer_ctrl_c() -> Result<(), StartError> {
-    let runtime = runtime(|| {})?;
-    let ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
-    thread::Builder::new().spawn(move || end_on(&runtime, ctrl_c))?;
-    Ok(())
-}
-
-/// Waits for Ctrl-C, says what was done, and ends the process.
-fn end_on(runtime: &Runtime, mut ctrl_c: Signal) {
-    if runtime.block_on(ctrl_c.recv()).is_some() {
-        let said = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
-        note(&said);
-        process::exit(130);
+        plan.write(&self.user.home)
     }
 }
 
