@@ -68,3 +68,6 @@ impl MapKeys {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;
