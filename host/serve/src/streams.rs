@@ -40,20 +40,15 @@ pub fn say(message: &str) {
     let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
 
-/// Writes a line to standard error if that takes it at once: neither a call nor a start may wait. A
-/// pipe that is ready takes 4,096 bytes, more than all threads write at a time.
-pub fn note(line: &str) {
+/// Tells the user on standard error if that takes it at once: neither a call nor a start may wait.
+/// A pipe that is ready takes 4,096 bytes, more than all threads write at a time.
+pub(crate) fn tell(message: &str) {
     let stderr = io::stderr();
     let no_time = Timespec::default();
     let found = wait_for(&stderr, PollFlags::OUT, Some(&no_time));
     if found.is_some_and(|events| events.contains(PollFlags::OUT)) {
-        let _ = (&stderr).write_all(format!("{line}\n").as_bytes());
+        let _ = (&stderr).write_all(format!("keyhole: {message}\n").as_bytes());
     }
-}
-
-/// Tells the user on standard error if that takes it at once, as [`note`] does.
-pub(crate) fn tell(message: &str) {
-    note(&format!("keyhole: {message}"));
 }
 
 /// Makes the attempt until the stream says something else than "not now" (`WouldBlock`), and
