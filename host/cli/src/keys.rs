@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 
 /// The keys of a map, in each form in which a text may have one. A key that can be guessed is not
 /// among them, since it may be a word. The key of the plugin's agent is not either: it is public.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct MapKeys {
     forms: HashSet<String>,
     /// The lengths of the forms, in bytes.

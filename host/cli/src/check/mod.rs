@@ -36,7 +36,6 @@ use step::Unusable;
 
 /// The result of a check. What is printed of it tells no key, no key's length, and no text that may
 /// be a key.
-#[derive(Debug)]
 pub(crate) struct Report {
     /// The map's path. None if this report shows no path, or if an argument names it and no
     /// readable file is there: then the text may be anything, even a key.

@@ -44,9 +44,9 @@ pub(crate) fn in_colour(text: String) -> String {
 }
 
 impl Report {
-    /// The report for people, without control characters and keys: what is said of the entries, or why the
-    /// map cannot be used; the findings, errors first; the closing lines; and, if the wall is not
-    /// whole or `is_verbose`, a line on the wall.
+    /// The report for people, without control characters and keys: what is said of the entries, or
+    /// why the map cannot be used; the findings, errors first; the closing lines; and, if the wall
+    /// is not whole or `is_verbose`, a line on the wall.
     pub(crate) fn to_text(&self, is_verbose: bool) -> String {
         let path = self.map_path.as_deref().map(printable);
         let mut said = Vec::new();

@@ -16,8 +16,9 @@ use std::{fmt::Display, sync::Arc};
 /// `keyhole check` finds then, what to paste, and what is still to do. A dry run neither asks nor
 /// writes. It returns what would be changed.
 ///
-/// Fails before anything is written if the map cannot be used, if the plan shows a key of the map, if the folder for tickets can be neither used nor made, or if the file would not
-/// be served. Fails after that if the file is not served then.
+/// Fails before anything is written if the map cannot be used, if the plan shows a key of the map,
+/// if the folder for tickets can be neither used nor made, or if the file would not be served.
+/// Fails after that if the file is not served then.
 pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
     let mut dialog = Dialog::begin(user, wanted.is_dry)?;
     // Fails for a map that cannot be used: then nothing is asked.
