@@ -24,6 +24,8 @@ impl MapKeys {
             }
             keys.add(key);
             keys.add(&as_literal_pattern(key));
+            // In a hook's command, a word stands between single quotes.
+            keys.add(&key.replace('\'', r"'\''"));
         }
         keys
     }

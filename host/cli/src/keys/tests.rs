@@ -8,6 +8,7 @@ const MAP: &str = r#"
 'kk"[0123]\456789abc' = "a.md"
 'kk-0123456789abcdef' = "a.md"
 'kk-0123456789abcdef-and-more' = "a.md"
+"kk'0123456789abcdef" = "a.md"
 notes = "a.md"
 keyhole-privacy-catalog = "a.md"
 "#;
@@ -22,6 +23,7 @@ fn each_form_of_a_key_is_hidden_and_a_word_is_shown() {
         (r#""/x/kk\"[0123]\\456789abc""#, r#""/x/…""#),
         (r#"Read(~/kk"?0123??456789abc/**)"#, "Read(~/…/**)"),
         (r#""Read(~/kk\"?0123??456789abc/**)""#, r#""Read(~/…/**)""#),
+        (r"'/x/kk'\''0123456789abcdef/y' guard", "'/x/…/y' guard"),
         ("äkk-0123456789abcdefä", "ä…ä"),
         ("kk-0123456789abcdef-and-more", "…"),
         ("kk-0123456789abcdef-and-mor", "…-and-mor"),
