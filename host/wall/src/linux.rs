@@ -17,6 +17,7 @@ use std::{
     io, mem,
     os::fd::AsFd,
     thread,
+    time::Duration,
 };
 
 /// The newest version that we use if the kernel has it.
@@ -74,14 +75,18 @@ pub fn restrict_process<R: AsFd, T>(
     Err(io::Error::other(why))
 }
 
-/// Whether this process has a single thread, or `/proc` is missing, so that nobody can say.
+/// Whether this process has a single thread, or `/proc` is missing, so that nobody can say. A thread
+/// that has ended may be listed for a moment: so this looks again, for a tenth of a second.
 fn has_one_thread() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
-    let listed = fs::read_dir("/proc/self/task");
-    match listed {
-        Ok(threads) => threads.count() == 1,
-        Err(_) => true,
+    for _ in 0..100 {
+        #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
+        let threads = fs::read_dir("/proc/self/task").map(Iterator::count);
+        if threads.unwrap_or(1) == 1 {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
+    false
 }
 
 /// The parts that stand around a thread which puts the wall up and ends. No part, if no thread
