@@ -99,14 +99,43 @@ impl Repository {
     /// variables there as the hook.
     ///
     /// # Errors
-    /// [`Uncollected::Elsewhere`] if a variable makes git use other files; and see `find`.
+    /// [`Uncollected::Elsewhere`] if a variable makes git use other files, or if the repository's
+    /// folders are not those of its checkout; and see `find`.
     pub fn of_session(folder: &Path) -> Result<Option<Self>, Uncollected> {
         for variable in REDIRECTING_VARIABLES {
             if env::var_os(variable).is_some() {
                 return Err(Uncollected::Elsewhere);
             }
         }
-        Self::find(folder)
+        let found = Self::find(folder)?;
+        if found.as_ref().is_some_and(|it| !it.has_own_folders()) {
+            return Err(Uncollected::Elsewhere);
+        }
+        Ok(found)
+    }
+
+    /// Whether the repository's folders are those of its checkout: `.git` in it, a folder for which
+    /// the repository knows this worktree, or that of a submodule in a repository above. A shell
+    /// that may write to the checkout can have `.git` name the folder of any other repository, which
+    /// the shell itself may not read.
+    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+    fn has_own_folders(&self) -> bool {
+        let Some(checkout) = &self.checkout else {
+            return self.common == self.git;
+        };
+        let dot_git = checkout.join(".git");
+        let is_usual = self.git == dot_git && self.common == dot_git && !dot_git.is_symlink();
+        is_usual || self.is_linked_worktree() || self.is_submodule_of_one_above(checkout)
+    }
+
+    /// Whether this is the repository of a submodule, in `.git/modules` of a folder above.
+    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+    fn is_submodule_of_one_above(&self, checkout: &Path) -> bool {
+        let Ok(real) = fs::canonicalize(&self.git) else {
+            return false;
+        };
+        let mut above = checkout.ancestors().skip(1);
+        self.common == self.git && above.any(|folder| real.starts_with(folder.join(".git/modules")))
     }
 
     /// The checkout's folder, without links; of a bare repository, the repository itself.

@@ -62,6 +62,36 @@ fn a_submodule_and_a_checkout_with_its_folder_elsewhere_are_their_own() {
 }
 
 #[test]
+fn a_session_is_told_of_no_repository_that_is_elsewhere() {
+    let world = World::new();
+    world.sh("git -c protocol.file.allow=always submodule -q add ../o s
+        git clone -q --separate-git-dir ../elsewhere.git ../o ../c
+        git worktree add -q ../w HEAD; git clone -q --bare . ../bare
+        git init -q ../private; git init -q ../link; rm -r ../link/.git; ln -s ../private/.git ../link
+        git init -q ../common; echo ../../private/.git >../common/.git/commondir
+        git init -q ../file; rm -r ../file/.git; echo 'gitdir: ../private/.git' >../file/.git");
+    for (folder, is_own) in [
+        ("r", true),
+        ("r/s", true),
+        ("w", true),
+        ("bare", true),
+        ("c", false),
+        ("link", false),
+        ("common", false),
+        ("file", false),
+    ] {
+        let found = Repository::of_session(&world.path(folder));
+        let told = found.map(|repository| repository.is_some());
+        let expected = if is_own {
+            Ok(true)
+        } else {
+            Err(Uncollected::Elsewhere)
+        };
+        assert_eq!(told, expected, "{folder}");
+    }
+}
+
+#[test]
 fn of_a_bare_repository_the_commits_are_told() {
     let world = World::with_words();
     world.sh("git clone -q --bare . ../bare; git -C ../bare worktree add -q ../bw 2>/dev/null");
