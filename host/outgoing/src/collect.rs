@@ -6,6 +6,7 @@ use crate::{
     diff::{Commit, FORMAT, Output},
     file,
     git::{DIFF_OPTIONS, Git},
+    reach::Reach,
     refs::{Named, Refs},
     scratch::Scratch,
     settings,
@@ -72,9 +73,11 @@ impl Repository {
         let refs = Refs::of(self, &budget)?;
         let format = refs.format();
         let git_folder = Scratch::make(self, format, scratch, &mut budget)?;
+        let reach = Reach::of(self, git_folder.path())?;
         let git = Git {
             scratch: &git_folder,
             top: self.top(),
+            reach: &reach,
             budget: &mut budget,
         };
         let mut collector = Collector {

@@ -1,7 +1,7 @@
 //! Runs git with limits. It is the one program that is started, and nothing of the project's
 //! environment reaches it.
 
-use crate::{Uncollected, budget::Budget, file, scratch::Scratch};
+use crate::{Uncollected, budget::Budget, file, reach::Reach, scratch::Scratch};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::{Errno, ioctl_fionbio, retry_on_intr},
@@ -78,6 +78,8 @@ pub(crate) struct Git<'a> {
     pub(crate) scratch: &'a Scratch,
     /// Its `GIT_WORK_TREE`.
     pub(crate) top: &'a Path,
+    /// What it may read.
+    pub(crate) reach: &'a Reach,
     /// What is left for all runs.
     pub(crate) budget: &'a mut Budget,
 }
@@ -114,7 +116,8 @@ impl Git<'_> {
     /// is there does not start; and those of [`Self::command`].
     fn start(&self, arguments: &[&str]) -> Result<Child, Uncollected> {
         for program in GIT_PATHS {
-            match self.command(program, arguments)?.spawn() {
+            let mut command = self.command(program, arguments)?;
+            match self.reach.start(|| command.spawn()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 started => {
                     let child = started?;

@@ -11,6 +11,7 @@ mod diff;
 mod error;
 mod file;
 mod git;
+mod reach;
 mod refs;
 mod repository;
 mod scratch;

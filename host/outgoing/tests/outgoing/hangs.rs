@@ -10,7 +10,7 @@ use std::{
 };
 
 /// What is a FIFO where we come upon it, or where git sees that it is one.
-const FOUND: [&str; 9] = [
+const FOUND: [&str; 10] = [
     "rm .git/HEAD; mkfifo .git/HEAD",
     "mkfifo .git/refs/heads/x",
     "rm -f .git/packed-refs; mkfifo .git/packed-refs",
@@ -19,12 +19,12 @@ const FOUND: [&str; 9] = [
     "rm -f .git/info/exclude; mkfifo .git/info/exclude",
     "mkfifo .git/commondir",
     "mv .git ../g; mkfifo .git",
+    "mkfifo .git/objects/info/alternates",
     "rm b.txt; mkfifo b.txt",
 ];
 
 /// What is a FIFO where only git comes upon it.
-const WAITED_FOR: [&str; 5] = [
-    "mkfifo .git/objects/info/alternates",
+const WAITED_FOR: [&str; 4] = [
     "git gc -q; cd .git/objects/pack; chmod u+w *; i=$(echo *.idx); rm $i; mkfifo $i",
     "mkfifo .gitattributes",
     "mkdir d; mkfifo d/.gitignore; echo x >d/n",

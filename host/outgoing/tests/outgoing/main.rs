@@ -15,4 +15,6 @@ mod places;
 mod setups;
 mod situations;
 mod size;
+#[cfg(target_os = "linux")]
+mod swapped;
 mod world;
