@@ -20,7 +20,7 @@ pub enum Uncollected {
     Reftable,
     /// A setting, a variable or a link makes git use files that are not looked at.
     #[error(
-        "core.worktree, a variable such as GIT_DIR, or a link in place of .git/config has git use other files: remove it, or run git yourself"
+        "git uses files that are elsewhere, by a setting of the repository (core.worktree, commit.template, core.attributesFile, attr.tree), by a variable such as GIT_DIR, or since .git or .git/config leads away: run git yourself"
     )]
     Elsewhere,
     /// A commit or a file's content is not on this machine, as in a partial clone.

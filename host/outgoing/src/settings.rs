@@ -75,7 +75,11 @@ pub(crate) fn check_checkout(
             .iter()
             .any(|setting| setting.key == "extensions.worktreeconfig");
         for setting in found {
-            if ELSEWHERE.contains(&&*setting.key) {
+            // A message may begin with a file of the project's.
+            let is_project_text = setting.key == "commit.template"
+                && fs::canonicalize(repository.top().join(&setting.value))
+                    .is_ok_and(|real| real.starts_with(repository.top()));
+            if ELSEWHERE.contains(&&*setting.key) && !is_project_text {
                 return Err(Uncollected::Elsewhere);
             }
             if is_read_by_git && setting.key == "core.worktree" {

@@ -34,7 +34,7 @@ const fn said(name: &'static str, script: &'static str, why: Uncollected) -> Set
     }
 }
 
-const SETUPS: [Setup; 55] = [
+const SETUPS: [Setup; 56] = [
     read("nothing", "true"),
     read(
         "core.fsmonitor",
@@ -214,8 +214,12 @@ const SETUPS: [Setup; 55] = [
     ),
     said(
         "commit.template",
-        "git config commit.template ../list",
+        "echo x >../list; git config commit.template ../list",
         Uncollected::Elsewhere,
+    ),
+    read(
+        "commit.template of the project",
+        "echo x >t; git config commit.template t",
     ),
     said(
         "a folder that leads to the repository",
