@@ -1,7 +1,7 @@
 //! A text on standard input: a difference, as `git diff` and `git log -p` print it, or any other.
 
 use crate::{compare::Text, gather::text_of_file};
-use keyhole_outgoing::Place;
+use keyhole_outgoing::{Place, unquoted_path};
 use std::path::PathBuf;
 
 /// What is said in place of a file's name.
@@ -94,11 +94,10 @@ impl Reader {
     /// Reads the name behind `+++ `: `src/a.rs` of `b/src/a.rs`. If the file is new, its name would
     /// be published, too.
     fn read_name(&mut self, name: &str) {
-        let path = match name.strip_prefix('"') {
-            Some(quoted) => unquoted(quoted),
-            None => name.split('\t').next().unwrap_or_default().to_owned(),
-        };
-        self.path = path.strip_prefix("b/").unwrap_or(&path).into();
+        // A tab in the name itself stands in quotes, as `\t`.
+        let printed = name.split('\t').next().unwrap_or_default();
+        let path = unquoted_path(printed.as_bytes());
+        self.path = path.strip_prefix("b").unwrap_or(&path).to_owned();
         if self.is_new {
             self.texts.push(Text {
                 text: self.path.to_string_lossy().into_owned(),
@@ -130,49 +129,6 @@ impl Reader {
         }
         self.end_of_last = number + 1;
     }
-}
-
-/// The text that git has in double quotes, up to the closing quote: `é` of `\303\251"`. In quotes,
-/// git escapes each byte outside ASCII, and characters such as a newline, as `\n`. Bytes that are
-/// no UTF-8 are replaced.
-fn unquoted(quoted: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = quoted.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match byte {
-            b'"' => break,
-            b'\\' => {
-                let (meant, behind) = unescaped(after);
-                bytes.push(meant);
-                rest = behind;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// The byte that is meant by what stands behind a backslash, and what follows: of three octal
-/// digits, their number; of `n`, `t` and `r`, as in C; and of any other byte, itself. A backslash
-/// with nothing behind it means itself.
-fn unescaped(text: &[u8]) -> (u8, &[u8]) {
-    if let Some((octal, rest)) = text.split_at_checked(3)
-        && let Ok(digits) = str::from_utf8(octal)
-        && let Ok(byte) = u8::from_str_radix(digits, 8)
-    {
-        return (byte, rest);
-    }
-    let Some((&letter, rest)) = text.split_first() else {
-        return (b'\\', text);
-    };
-    let byte = match letter {
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        other => other,
-    };
-    (byte, rest)
 }
 
 /// The first line and the number of lines of `3,4`; of `3`, that is one line.

@@ -7,9 +7,9 @@
 use crate::{Passage, Uncollected, budget::Budget, file};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     ops::Range,
-    os::unix::ffi::OsStrExt as _,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
 };
 
@@ -208,7 +208,7 @@ impl<'a> Output<'a> {
             file.is_new = true;
         } else if let Some(name) = line.strip_prefix(b"rename to ") {
             file.is_new = true;
-            file.path = path(name);
+            file.path = unquoted_path(name);
         } else if let Some(counts) = line.strip_prefix(b"@@ -") {
             file.added.extend(self.added_run(counts)?);
         } else {
@@ -414,55 +414,46 @@ impl Difference {
 /// has a new name, and a line `rename to` tells it.
 fn path_if_same(names: &[u8]) -> PathBuf {
     let half = names.get(..names.len() / 2).unwrap_or_default();
-    let first = path(half);
+    let first = unquoted_path(half);
     first.strip_prefix("a").unwrap_or(&first).to_owned()
 }
 
 /// The path that git prints: as it is, or in quotes as in C, if the path has a character such as a
-/// quote or a line's end.
-fn path(printed: &[u8]) -> PathBuf {
-    let quoted = printed
-        .strip_prefix(b"\"")
-        .and_then(|rest| rest.strip_suffix(b"\""));
-    let bytes = quoted.map_or_else(|| printed.to_owned(), unquoted);
-    PathBuf::from(OsStr::from_bytes(&bytes))
-}
-
-/// The bytes that a text in git's quotes stands for. Behind a backslash, a letter means what it
-/// does in C (`n` is a line's end), three octal digits mean the byte of this number, and any other
-/// character means itself. A byte without a backslash means itself.
-fn unquoted(quoted: &[u8]) -> Vec<u8> {
+/// quote or a line's end. What is behind the closing quote does not count.
+pub fn unquoted_path(printed: &[u8]) -> PathBuf {
+    let Some(quoted) = printed.strip_prefix(b"\"") else {
+        return OsStr::from_bytes(printed).into();
+    };
     let mut bytes = Vec::new();
     let mut rest = quoted.iter().copied();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            bytes.push(byte);
-            continue;
-        }
-        let escape = rest.next().unwrap_or_default();
-        bytes.push(match escape {
-            b'a' => 7,
-            b'b' => 8,
-            b't' => b'\t',
-            b'n' => b'\n',
-            b'v' => 11,
-            b'f' => 12,
-            b'r' => b'\r',
-            b'0'..=b'3' => {
-                let digits = [
-                    escape,
-                    rest.next().unwrap_or(b'0'),
-                    rest.next().unwrap_or(b'0'),
-                ];
-                let value = digits
-                    .iter()
-                    .fold(0_u32, |sum, digit| sum * 8 + u32::from(digit & 7));
-                u8::try_from(value).unwrap_or_default()
-            }
+    while let Some(byte) = rest.next()
+        && byte != b'"'
+    {
+        bytes.push(match byte {
+            b'\\' => unescaped(&mut rest),
             other => other,
         });
     }
-    bytes
+    OsString::from_vec(bytes).into()
+}
+
+/// The byte that is meant by what stands behind a backslash. A letter means what it does in C (`n`
+/// is a line's end), and three octal digits mean the byte of this number. Any other byte means
+/// itself. A backslash with nothing behind it means itself, too.
+fn unescaped(rest: &mut impl Iterator<Item = u8>) -> u8 {
+    match rest.next().unwrap_or(b'\\') {
+        b'a' => 7,
+        b'b' => 8,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 11,
+        b'f' => 12,
+        b'r' => b'\r',
+        first @ b'0'..=b'3' => rest
+            .take(2)
+            .fold(first & 7, |number, digit| number * 8 + (digit & 7)),
+        other => other,
+    }
 }
 
 /// The message without the lines such as `Signed-off-by: NAME <ADDRESS>` that name one of these

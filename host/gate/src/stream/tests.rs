@@ -35,15 +35,17 @@ fn of_a_difference_the_added_lines_names_and_messages_count() {
 }
 
 #[test]
-fn a_name_that_git_quotes_is_read_as_it_is() {
-    for (quoted, name) in [
+fn a_name_is_read_as_it_is_however_git_prints_it() {
+    for (printed, name) in [
         (r#""b/L\303\244rkspur/a.txt""#, "Lärkspur/a.txt"),
         (r#""b/\345\274\240.txt""#, "张.txt"),
         (r#""b/a\"b\\c\td\n""#, "a\"b\\c\td\n"),
         (r#""b/a\"#, "a\\"),
         (r#""b/\8""#, "8"),
+        (r#""b/a" behind"#, "a"),
+        ("b/a b\tbehind", "a b"),
     ] {
-        let stream = format!("--- /dev/null\n+++ {quoted}\n@@ -0,0 +1 @@\n+x\n");
+        let stream = format!("--- /dev/null\n+++ {printed}\n@@ -0,0 +1 @@\n+x\n");
         assert_eq!(read(&stream)[0], format!("name {name} {name}"));
     }
 }

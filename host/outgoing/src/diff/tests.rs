@@ -67,6 +67,13 @@ fn a_new_name_is_told_however_it_is_printed() {
 }
 
 #[test]
+fn each_escape_in_gits_quotes_is_one_byte() {
+    let printed = br#""\a\b\t\n\v\f\r\"\\\001\377\8""#;
+    let bytes = b"\x07\x08\t\n\x0b\x0c\r\"\\\x01\xff8";
+    assert_eq!(unquoted_path(printed), Path::new(OsStr::from_bytes(bytes)));
+}
+
+#[test]
 fn what_is_not_understood_is_an_error() {
     for printed in [
         "nonsense\n",
