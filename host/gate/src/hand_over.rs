@@ -8,12 +8,14 @@ use crate::{
     error::Uncompared,
     said::{Reader, place_name, printable_path, with_number},
     scan::count,
-    watch::{answer_once, watch},
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::Refusal;
 use keyhole_outgoing::{Outgoing, Passage, Place, Repository, Sent, Takes, Uncollected, Wanted};
-use keyhole_serve::streams::{Waiting, say};
+use keyhole_serve::{
+    guard::write_answer,
+    streams::{Waiting, say},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -35,8 +37,9 @@ const MAX_NAMES: usize = 10;
 /// this hook thirty.
 const LAST_START: Duration = Duration::from_secs(15);
 
-/// If the hook is still not done after so long, a thread answers.
-const MAX_TIME: Duration = Duration::from_secs(25);
+/// If the hook is still not done after so many seconds, it is ended. The agent then stops, since it
+/// was handed nothing.
+const ALARM_SECONDS: u32 = 28;
 
 /// The first line. Each line of the project begins with `| `, so none of them can be the last one,
 /// whatever the name of its file is.
@@ -58,11 +61,11 @@ struct Input {
 /// # Errors
 /// If the answer cannot be written.
 pub fn hand_over(scratch: &Path) -> Result<(), HookError> {
-    watch(MAX_TIME, answer(Err(Uncompared::Late)));
+    keyhole_wall::end_after(ALARM_SECONDS);
     // The panic has printed its place.
     let text_or_why =
         catch_unwind(|| text_for_agent(scratch)).unwrap_or(Err(Refusal::Internal.into()));
-    answer_once(&answer(text_or_why))
+    write_answer(&answer(text_or_why))
 }
 
 /// The answer with this text for the agent, or with why there is none.

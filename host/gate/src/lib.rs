@@ -16,6 +16,5 @@ pub mod said;
 pub mod scan;
 mod shell;
 mod stream;
-mod watch;
 
 pub use error::Uncompared;

@@ -226,16 +226,21 @@ fn a_question_that_is_not_understood_stops_no_call() {
 /// The launcher then asks. The alarm needs no thread, so it is set before the wall is up.
 #[test]
 fn a_gate_that_waits_without_end_is_ended_by_its_alarm() {
-    let world = user(NOWHERE);
-    let mut command = world.command(["gate"]);
-    let mut gate = command.stdin(Stdio::piped()).spawn().unwrap();
-    let stdin = gate.stdin.take();
+    is_ended_by_its_alarm(&user(NOWHERE), "gate");
+}
+
+/// This hook waits for its question, as for a file system that hangs.
+#[track_caller]
+pub(crate) fn is_ended_by_its_alarm(world: &World, hook: &str) {
+    let mut command = world.command([hook]);
+    let mut process = command.stdin(Stdio::piped()).spawn().unwrap();
+    let stdin = process.stdin.take();
     // Without an alarm, this ends it.
     thread::spawn(move || {
         thread::sleep(Duration::from_secs(60));
         drop(stdin);
     });
-    let ended = gate.wait().unwrap();
+    let ended = process.wait().unwrap();
     assert_eq!(ended.signal(), Some(Signal::ALARM.as_raw()), "{ended}");
 }
 

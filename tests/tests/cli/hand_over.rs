@@ -1,6 +1,9 @@
 //! `keyhole hand-over`, which a client asks when the plugin's scanner starts.
 
-use crate::secrecy::{conceals, talkative};
+use crate::{
+    cli::gate::is_ended_by_its_alarm,
+    secrecy::{conceals, talkative},
+};
 use keyhole_tests::{MARKER, Ran, World};
 use serde_json::{Value, json};
 use std::{fs, process::Command};
@@ -178,6 +181,12 @@ fn what_cannot_be_looked_at_is_told_with_its_code() {
             "not looked at: internal: Keyhole failed. Try again, and report it if it repeats.\n"
         );
     }
+}
+
+/// The client then hands the agent nothing, and the agent stops.
+#[test]
+fn a_hook_that_waits_without_end_is_ended_by_its_alarm() {
+    is_ended_by_its_alarm(&user(), "hand-over");
 }
 
 #[test]
