@@ -3,20 +3,8 @@
 
 use std::{
     fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
-
-/// Without `.` and `..`, which the client takes out, too.
-pub fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(normal.pop()),
-            part => normal.push(part),
-        }
-    }
-    normal
-}
 
 /// The path as it is named, and what it leads to: clients compare both with a rule, or the
 /// second alone.

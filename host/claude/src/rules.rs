@@ -5,12 +5,12 @@ mod denied;
 
 use crate::{
     Variables,
-    paths::{named_and_real, normal, without_links},
+    paths::{named_and_real, without_links},
     settings::parsed,
     state_folder, usual_map,
 };
 pub use denied::Denied;
-use keyhole_walk::printable::visible;
+use keyhole_walk::{normal, printable::visible};
 use std::{
     collections::HashSet,
     env::consts::OS,

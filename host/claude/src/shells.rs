@@ -5,10 +5,11 @@
 mod project;
 
 use crate::{
-    paths::{named_and_real, normal, without_links},
+    paths::{named_and_real, without_links},
     rules::{Denied, Places},
     settings::{Settings, items, lines_at, pointer},
 };
+use keyhole_walk::normal;
 use project::{open_variables, sets_variable, what_projects_undo};
 use serde_json::{Value, json};
 use std::{

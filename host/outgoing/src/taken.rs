@@ -1,9 +1,10 @@
 //! Which changed and new files a call takes.
 
 use crate::{Takes, Uncollected, Wanted, budget::Budget};
+use keyhole_walk::normal;
 use std::{
     fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 /// The characters of which one makes a word a pattern.
@@ -39,7 +40,7 @@ impl Taken {
         let mut paths = Vec::new();
         for word in &wanted.words {
             budget.time_left()?;
-            let typed = without_dots(&here, fixed_part(word));
+            let typed = normal(&here.join(fixed_part(word)));
             let is_there = !word.is_empty() && fs::symlink_metadata(&typed).is_ok();
             // A folder of the path may be a link. `top` has none, so links are followed, but for
             // the last name: git takes a link itself.
@@ -90,21 +91,4 @@ fn fixed_part(word: &str) -> &str {
     }
     let before = word.get(..start).unwrap_or_default();
     before.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-/// The path of `word` in `folder`, without `.` and `..`: `/a/c` for `../c` in `/a/b`. Each `..`
-/// takes out the name before it, even if that is a link, as in git. A `..` at the root takes out
-/// nothing.
-fn without_dots(folder: &Path, word: &str) -> PathBuf {
-    let mut path = PathBuf::new();
-    for component in folder.join(word).components() {
-        match component {
-            Component::ParentDir => {
-                path.pop();
-            }
-            Component::CurDir => {}
-            other => path.push(other),
-        }
-    }
-    path
 }

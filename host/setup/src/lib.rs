@@ -39,12 +39,12 @@ pub use {
 
 use clients::Folder;
 use keyhole_claude::{
-    Variables, paths,
+    Variables,
     rules::{self, OddPlace},
     state_folder,
 };
 use keyhole_core::{LiveMap, Map, MapError};
-use keyhole_walk::printable::visible;
+use keyhole_walk::{normal, printable::visible};
 use program::Program;
 use std::{path::PathBuf, sync::Arc};
 
@@ -85,7 +85,7 @@ impl User<'_> {
         let Some(set) = value.filter(|set| rules::is_followed(name, set)) else {
             return Ok(self.home.join(folder.usual.trim_start_matches("~/")));
         };
-        let moved = paths::normal(&PathBuf::from(set).join(subfolder));
+        let moved = normal(&PathBuf::from(set).join(subfolder));
         if !moved.is_absolute() || visible(&moved).is_none() {
             return Err(OddPlace(name.to_owned()).into());
         }

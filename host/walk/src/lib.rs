@@ -27,6 +27,7 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 mod members;
+mod normal;
 pub mod printable;
 mod system;
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use group::groups_in;
 #[cfg(target_os = "linux")]
 pub use linux::remember;
 pub use members::GroupFiles;
+pub use normal::normal;
 pub use system::{FileSystem, Handle, Kind, Opened, Stat, System, Time, Writers};
 pub use trust::{Distrust, DistrustReason};
 pub use walker::{Policy, Walker};

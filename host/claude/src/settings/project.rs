@@ -1,6 +1,7 @@
 //! Which files of a project the client reads when a session starts in a folder.
 
-use crate::paths::{named_and_real, normal};
+use crate::paths::named_and_real;
+use keyhole_walk::normal;
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -10,8 +10,8 @@ use super::{
     },
 };
 use crate::shell::{CLOSING, OPENING, SUBSTITUTION, Script};
-use keyhole_claude::paths::normal;
 use keyhole_outgoing::{Sent, Takes, Wanted};
+use keyhole_walk::normal;
 use std::{
     collections::BTreeMap,
     env,

@@ -7,7 +7,7 @@ pub(crate) mod told;
 use crate::{
     Distrust,
     DistrustReason::{self, ForeignOwner, Movable, WritableByOthers},
-    FileSystem, Handle, Policy, Stat, System, SystemError, WalkError, Walked, Walker,
+    FileSystem, Handle, Policy, Stat, System, SystemError, WalkError, Walked, Walker, normal,
 };
 use keyhole_tree::Tree;
 use std::path::Path;
@@ -279,6 +279,18 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
         let why = found.map(|found| found.why);
         assert_eq!(why.is_none(), trusted, "{name} {mode:o} {named}: {why:?}");
         tree.mode(name, 0o700);
+    }
+}
+
+#[test]
+fn a_normal_path_has_neither_dots_nor_the_names_that_they_take_out() {
+    for (path, expected) in [
+        ("/a/b/./../c/", "/a/c"),
+        ("/a//b/../../../..", "/"),
+        ("/../a/...", "/a/..."),
+        ("../a", "a"),
+    ] {
+        assert_eq!(normal(Path::new(path)), Path::new(expected), "{path}");
     }
 }
 
