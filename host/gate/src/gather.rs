@@ -13,20 +13,20 @@ use rustix::fs::{Mode, OFlags, open};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::Read as _,
+    io::Read,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 /// The bytes of a file that are compared if a call names it.
-const MAX_FILE_BYTES: u64 = 2 << 20;
+const MAX_FILE_BYTES: usize = 2 << 20;
 
 /// git has ten seconds in each folder. No folder is begun later than this: the client gives a hook
 /// twenty seconds.
 const LAST_GIT_START: Duration = Duration::from_secs(5);
 
 /// The bytes of all files of a part that are compared.
-const MAX_BYTES_OF_FILES: u64 = 64 << 20;
+const MAX_BYTES_OF_FILES: usize = 64 << 20;
 
 /// No file is begun later than this.
 const LAST_READ: Duration = Duration::from_secs(7);
@@ -220,15 +220,12 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
     let mut bytes_left = MAX_BYTES_OF_FILES;
     for (path, name) in named {
         places.check_time()?;
-        // One byte more, to see that there is more.
-        let Some(text) = read_text(&path, MAX_FILE_BYTES + 1) else {
-            continue;
+        let text = match read_text(&path, MAX_FILE_BYTES) {
+            Err(Uncompared::File) => continue,
+            read => read?,
         };
-        let size = text.len() as u64;
-        if size > MAX_FILE_BYTES || size > bytes_left {
-            return Err(Uncollected::TooMuch.into());
-        }
-        bytes_left -= size;
+        let left = bytes_left.checked_sub(text.len());
+        bytes_left = left.ok_or(Uncollected::TooMuch)?;
         texts.push(text_of_file(name, text));
     }
     Ok(texts)
@@ -265,18 +262,38 @@ fn lies_in(path: &Path, top: &Path) -> bool {
     fs::canonicalize(path).is_ok_and(|real| real.starts_with(top))
 }
 
-/// The text of a file, up to `most` bytes. None if there is no regular file that can be read.
+/// The text of a file.
+///
+/// # Errors
+/// [`Uncompared::File`] if there is no regular file that can be read; and see [`text_of`].
 #[expect(clippy::disallowed_methods, reason = "it leaves, whoever wrote it")]
-pub(crate) fn read_text(path: &Path, most: u64) -> Option<String> {
-    let mut bytes = Vec::new();
+pub(crate) fn read_text(path: &Path, most: usize) -> Result<String, Uncompared> {
     // To open a FIFO without this would wait for its writer.
     let opened = open(path, OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
-    let file = File::from(opened.ok()?);
-    if !file.metadata().ok()?.is_file() {
-        return None;
+    let file = File::from(opened.map_err(|_| Uncompared::File)?);
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        return Err(Uncompared::File);
     }
-    file.take(most).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    text_of(file, most)
+}
+
+/// All that can be read here, as a text. A byte that is no UTF-8 takes three bytes of the text.
+///
+/// # Errors
+/// [`Uncollected::TooMuch`] if the text has more than `most` bytes; [`Uncompared::File`] if it
+/// cannot be read.
+pub(crate) fn text_of(source: impl Read, most: usize) -> Result<String, Uncompared> {
+    let mut bytes = Vec::new();
+    // One byte more, to see that there is more.
+    let mut start = source.take(most as u64 + 1);
+    start
+        .read_to_end(&mut bytes)
+        .map_err(|_| Uncompared::File)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if text.len() > most {
+        return Err(Uncollected::TooMuch.into());
+    }
+    Ok(text)
 }
 
 /// All of a file's text, with its place.

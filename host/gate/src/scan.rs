@@ -4,7 +4,7 @@
 use crate::{
     compare::{Finding, List, Text},
     error::Uncompared,
-    gather::{forbidden_lists, read_text, text_of_file},
+    gather::{forbidden_lists, read_text, text_of, text_of_file},
     said::{FOR_MODELS, Reader, place_name, printable_path, rule_name, with_number},
     stream::texts_of_stream,
 };
@@ -20,7 +20,7 @@ use std::{
     collections::{HashMap, HashSet},
     env,
     fs::File,
-    io::{self, Read as _},
+    io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -29,7 +29,7 @@ use std::{
 const MAX_ON_TERMINAL: usize = 10;
 
 /// The bytes of a file or of standard input that are compared: as many as of a repository.
-const MAX_TEXT_BYTES: u64 = 64 << 20;
+const MAX_TEXT_BYTES: usize = 64 << 20;
 
 /// Nobody waits longer for a comparison.
 const MAX_TIME: Duration = Duration::from_secs(600);
@@ -155,18 +155,11 @@ impl Scanned {
     /// MiB.
     fn add_file(&mut self, file: &Path) -> Result<(), Uncompared> {
         if file == Path::new("-") {
-            let mut bytes = Vec::new();
-            let mut stdin = Waiting(io::stdin()).take(MAX_TEXT_BYTES + 1);
-            stdin
-                .read_to_end(&mut bytes)
-                .map_err(|_| Uncompared::File)?;
-            let stream = String::from_utf8_lossy(&bytes).into_owned();
-            self.texts
-                .extend(texts_of_stream(at_most(stream, MAX_TEXT_BYTES)?));
+            let stream = text_of(Waiting(io::stdin()), MAX_TEXT_BYTES)?;
+            self.texts.extend(texts_of_stream(stream));
         } else {
-            let text = read_text(file, MAX_TEXT_BYTES + 1).ok_or(Uncompared::File)?;
-            let whole = at_most(text, MAX_TEXT_BYTES)?;
-            self.texts.push(text_of_file(file.to_owned(), whole));
+            let text = read_text(file, MAX_TEXT_BYTES)?;
+            self.texts.push(text_of_file(file.to_owned(), text));
         }
         Ok(())
     }
@@ -193,14 +186,6 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// The text, if it has at most so many bytes. A longer one is refused.
-fn at_most(text: String, most: u64) -> Result<String, Uncompared> {
-    if text.len() as u64 > most {
-        return Err(Uncollected::TooMuch.into());
-    }
-    Ok(text)
-}
-
 /// The list in this file, which is read after the process has given up all other rights.
 ///
 /// # Errors
@@ -210,12 +195,15 @@ fn at_most(text: String, most: u64) -> Result<String, Uncompared> {
 fn load_list_in(file: &Path) -> Result<List, Uncompared> {
     restrict_process::<File, _>(Rights::Read, None, || (None, ()))
         .map_err(|_| Refusal::OutOfResources)?;
-    let text = read_text(file, MAX_MAX_BYTES + 1).ok_or(Uncompared::Unreadable)?;
+    let text = match read_text(file, MAX_MAX_BYTES as usize) {
+        Err(Uncompared::File) => return Err(Uncompared::Unreadable),
+        read => read?,
+    };
     // It stands for bytes that are no UTF-8.
     if text.contains(char::REPLACEMENT_CHARACTER) {
         return Err(Uncompared::Unreadable);
     }
-    List::new(at_most(text, MAX_MAX_BYTES)?)
+    List::new(text)
 }
 
 /// The lists of the map that the repository must not publish. Without a repository, those of all
