@@ -4,7 +4,7 @@ use crate::error::Uncompared;
 use keyhole_outgoing::{Passage, Place, Uncollected};
 use keyhole_serve::resources::room_to_compare;
 use keyhole_withhold::{Rule, places};
-use std::{collections::HashSet, time::Instant};
+use std::{collections::HashSet, path::PathBuf, time::Instant};
 
 /// So many bytes are compared at once, or one line more. It takes 128 times as much memory.
 const BYTES_AT_ONCE: usize = 1 << 20;
@@ -25,6 +25,21 @@ pub struct Text {
     pub place: Option<Place>,
     /// The text.
     pub text: String,
+}
+
+impl Text {
+    /// Lines of a file, of which the first has the number `first`, from 1.
+    pub(crate) fn of_lines(path: PathBuf, first: usize, text: String) -> Self {
+        let place = Place::Lines {
+            path,
+            first,
+            commit: None,
+        };
+        Self {
+            place: Some(place),
+            text,
+        }
+    }
 }
 
 impl From<Passage> for Text {

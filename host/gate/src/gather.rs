@@ -8,7 +8,7 @@ use crate::{
 };
 use keyhole_claude::paths::without_links;
 use keyhole_core::{Caller, Key, Map};
-use keyhole_outgoing::{Place, Repository, Uncollected};
+use keyhole_outgoing::{Repository, Uncollected};
 use rustix::fs::{Mode, OFlags, open};
 use std::{
     collections::BTreeMap,
@@ -226,7 +226,7 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
         };
         let left = bytes_left.checked_sub(text.len());
         bytes_left = left.ok_or(Uncollected::TooMuch)?;
-        texts.push(text_of_file(name, text));
+        texts.push(Text::of_lines(name, 1, text));
     }
     Ok(texts)
 }
@@ -294,19 +294,6 @@ pub(crate) fn text_of(source: impl Read, most: usize) -> Result<String, Uncompar
         return Err(Uncollected::TooMuch.into());
     }
     Ok(text)
-}
-
-/// All of a file's text, with its place.
-pub(crate) fn text_of_file(path: PathBuf, text: String) -> Text {
-    let place = Place::Lines {
-        path,
-        first: 1,
-        commit: None,
-    };
-    Text {
-        place: Some(place),
-        text,
-    }
 }
 
 #[cfg(test)]

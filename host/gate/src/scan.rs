@@ -4,12 +4,12 @@
 use crate::{
     compare::{Finding, List, Text},
     error::Uncompared,
-    gather::{forbidden_lists, read_text, text_of, text_of_file},
+    gather::{forbidden_lists, read_text, text_of},
     said::{FOR_MODELS, Reader, place_name, printable_path, rule_name, with_number},
     stream::texts_of_stream,
 };
 use keyhole_core::{LiveMap, Refusal, Target, limits::MAX_MAX_BYTES};
-use keyhole_outgoing::{Place, Repository, Sent, Takes, Uncollected, Wanted};
+use keyhole_outgoing::{Passage, Place, Repository, Sent, Takes, Uncollected, Wanted};
 use keyhole_serve::{
     inject::Loading,
     streams::{Waiting, print, say},
@@ -159,7 +159,7 @@ impl Scanned {
             self.texts.extend(texts_of_stream(stream));
         } else {
             let text = read_text(file, MAX_TEXT_BYTES)?;
-            self.texts.push(text_of_file(file.to_owned(), text));
+            self.texts.push(Text::of_lines(file.to_owned(), 1, text));
         }
         Ok(())
     }
@@ -297,7 +297,8 @@ impl Comparison {
                 paths.insert(path);
             }
         }
-        let texts: Vec<Text> = paths.into_iter().map(|path| text_of_path(path)).collect();
+        let names = paths.into_iter().map(|path| Passage::of_path(path).into());
+        let texts: Vec<Text> = names.collect();
         let deadline = Instant::now() + MAX_TIME;
         for list in &self.lists {
             for found in list.findings(&texts, deadline)? {
@@ -308,14 +309,6 @@ impl Comparison {
             }
         }
         Ok(hidden_paths)
-    }
-}
-
-/// A path as a text to compare.
-fn text_of_path(path: &Path) -> Text {
-    Text {
-        place: Some(Place::Path(path.to_owned())),
-        text: path.to_string_lossy().into_owned(),
     }
 }
 

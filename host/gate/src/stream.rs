@@ -1,7 +1,7 @@
 //! A text on standard input: a difference, as `git diff` and `git log -p` print it, or any other.
 
-use crate::{compare::Text, gather::text_of_file};
-use keyhole_outgoing::{Place, unquoted_path};
+use crate::compare::Text;
+use keyhole_outgoing::{Passage, unquoted_path};
 use std::path::PathBuf;
 
 /// What is said in place of a file's name.
@@ -14,7 +14,7 @@ pub(crate) fn texts_of_stream(stream: String) -> Vec<Text> {
     let has_hunk = stream.lines().any(|line| line.starts_with("@@ -"));
     let has_merge = stream.lines().any(|line| line.starts_with("@@@"));
     if !has_hunk || has_merge {
-        return vec![text_of_file(STREAM_NAME.into(), stream)];
+        return vec![Text::of_lines(STREAM_NAME.into(), 1, stream)];
     }
     let mut reader = Reader::default();
     for (index, line) in stream.lines().enumerate() {
@@ -99,10 +99,7 @@ impl Reader {
         let path = unquoted_path(printed.as_bytes());
         self.path = path.strip_prefix("b").unwrap_or(&path).to_owned();
         if self.is_new {
-            self.texts.push(Text {
-                text: self.path.to_string_lossy().into_owned(),
-                place: Some(Place::Path(self.path.clone())),
-            });
+            self.texts.push(Passage::of_path(&self.path).into());
         }
     }
 
@@ -116,15 +113,8 @@ impl Reader {
                 last.text += line;
             }
             _ => {
-                let place = Place::Lines {
-                    path,
-                    first: number,
-                    commit: None,
-                };
-                self.texts.push(Text {
-                    place: Some(place),
-                    text: line.to_owned(),
-                });
+                let text = Text::of_lines(path, number, line.to_owned());
+                self.texts.push(text);
             }
         }
         self.end_of_last = number + 1;

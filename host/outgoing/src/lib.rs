@@ -92,7 +92,7 @@ pub struct Passage {
 
 impl Passage {
     /// The passage of a path, which is published as a name.
-    pub(crate) fn of_path(path: &Path) -> Self {
+    pub fn of_path(path: &Path) -> Self {
         Self {
             place: Place::Path(path.to_owned()),
             text: path.to_string_lossy().into_owned(),

@@ -1,11 +1,11 @@
 //! What is shown of a finding. The program itself is tested from the outside.
 
-use super::{Comparison, Scanned, text_of_path, without_value};
+use super::{Comparison, Scanned, without_value};
 use crate::{
     compare::{List, Text},
     said::Reader,
 };
-use keyhole_outgoing::Place;
+use keyhole_outgoing::{Passage, Place};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -25,7 +25,7 @@ fn shown(reader: Reader, is_json: bool) -> Vec<String> {
     let texts = vec![
         lines("a.rs", None),
         lines("src/wexelmoor/tblix4242.rs", Some("3f2a91c")),
-        text_of_path(Path::new("src/tblix4242.rs")),
+        Passage::of_path(Path::new("src/tblix4242.rs")).into(),
         Text {
             place: Some(Place::Branch("wexelmoor".to_owned())),
             text: "wexelmoor".to_owned(),
