@@ -201,40 +201,29 @@ impl<'a> Output<'a> {
     }
 
     /// Notes in `file` what this line of its difference tells: `new file mode` that the file is
-    /// new; `rename to PATH` that it has this new path; and the head of a hunk (`@@ -`) that added
-    /// lines follow, which are read. Any other line is refused.
+    /// new; `rename to PATH` that it has this new path; and the head of a hunk that added lines
+    /// follow, which are read. Any other line is refused.
     fn read_line_of(&mut self, file: &mut Difference, line: &[u8]) -> Result<(), Uncollected> {
         if line.starts_with(b"new file mode ") {
             file.is_new = true;
         } else if let Some(name) = line.strip_prefix(b"rename to ") {
             file.is_new = true;
             file.path = unquoted_path(name);
-        } else if let Some(counts) = line.strip_prefix(b"@@ -") {
-            file.added.extend(self.added_run(counts)?);
+        } else if let Some(hunk) = Hunk::of(&String::from_utf8_lossy(line)) {
+            file.added.extend(self.added_run(&hunk)?);
         } else {
             return Err(Uncollected::Unreadable);
         }
         Ok(())
     }
 
-    /// The added lines of a hunk, which is read to its end. None if it adds none.
-    ///
-    /// `counts` is the rest of its head, such as `3,1 +4,2 @@`: here, one lost line follows (with a
-    /// `-` before it), and then two added ones (each with a `+`). Git prints no unchanged lines
-    /// (`-U0`).
+    /// The added lines of a hunk, whose head is read, and which is read to its end. None if it adds
+    /// none. The lost lines come first (each with a `-` before it), and then the added ones (each
+    /// with a `+`). Git prints no unchanged lines (`-U0`).
     ///
     /// # Errors
-    /// [`Uncollected::Unreadable`] if the counts are no numbers, or if fewer of these lines follow.
-    fn added_run(&mut self, counts: &[u8]) -> Result<Option<Run>, Uncollected> {
-        let head = String::from_utf8_lossy(counts);
-        let mut words = head.split(' ');
-        let lost = words.next().and_then(Span::of);
-        let added = words
-            .next()
-            .and_then(|word| Span::of(word.strip_prefix('+')?));
-        let (Some(old), Some(new)) = (lost, added) else {
-            return Err(Uncollected::Unreadable);
-        };
+    /// [`Uncollected::Unreadable`] if fewer of these lines follow than the head says.
+    fn added_run(&mut self, Hunk { old, new }: &Hunk) -> Result<Option<Run>, Uncollected> {
         self.skip_lines(b'-', old.count)?;
         // A lost line without an end is followed by `\ No newline at end of file`.
         if self.unread().starts_with(b"\\ ") {
@@ -283,19 +272,45 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Lines of a file, as the head of a hunk counts them: from the line `first` on, `count` lines.
-struct Span {
-    first: usize,
-    count: usize,
+/// What the head of a hunk says of the lines that follow.
+#[derive(Debug, Default)]
+pub struct Hunk {
+    /// The lines of the old file.
+    pub old: Span,
+    /// The lines of the new file.
+    pub new: Span,
+}
+
+impl Hunk {
+    /// What this line says: of `@@ -3 +4,2 @@`, one line of the old file follows, and two of the
+    /// new one. None if the line is no head of a hunk.
+    pub fn of(line: &str) -> Option<Self> {
+        let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
+        let (new, _) = rest.split_once(" @@")?;
+        Some(Self {
+            old: Span::of(old)?,
+            new: Span::of(new)?,
+        })
+    }
+}
+
+/// Lines of a file, as the head of a hunk counts them.
+#[derive(Debug, Default)]
+pub struct Span {
+    /// The number of the first line, from 1.
+    pub first: usize,
+    /// How many lines there are.
+    pub count: usize,
 }
 
 impl Span {
-    /// What `3,2` stands for, two lines from the third on, or `3`, which is one line.
+    /// What `3,2` stands for, two lines from the third on, or `3`, which is one line. A number has
+    /// at most 32 bits, so that no sum is too large.
     fn of(word: &str) -> Option<Self> {
         let (first, count) = word.split_once(',').unwrap_or((word, "1"));
         Some(Self {
-            first: first.parse().ok()?,
-            count: count.parse().ok()?,
+            first: first.parse::<u32>().ok()? as usize,
+            count: count.parse::<u32>().ok()? as usize,
         })
     }
 }

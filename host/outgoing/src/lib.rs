@@ -18,7 +18,7 @@ mod scratch;
 mod settings;
 mod taken;
 
-pub use diff::unquoted_path;
+pub use diff::{Hunk, Span, unquoted_path};
 pub use error::Uncollected;
 pub use repository::Repository;
 

@@ -52,7 +52,12 @@ fn a_name_is_read_as_it_is_however_git_prints_it() {
 
 #[test]
 fn of_any_other_text_all_counts() {
-    for stream in ["a\nb\n", "", "@@@ -1 -1 +1 @@@\n@@ -1 +1 @@\n"] {
+    for stream in [
+        "a\nb\n",
+        "",
+        "@@ -a +b @@\n",
+        "@@@ -1 -1 +1 @@@\n@@ -1 +1 @@\n",
+    ] {
         assert_eq!(read(stream), [format!("standard input:1 {stream}")]);
     }
 }
