@@ -75,7 +75,9 @@ fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
     if sends_files(program, arguments) {
         return Some(Kind::SendsFiles);
     }
-    let words = words_without_options(arguments);
+    let mut words = without_options(arguments, &VALUE_OPTIONS);
+    // A toolchain, such as `+nightly`.
+    words.retain(|word| !word.starts_with('+'));
     match (program, &*words) {
         ("git", _) => kind_of_git(&words, arguments),
         ("jj", ["commit" | "submit", ..] | [_, "push", ..]) => Some(Kind::TakesChanges),
@@ -115,17 +117,16 @@ fn publishes(verb: &str) -> bool {
     matches!(task, "upload" | "push" | "deploy") || task.starts_with("publish")
 }
 
-/// These arguments without options, without the values of [`VALUE_OPTIONS`], and without a
-/// toolchain such as `+nightly`.
-fn words_without_options(arguments: &[String]) -> Vec<&str> {
+/// These arguments without options, and without the values of `value_options`.
+fn without_options<'w>(arguments: &'w [String], value_options: &[&str]) -> Vec<&'w str> {
     let mut words = Vec::new();
     // Whether the word before is an option that a value follows.
     let mut is_value = false;
     for word in arguments {
-        if !is_value && !word.starts_with(['-', '+']) {
+        if !is_value && !word.starts_with('-') {
             words.push(word.as_str());
         }
-        is_value = VALUE_OPTIONS.contains(&word.as_str());
+        is_value = value_options.contains(&word.as_str());
     }
     words
 }
@@ -274,7 +275,10 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     if kind == Kind::TakesChanges && !has_one_of(arguments, &["push", "submit", "send-email"]) {
         return None;
     }
-    let mut words = remote_and_refspecs(arguments).into_iter();
+    let mut parts = arguments.splitn(2, |word| word == "push");
+    let behind_push = parts.nth(1).unwrap_or_default();
+    // The remote, and what is sent there.
+    let mut words = without_options(behind_push, &PUSH_OPTIONS).into_iter();
     Some(Sent {
         // It may be an address: nobody knows what is there.
         remote: words.next().map(str::to_owned),
@@ -282,20 +286,6 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
             || has_one_of(arguments, &ALL_REFS_OPTIONS)
             || words.any(|word| !names_branch_or_tag(word)),
     })
-}
-
-/// The words behind `push` but options: the remote, and what is sent there.
-fn remote_and_refspecs(arguments: &[String]) -> Vec<&str> {
-    let mut words = Vec::new();
-    // Whether the word before is an option that a value follows.
-    let mut is_value = false;
-    for word in arguments.iter().skip_while(|word| *word != "push").skip(1) {
-        if !is_value && !word.starts_with('-') {
-            words.push(word.as_str());
-        }
-        is_value = PUSH_OPTIONS.contains(&word.as_str());
-    }
-    words
 }
 
 /// Whether this refspec names a branch or tag to push (`main`, `+v1:x`, `HEAD~1:x`), or something
