@@ -34,7 +34,7 @@ pub enum Uncompared {
     )]
     NoList,
     /// It is not known what would be published.
-    #[error("{code}: {0}.", code = .0.code())]
+    #[error(transparent)]
     Repository(#[from] Uncollected),
     /// It took too long.
     #[error("too-slow: It took too long. Publish less at a time.")]

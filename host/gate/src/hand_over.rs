@@ -11,7 +11,7 @@ use crate::{
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::Refusal;
-use keyhole_outgoing::{Outgoing, Passage, Place, Repository, Sent, Takes, Uncollected, Wanted};
+use keyhole_outgoing::{Outgoing, Passage, Place, Repository, Sent, Takes, Wanted};
 use keyhole_serve::{
     guard::write_answer,
     streams::{Waiting, say},
@@ -157,10 +157,10 @@ fn collect_first(
     repository: &Repository,
     folder: &Path,
     scratch: &Path,
-) -> Result<(Outgoing, String), Uncollected> {
+) -> Result<(Outgoing, String), Uncompared> {
     let start = Instant::now();
     let mut not_looked_at = String::new();
-    let mut last_failure = Uncollected::TooSlow;
+    let mut last_failure = Uncompared::Late;
     for selection in SELECTIONS {
         if start.elapsed() > LAST_START {
             break;
@@ -179,7 +179,7 @@ fn collect_first(
         };
         match repository.collect(folder, &wanted, scratch) {
             Ok(outgoing) => return Ok((outgoing, not_looked_at)),
-            Err(why) => last_failure = why,
+            Err(why) => last_failure = why.into(),
         }
     }
     Err(last_failure)
