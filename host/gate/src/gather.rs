@@ -161,8 +161,7 @@ pub(crate) fn gather(
 /// repository, the `session`'s.
 #[expect(clippy::disallowed_methods, reason = "nothing is read there")]
 fn folder_there(folder: &Path, session: &Path) -> PathBuf {
-    let above = folder.ancestors().find(|above| above.is_dir());
-    match above {
+    match folder.ancestors().find(|above| above.is_dir()) {
         Some(found) if found == folder => folder.to_owned(),
         Some(found) if !matches!(Repository::of_session(found), Ok(None)) => found.to_owned(),
         _ => session.to_owned(),

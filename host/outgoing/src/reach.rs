@@ -12,9 +12,7 @@ use std::{
 };
 
 /// Where git, its libraries and its settings of the system are.
-const SYSTEM_FOLDERS: [&str; 9] = [
-    "/bin", "/dev", "/etc", "/gnu", "/lib", "/lib64", "/nix", "/opt", "/usr",
-];
+const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/dev", "/etc", "/lib", "/lib64", "/opt", "/usr"];
 
 /// The bytes of a file that names further folders of objects.
 const MAX_ALTERNATES: usize = 64 << 10;
@@ -66,10 +64,9 @@ impl Reach {
 /// called `objects`, without links: so it holds no texts of anybody's.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn alternates(objects: &Path) -> Result<Vec<PathBuf>, Uncollected> {
-    let file = objects.join("info/alternates");
-    let bytes = file::contents(&file, MAX_ALTERNATES)?.unwrap_or_default();
+    let bytes = file::contents(&objects.join("info/alternates"), MAX_ALTERNATES)?;
     let mut folders = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n') {
+    for line in bytes.unwrap_or_default().split(|byte| *byte == b'\n') {
         let real = fs::canonicalize(objects.join(OsStr::from_bytes(line)));
         folders.extend(real.ok().filter(|folder| folder.ends_with("objects")));
     }

@@ -1,12 +1,7 @@
 //! A `GIT_DIR` of our own, over the project's objects: without its configuration, hooks, filters
 //! and programs.
 
-use crate::{
-    Repository, Uncollected,
-    budget::{Budget, at_most},
-    file,
-    refs::Format,
-};
+use crate::{Repository, Uncollected, budget::Budget, file, refs::Format};
 use std::{
     fs::{self, DirBuilder, DirEntry, File, OpenOptions},
     io,
@@ -38,11 +33,6 @@ const NAME_START: &str = "keyhole-git-";
 
 /// No look takes so long: what is older was left by a run that somebody ended.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(3600);
-
-/// What stands in an index before the name of the second file of a split one, and the bytes up to
-/// that name: a word, and a length of four bytes.
-const LINK_WORD: &[u8] = b"link";
-const BYTES_BEFORE_NAME: usize = 8;
 
 /// The folder that is git's `GIT_DIR`. It goes with this value.
 #[derive(Debug)]
@@ -79,14 +69,13 @@ impl Scratch {
         scratch.write("objects/info/alternates", &objects)?;
         scratch.copy(&repository.common, "shallow", budget)?;
         scratch.copy(&repository.common, "info/exclude", budget)?;
-        if let Some(index) = scratch.copy(&repository.git, "index", budget)? {
-            scratch.copy_shared(&repository.git, &index, format, budget)?;
-        }
+        scratch.copy(&repository.git, "index", budget)?;
         Ok(scratch)
     }
 
-    /// Copies the file with this name from `folder`, with its time of change, and returns its
-    /// bytes. None, and no copy, if there is no such file.
+    /// Copies the file with this name from `folder`, with its time of change. Does nothing if there
+    /// is no such file. Of a split index, only the first file is copied: git then fails, and nothing
+    /// is told.
     ///
     /// The index needs its time: git looks again at each file that is not older than the index, as
     /// it may have changed in the second in which it was staged.
@@ -94,59 +83,15 @@ impl Scratch {
     /// # Errors
     /// [`Uncollected::TooMuch`] if the file has more than [`MAX_COPIED`] bytes, or more than the
     /// budget; and those of [`file::contents`] and [`Self::write`].
-    fn copy(
-        &self,
-        folder: &Path,
-        name: &str,
-        budget: &mut Budget,
-    ) -> Result<Option<Vec<u8>>, Uncollected> {
+    fn copy(&self, folder: &Path, name: &str, budget: &mut Budget) -> Result<(), Uncollected> {
         let path = folder.join(name);
         // This is asked before the read: an index that is replaced meanwhile then counts as older.
         let metadata = fs::symlink_metadata(&path);
-        let bytes = file::contents(&path, MAX_COPIED)?;
-        if let Some(all) = &bytes {
-            budget.take_bytes(all.len())?;
-            self.write(name, all)?;
+        if let Some(bytes) = file::contents(&path, MAX_COPIED)? {
+            budget.take_bytes(bytes.len())?;
+            self.write(name, &bytes)?;
             let copy = self.open(name, OpenOptions::new().write(true))?;
             copy.set_modified(metadata?.modified()?)?;
-        }
-        Ok(bytes)
-    }
-
-    /// Copies from `folder` the second file of a split index. `index` are the bytes of the first
-    /// file: behind the word `link`, they have the name of the second one, as many bytes as an
-    /// object's name has in this format. Copies nothing if no file has such a name: the index is
-    /// not split.
-    ///
-    /// # Errors
-    /// [`Uncollected::TooMuch`] if several files have such a name; [`Uncollected::TooSlow`]; and
-    /// those of [`Self::copy`].
-    fn copy_shared(
-        &self,
-        folder: &Path,
-        index: &[u8],
-        format: &Format,
-        budget: &mut Budget,
-    ) -> Result<(), Uncollected> {
-        // Two hexadecimal digits are a byte.
-        let bytes_of_name = format.empty_tree.len() / 2;
-        let mut copied = 0;
-        // The word may also be in the path of a staged file: then no file has the name behind it.
-        for (at, word) in index.windows(LINK_WORD.len()).enumerate() {
-            if word != LINK_WORD {
-                continue;
-            }
-            budget.time_left()?;
-            let start = at + BYTES_BEFORE_NAME;
-            let name_bytes = index.get(start..start + bytes_of_name).unwrap_or_default();
-            let mut name = "sharedindex.".to_owned();
-            for byte in name_bytes {
-                name.push_str(&format!("{byte:02x}"));
-            }
-            if self.copy(folder, &name, budget)?.is_some() {
-                copied += 1;
-                at_most(copied, 1)?;
-            }
         }
         Ok(())
     }

@@ -143,7 +143,11 @@ const SETUPS: [Setup; 56] = [
         "git config i18n.commitEncoding IBM037; git reset -q --soft HEAD~1
         git commit -qm INMESSAGE",
     ),
-    read("split index", "git update-index --split-index"),
+    said(
+        "split index",
+        "git update-index --split-index",
+        Uncollected::Unreadable,
+    ),
     read(
         "a file that the index calls unchanged",
         "git update-index --assume-unchanged b.txt",
@@ -154,9 +158,8 @@ const SETUPS: [Setup; 56] = [
         echo '/*' >.git/info/sparse-checkout",
     ),
     read(
-        "both of a split index",
-        "git update-index --split-index; git update-index --assume-unchanged b.txt
-        git update-index --skip-worktree b.txt",
+        "both of these",
+        "git update-index --assume-unchanged b.txt; git update-index --skip-worktree b.txt",
     ),
     read(
         "untracked cache",

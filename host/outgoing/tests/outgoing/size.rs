@@ -63,16 +63,6 @@ fn commits_that_were_pushed_to_an_address_count_as_published_after_one_fetch() {
     assert_eq!(outgoing.commits, 0);
 }
 
-/// Each of these could be the second file of a split index.
-#[test]
-fn of_a_split_index_only_the_named_file_is_read() {
-    let world = World::with_words();
-    world.sh("git update-index --split-index
-        i=0; while [ $i -lt 70 ]; do i=$((i+1)); truncate -s 1M .git/sharedindex.$i; done");
-    let outgoing = world.collect(&everything()).unwrap();
-    assert_eq!(places(&outgoing, "INSTAGED").len(), 1);
-}
-
 /// 140 MB of zeros are 140 KB in the repository, and more than git may take at once.
 #[test]
 fn a_small_object_that_is_huge_is_too_much() {
