@@ -54,8 +54,9 @@ impl Reach {
                 keyhole_wall::read_beneath(&self.0)?;
                 start()
             });
-            let ended = restricted?.join();
-            ended.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+            restricted?
+                .join()
+                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
         })
     }
 }
