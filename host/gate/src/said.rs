@@ -26,8 +26,8 @@ pub enum Reader {
 }
 
 /// The gate's question about these findings: at most three lines. `why_incomplete` says why not all
-/// could be compared. None if nothing was found and all was compared. [`Reader::Anybody`] reads of
-/// no place and no rule.
+/// could be compared. None if nothing was found and all was compared. [`Reader::Anybody`], who may
+/// be a model, reads one fixed sentence (`FOR_MODELS`), which tells neither places nor rules.
 pub fn question(
     findings: &[Finding],
     why_incomplete: Option<Uncompared>,

@@ -110,7 +110,8 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads on from this character, which stands in no quotes. The first line that fits counts: a
-    /// character that is none of these goes into the word.
+    /// character that is none of these goes into the word. A `$` or the like that begins a
+    /// substitution is read by the condition of its line, with all of the substitution.
     fn read(&mut self, c: char) {
         match c {
             '$' if self.rest.next_if_eq(&'\'').is_some() => self.read_escapes(),
@@ -217,6 +218,7 @@ impl<'t> Reader<'t> {
         let is_output_file = mem::take(&mut self.is_output_file);
         let first = self.script.commands.len();
         self.read_subshell(SUBSTITUTION, end);
+        // What was read is the mark of the opening, each command, and the mark of the end.
         let stand_in = match self.script.commands.get(first..) {
             Some([_opening, only, _closing]) if prints_branch(only) => "HEAD",
             _ => "$",
@@ -294,8 +296,8 @@ impl<'t> Reader<'t> {
         !self.is_in_arithmetic && self.rest.peek() == Some(&'<')
     }
 
-    /// Reads the word behind the first `<` of `<<` or `<<-`, without its quotes: the heredoc ends
-    /// at a line of this word. Behind `<<<` there is no heredoc.
+    /// Reads on behind the first `<` of `<<` or `<<-`: the rest of this mark, and the word that
+    /// follows, without its quotes. The heredoc ends at a line of this word. `<<<` begins no heredoc.
     fn read_heredoc_start(&mut self) {
         self.rest.next();
         if self.rest.next_if_eq(&'<').is_some() {

@@ -70,11 +70,12 @@ impl Change {
 
     /// The part of this change that is still to be done. None if there is none.
     ///
-    /// `there` is what stands at the place now. If `comes` is a list, the part is what comes and is
-    /// not in the list that stands there, and what goes and is in it: if `["a", "b"]` comes where
-    /// `["b"]` stands, it is `a`. If `comes` is no list, it is the whole change or nothing: the
-    /// change is to be done if a value stands there that goes, or if none stands there and one
-    /// comes. Any other value that stands there stays.
+    /// `there` is what stands at the place now. If `comes` is a list: of the items that come, those
+    /// that are not there yet are left, and of those that go, those that are still there. With
+    /// `["b"]` there, `a` is left of `["a", "b"]`. What is no list counts as an empty one.
+    ///
+    /// If `comes` is no list, the whole change is left, or nothing: it is to be done if a value
+    /// stands there that goes, or if none stands there and one comes. Any other value stays.
     fn still_to_do(&self, there: Option<&Value>) -> Option<Self> {
         let mut rest = self.clone();
         let Value::Array(comes) = &mut rest.comes else {
@@ -87,8 +88,7 @@ impl Change {
         };
         let old = list_or_empty(there);
         comes.retain(|value| !old.contains(value));
-        rest.goes = old.to_vec();
-        rest.goes.retain(|value| self.goes.contains(value));
+        rest.goes.retain(|value| old.contains(value));
         if rest.goes.is_empty() && comes.is_empty() {
             return None;
         }
@@ -264,7 +264,7 @@ fn change_list(list: &CstArray, change: &Change) {
 /// that the text has. If the table has nothing else, takes out the whole table. Does nothing if it
 /// is not there.
 fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
-    let is_table_empty = match value[group].as_object_mut() {
+    let is_table_empty = match value.get_mut(group).and_then(Value::as_object_mut) {
         Some(table) => table.remove(name).is_some() && table.is_empty(),
         None => false,
     };

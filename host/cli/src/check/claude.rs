@@ -82,9 +82,8 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// What is wrong with this agent, whose file starts a server of ours. None if the map cannot be
-    /// used; or if it lacks the agent's binding and is not the usual map: the agent's server reads
-    /// the usual map, which may have the binding. Else the first of these, or None:
+    /// What is wrong with this agent, whose file starts a server of ours for one binding: the file
+    /// that the map has for this server. The first of these, or None:
     ///
     /// - `Unguarded` if no hook of ours guards the server, so others may get the file;
     /// - `OtherLines` if the lines for server and hook are not those that setup writes;
@@ -92,6 +91,9 @@ impl<'a> ClaudeCode<'a> {
     /// - `ProgramGone` if the program in the lines is not there any more;
     /// - `NoSuchBinding` if the map lacks the agent's binding;
     /// - `TicketsRefused` if the folder for tickets in the lines can be neither used nor made.
+    ///
+    /// Also None if the map cannot be used. And if the map that is checked is not the usual one, and
+    /// lacks the binding: the agent's server reads the usual map, which may have it.
     fn finding_on_own_agent(&self, agent: &OwnAgent) -> Option<Finding> {
         let map = self.map?;
         let file = agent.file.clone();

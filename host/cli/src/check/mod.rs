@@ -97,13 +97,13 @@ pub(crate) struct Asker<'a> {
     pub(crate) shows_paths: bool,
 }
 
-/// The report on a map: for each entry, whether its file is served; or if the map cannot be used,
-/// why (`entries_or_why`, so this is no error here). Every file is loaded behind a server's wall,
-/// one after another.
+/// The report on a map: for each entry, whether its file is served. Every file is loaded behind a
+/// server's wall, one after another. If the map cannot be used, the report says why in
+/// `entries_or_why`: that is no error here. It also has
 ///
-/// What Claude Code makes of the map is added if the plugin asks, or if the map can be used; but
-/// not if nobody knows where the user's home is. A last line says whether the plugin's agent gets
-/// its file, if the plugin asks or the map has this agent's key.
+/// - what Claude Code makes of the map, if the map can be used, or if a session with the plugin asks
+///   (`asker.plugin`); not if the user's home is unknown;
+/// - whether the plugin's agent gets its file, if such a session asks, or the map has its key.
 ///
 /// # Errors
 /// [`StartError`] if nothing can be loaded: there are too few descriptors or threads, or too little

@@ -252,8 +252,9 @@ fn json_of_entry(one: &EntryReport) -> Value {
     value
 }
 
-/// Adds to `said` a table with a row for each entry and binding: its result (`ok`, the code with
-/// which its file is refused, or [`RESULT_IF_KEY_SHOWN`]), size, line and path. The path comes
+/// Adds to `said` a table with a row for each entry and binding: its result, size, line and path. The
+/// result is [`RESULT_IF_KEY_SHOWN`] for a binding of which a client would show a key of the map in
+/// title or description; else the code with which the file is refused, or `ok`. The path comes
 /// last: its width on a terminal is unknown.
 fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     let result_of = |one: &&EntryReport| match one.size_or_refusal {
@@ -281,8 +282,8 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
 }
 
 /// Adds to `said`, for each code with which files are refused, a line that says what the code
-/// means, and below it the advice for these files. At the end, a line names the bindings that show
-/// a key.
+/// means, and below it the advice for these files. At the end, a line names the lines of the map with
+/// a binding whose title or description has a key.
 fn say_refusals(all: &[&EntryReport], said: &mut Vec<String>) {
     let codes: BTreeSet<Refusal> = all
         .iter()
@@ -347,8 +348,8 @@ fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
 
 /// The line that says how many values of the entry's file are compared with reports: below each
 /// heading of the file, or in the whole file if it has no heading; and how many lines of notes are
-/// not compared, if there are any. None if the entry has no `withhold`, the file is not served, or
-/// the report does not show it.
+/// not compared, if there are any. `summary` has these numbers. It is None if the entry has no
+/// `withhold`, if its file is not served, or if whoever asks may not read the numbers.
 fn line_on_values(one: &EntryReport) -> Option<String> {
     let summary = one.summary.as_ref()?;
     let mut said = format!("line {}, values for withhold", one.line);

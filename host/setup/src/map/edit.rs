@@ -23,7 +23,8 @@ impl Addition {
     /// The map `old` with the table at its end, and the root among its roots.
     ///
     /// # Errors
-    /// If `old` is no TOML, or the new text would not have its tables with just these two added.
+    /// If `old` is no TOML; or if the new text, read again, has not the tables of `old` with the new
+    /// table and root added. Each addition changes the draft's text and its tables.
     pub(super) fn added_to(&self, old: &str) -> Result<Edited, EditError> {
         let mut draft = Draft {
             text: old.to_owned(),
