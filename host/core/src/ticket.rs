@@ -205,7 +205,9 @@ impl Tickets {
         Ok(data)
     }
 
-    /// Cleans up, and writes a ticket for the call with this `id`, and its receipt, or neither.
+    /// Cleans up, and writes a ticket for the call with this `id`, by which the server knows that a
+    /// hook has allowed the call; and a receipt, by which the hook behind the call knows that it was
+    /// ours. Writes both or neither.
     pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
         let folder = folder::open_or_make(&self.open_data()?)?;
         let now = SystemTime::now();

@@ -72,8 +72,8 @@ pub fn gate(gate: Gate) -> Result<(), HookError> {
     }
 }
 
-/// Asks the user if the call would publish a value of a list, or if that cannot be found out.
-/// Otherwise, this writes no answer.
+/// When the call would publish a value of a list, or when that cannot be found out, asks the user.
+/// Otherwise, this writes no answer. `gate.reader` is who reads the question.
 fn answer(gate: Gate, input: &Input, start: Instant) -> Result<(), HookError> {
     let reader = gate.reader;
     let at = At {

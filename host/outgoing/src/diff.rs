@@ -217,8 +217,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// The added lines of a hunk, whose head is read, and which is read to its end. None if it adds
-    /// none. The lost lines come first (each with a `-` before it), and then the added ones (each
+    /// Reads the rest of a hunk, whose head was read before, and returns its added lines. None if it
+    /// adds none. The lost lines come first (each with a `-` before it), and then the added ones (each
     /// with a `+`). Git prints no unchanged lines (`-U0`).
     ///
     /// # Errors
@@ -330,9 +330,9 @@ impl Commit {
         both.map(|one| without_own_lines(one, &self.people)).into()
     }
 
-    /// Keeps only the files and added lines that `other` has, too. Both are the same merge: `self`
-    /// has what it adds to all parents so far, and `other` what it adds to one more parent.
-    /// `output` is what git printed, in which both have their lines.
+    /// Keeps only the files and added lines that `other` has, too. Both compare one merge with
+    /// parents: `self` with all parents so far, `other` with one more. A file without lines in
+    /// common stays if both have it. `output` is what git printed, in which both have their lines.
     fn keep_common(&mut self, other: &Self, output: &[u8]) {
         self.parents_compared += 1;
         let mut by_path: BTreeMap<&Path, &Difference> = BTreeMap::new();

@@ -44,7 +44,8 @@ impl Reach {
     }
 
     /// Starts a program that can open files for reading only beneath these folders, if the kernel
-    /// has Landlock. A thread gives up the right for itself and for what it starts.
+    /// has Landlock. A thread that restricts itself (`read_beneath`) does so for good, with all that
+    /// it starts: so this is a thread of its own.
     pub(crate) fn start<T: Send>(
         &self,
         start: impl FnOnce() -> io::Result<T> + Send,

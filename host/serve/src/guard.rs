@@ -93,8 +93,8 @@ fn answer(guard: Guard) -> Result<(), HookError> {
 /// ticket, and its key is replaced by a text that tells no key.
 ///
 /// # Errors
-/// If the question is not about one of `ours`, the agent may be watched, or no ticket can be left.
-/// The client then denies the call.
+/// If the question is not about one of `ours`; if others may be told what the agent does (variables
+/// of the client's, see `WATCHED`); or if no ticket can be left. The client then denies the call.
 fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
     let call = hook::read_before(Waiting(io::stdin()), ours)?;
     if call.agent.is_ok() && may_be_watched() {

@@ -189,7 +189,8 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
 /// The directories beneath which a process must be able to read, to serve this map: `own`, which
 /// has the tickets; those in which the map's file lies (see [`directories_of`]); and the map's
 /// roots. `Ok(None)` if the map has no roots, or cannot be used: then the process may read
-/// everywhere.
+/// everywhere. A root that is missing, or that others could choose, is left out: when that is
+/// repaired, the server has to be started again.
 ///
 /// This function also calls [`remember`], which reads the list of groups and mounts: they cannot be
 /// read once the process is restricted.

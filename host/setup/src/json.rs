@@ -130,8 +130,8 @@ fn list_or_empty(there: Option<&Value>) -> &[Value] {
 }
 
 /// The text of the settings with these changes made, as far as they are still to do, and the lines
-/// that the user is shown of them. All else stays. If a change empties a list to which two names
-/// lead, such as `permissions.deny`, the list goes, and a table that has nothing else, too.
+/// that the user is shown of them. All else stays. A list such as `permissions.deny` (a member of a
+/// table) that becomes empty is taken out, and so is its table if that is then empty.
 ///
 /// # Errors
 /// [`EditError::Syntax`] if the text is no JSON; [`EditError::ChangesMore`] if the new text does
@@ -269,7 +269,9 @@ fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
         None => false,
     };
     let member = if is_table_empty {
-        value.as_object_mut().map(|all| all.remove(group));
+        if let Some(all) = value.as_object_mut() {
+            all.remove(group);
+        }
         whole.get(group)
     } else {
         let table = whole.object_value(group);

@@ -262,8 +262,8 @@ fn is_confined(directory: &Handle, name: &OsStr) -> bool {
 }
 
 /// The groups that may write to an open object: by its access list, or without a list by the mode.
-/// None if the list lets a user write by name who is neither `user` nor root, is not understood, or
-/// has more than 4,096 bytes.
+/// None if the list names a user, other than `user` and root, who may write; if the list is not
+/// understood; or if it has more than 4,096 bytes.
 ///
 /// # Errors
 /// What the system reports if the list cannot be read.

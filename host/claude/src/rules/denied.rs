@@ -151,8 +151,8 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Whether a rule's pattern means this place, or a folder above it. `**` stands for names, but only
-/// where it is a whole name itself.
+/// Whether a rule's pattern means this place, or a folder above it. A `**` that is a whole name
+/// stands for any number of names, also for none.
 fn means_place(pattern: &[&str], place: &[&str]) -> bool {
     match (pattern, place) {
         ([], _) => true,

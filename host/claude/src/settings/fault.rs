@@ -79,7 +79,7 @@ faults! {
         "An administrator's settings cannot be read here, so what they decide is unknown."
         ("{file} {why}, so what an administrator decided there is unknown");
     ManagedServers { file: String } "managed-servers" [Plugin, Agent]
-        "An administrator has chosen all servers, so neither the plugin's agent nor an own agent's server gives a file."
+        "An administrator has decided which servers may run, so neither the plugin's server nor a server of your own agent gives a file."
         ("an administrator set {file}: only the servers that it allows run, so neither the plugin's agent nor your own agents' servers give a file. A hook (keyhole inject) still does");
     ManagedHooksOnly "managed-hooks-only" [Plugin, Agent]
         "An administrator allows no hooks but their own, so no agent gets its file."

@@ -58,8 +58,8 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
     files
 }
 
-/// The top of the folder's repository; and, if that is a worktree, the top of the main checkout. Of
-/// these two, the client takes the second if both name each other, which is not looked at here.
+/// The top of the folder's repository; and, if that is a worktree, the top of the main checkout. The
+/// client uses the main checkout only if its `.git` lists the worktree, which is not checked here.
 /// Empty if neither the folder nor one above it has `.git`.
 pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
     let mut above = folder.ancestors();

@@ -119,9 +119,9 @@ fn sentence(words: &str, files: &[String]) -> String {
 }
 
 impl Means {
-    /// The keys of this file that let a shell past by this means, with the file's name. A file that
-    /// cannot be read may have any: only for the first means, it is named with the reason. None if
-    /// the file has no such key.
+    /// The keys of this file by which a shell may get out of the sandbox by this means, with the
+    /// file's name. None if the file has none. A file that cannot be read may have any key: it is
+    /// named once, with the reason, for [`Means::Programs`].
     fn used_by(self, project: &ProjectFile) -> Option<String> {
         let file = project.shown;
         let settings = match &project.read {

@@ -202,11 +202,14 @@ impl<'a> ClaudeCode<'a> {
 
     /// A finding for each fault of the client's settings that does harm here.
     ///
-    /// A fault stops some [`Way`]s, or none: that an agent gets its file by the plugin or by a
-    /// server of its own, or that deny rules count. It is an error if it stops a way by which an
-    /// agent here gets its file. Else it is a warning if it stops no way; or if it stops the rules,
-    /// and they do not count already: a rule is missing (not `has_all_rules`), or the client does
-    /// not load the user's settings. Any other fault does no harm here.
+    /// A fault stops some [`Way`]s: that an agent gets its file by the plugin, or by a server of its
+    /// own; or that deny rules count. The finding is
+    ///
+    /// - an error, if the fault stops a way by which an agent here gets its file;
+    /// - else a warning, if the fault stops no way, or stops rules that do not count anyway: a rule
+    ///   is missing (not `has_all_rules`), or the client does not load the user's settings.
+    ///
+    /// Any other fault does no harm here.
     fn faults_of_settings(&self, has_all_rules: bool) -> Vec<Finding> {
         // An agent whose binding cannot be read has an empty one.
         let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
@@ -344,8 +347,8 @@ impl<'a> ClaudeCode<'a> {
         findings
     }
 
-    /// Adds to the report by what a tool or a shell command of the main conversation gets past the
-    /// deny rules to these files:
+    /// Adds to the report how a tool or a shell command of the main conversation can read these
+    /// files despite the deny rules:
     ///
     /// - a finding for each link, see [`Self::findings_on_links`];
     /// - [`Finding::ShellsOpen`] if the sandbox does not keep shell commands from the files. If it
@@ -439,7 +442,7 @@ fn plugins_entry(map: &Map) -> Option<&Entry> {
 
 /// Whether the plugin's agent gets its file, and what to do if not: [`verdict_on_entry`] says it of
 /// the entry that has the agent's key. Without that entry, or if the map cannot be used, the agent
-/// gets no file; and if the plugin does not ask, there is no verdict (None).
+/// gets no file. None only in these two cases, and if no session with the plugin asks.
 pub(super) fn verdict_on_plugin(
     map: Option<&Map>,
     entries_or_why: &Result<Vec<EntryReport>, Unusable>,

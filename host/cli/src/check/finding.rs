@@ -105,7 +105,7 @@ findings! {
         "The file is empty, so a scan would find nothing."
         ("the file is empty, so a scan would find nothing. Write your list into it");
     StandIn {} "stand-in" Warning
-        "The file is a pointer, or encrypted: it stands for a list that is elsewhere, so a scan would find nothing."
+        "The file is encrypted, or only points to a list that is elsewhere, so a scan would find nothing."
         ("the file only stands for your list, as a pointer (Git LFS, git-annex) or encrypted (age, PGP, sops, Ansible Vault), so a scan would find nothing. Fetch or decrypt the list itself, and map that");
     NulCharacters {} "nul-characters" Warning
         "The file holds NUL characters, so it is perhaps UTF-16, and a scan may miss what is in it."

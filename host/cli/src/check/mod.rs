@@ -258,8 +258,9 @@ impl Report {
     /// and the report shows no paths, a line above it has the command that shows them. Adds nothing
     /// without a verdict on this agent (`plugins_agent`).
     ///
-    /// A verdict that the agent gets its file is changed first: to one that it gets none if a
-    /// finding stops the agent. If something else is wrong, a few words to say so are added.
+    /// If the verdict says that the agent gets its file, but a finding stops the agent, the verdict
+    /// first becomes one that it gets none. If something else is wrong, a few words to say so are
+    /// added.
     fn add_last_lines(&mut self, asker: Asker<'_>) {
         let is_all_right = self.exit_code() == 0;
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);

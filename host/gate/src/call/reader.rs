@@ -260,7 +260,8 @@ impl<'p> Reader<'p> {
         names
     }
 
-    /// The path that a name has from each current folder. Stops if there is too much.
+    /// The path that a name has from each current folder. A path that is no UTF-8 is left out.
+    /// Stops when all paths together have more than [`MAX_ADDED_BYTES`].
     fn paths_of(&mut self, name: &str) -> Vec<String> {
         let mut paths = Vec::new();
         for folder in &self.folders_now {
@@ -475,8 +476,9 @@ impl<'p> Reader<'p> {
         remotes.map(|remote| Some(Sent { remote, all })).collect()
     }
 
-    /// What the steps publish: one part for each step that no other step covers. What the words
-    /// name may leave with any of them.
+    /// What the steps publish: one part for each step that no other step covers (with `git commit`
+    /// and `git push`, only the push counts). Each part may send all files and commits that the
+    /// command's words name.
     fn parts(mut self) -> Vec<Part> {
         if self.brings_in {
             // It may be the stash that is brought in.

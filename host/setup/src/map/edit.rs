@@ -103,8 +103,8 @@ struct Inserted {
 
 impl Inserted {
     /// Where and how this root comes into the map: as one more string behind the last of its
-    /// `roots`; or in a map without `roots`, as a line of its own at the top. A map without `roots`
-    /// must have no entries: the new root would keep their files back.
+    /// `roots`; or in a map without `roots`, as a line of its own at the top. The caller
+    /// has checked that a map without `roots` has no entries: the new root would refuse their files.
     ///
     /// # Errors
     /// If the map is no TOML, or if its `roots` are no list, or an empty one.
