@@ -2,7 +2,6 @@
 //! the place of a folder while git looks, and git then reads through the link.
 
 use crate::{Repository, Uncollected, file};
-use rustix::fs::{Mode, OFlags, open};
 use std::{
     ffi::OsStr,
     fs, io,
@@ -24,23 +23,22 @@ pub(crate) struct Reach(Vec<OwnedFd>);
 impl Reach {
     /// The system's folders, the checkout, the repository's folders, the folder `scratch`, and the
     /// folders `objects` of other repositories from which this one has objects. One that cannot be
-    /// opened is left out.
+    /// opened, or to which a link leads by now, is left out.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if the file that names other folders is no regular file.
-    #[expect(clippy::disallowed_methods, reason = "nothing is read there")]
+    #[expect(clippy::disallowed_methods, reason = "it is a folder of our own")]
     pub(crate) fn of(repository: &Repository, scratch: &Path) -> Result<Self, Uncollected> {
         let mut folders: Vec<PathBuf> = SYSTEM_FOLDERS.map(PathBuf::from).into();
         folders.push(repository.top().to_owned());
         folders.push(repository.git.clone());
         folders.push(repository.common.clone());
-        folders.push(scratch.to_owned());
+        folders.push(fs::canonicalize(scratch)?);
         folders.extend(alternates(&repository.common.join("objects"))?);
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = folders
             .iter()
-            .map(|folder| open(folder, flags, Mode::empty()));
-        Ok(Self(opened.filter_map(Result::ok).collect()))
+            .filter_map(|folder| without_links(folder).ok());
+        Ok(Self(opened.collect()))
     }
 
     /// Starts a program that can open files for reading only beneath these folders, if the kernel
@@ -62,15 +60,32 @@ impl Reach {
     }
 }
 
-/// The folders that `info/alternates` in this folder of objects names, each of which has to be
+/// Opens a folder that no link leads to: what is opened is what was judged by its path.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
+fn without_links(folder: &Path) -> io::Result<OwnedFd> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    Ok(opened?)
+}
+
+/// Opens nothing: the system restricts no thread.
+#[cfg(not(target_os = "linux"))]
+fn without_links(_: &Path) -> io::Result<OwnedFd> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The folder `objects` itself, and the folders that `info/alternates` in it of objects names, each of which has to be
 /// called `objects`, without links: so it holds no texts of anybody's.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn alternates(objects: &Path) -> Result<Vec<PathBuf>, Uncollected> {
     let bytes = file::contents(&objects.join("info/alternates"), MAX_ALTERNATES)?;
-    let mut folders = Vec::new();
+    let mut folders: Vec<PathBuf> = fs::canonicalize(objects).into_iter().collect();
     for line in bytes.unwrap_or_default().split(|byte| *byte == b'\n') {
         let real = fs::canonicalize(objects.join(OsStr::from_bytes(line)));
-        folders.extend(real.ok().filter(|folder| folder.ends_with("objects")));
+        folders.extend(real);
     }
+    folders.retain(|folder| folder.ends_with("objects"));
     Ok(folders)
 }
