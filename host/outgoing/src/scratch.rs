@@ -34,6 +34,9 @@ const NAME_START: &str = "keyhole-git-";
 /// No look takes so long: what is older was left by a run that somebody ended.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(3600);
 
+/// The bytes of an index's own hash, in SHA-1 and in SHA-256.
+const HASH_SIZES: [usize; 2] = [20, 32];
+
 /// The folder that is git's `GIT_DIR`. It goes with this value.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
@@ -69,6 +72,7 @@ impl Scratch {
         scratch.write("objects/info/alternates", &objects)?;
         scratch.copy(&repository.common, "shallow", budget)?;
         scratch.copy(&repository.common, "info/exclude", budget)?;
+        scratch.copy(&repository.common, "info/attributes", budget)?;
         scratch.copy(&repository.git, "index", budget)?;
         Ok(scratch)
     }
@@ -87,8 +91,9 @@ impl Scratch {
         let path = folder.join(name);
         // This is asked before the read: an index that is replaced meanwhile then counts as older.
         let metadata = fs::symlink_metadata(&path);
-        if let Some(bytes) = file::contents(&path, MAX_COPIED)? {
+        if let Some(mut bytes) = file::contents(&path, MAX_COPIED)? {
             budget.take_bytes(bytes.len())?;
+            forget_trees(&mut bytes);
             self.write(name, &bytes)?;
             let copy = self.open(name, OpenOptions::new().write(true))?;
             copy.set_modified(metadata?.modified()?)?;
@@ -140,6 +145,37 @@ impl Drop for Scratch {
         // If it cannot be removed, nobody is left to tell.
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Renames what an index says of the trees of its folders: git believes it, whoever wrote it, and
+/// passes by what has another name. In any other file, nothing is renamed.
+fn forget_trees(index: &mut [u8]) {
+    for at in 0..index.len() {
+        let part = index.get(at..).unwrap_or_default();
+        if part.starts_with(b"TREE")
+            && HASH_SIZES.iter().any(|size| are_parts(part, *size))
+            && let Some(letter) = index.get_mut(at)
+        {
+            // A name in capitals is one that git may pass by.
+            *letter = b'X';
+        }
+    }
+}
+
+/// Whether these bytes are the last parts of an index, each with a name of four letters, a length
+/// of four bytes, and so many bytes; and behind them the index's own hash.
+fn are_parts(bytes: &[u8], size_of_hash: usize) -> bool {
+    let mut rest = bytes;
+    while rest.len() > size_of_hash {
+        let Some(([_, _, _, _, length @ ..], behind)) = rest.split_first_chunk::<8>() else {
+            return false;
+        };
+        let Some(next) = behind.get(u32::from_be_bytes(*length) as usize..) else {
+            return false;
+        };
+        rest = next;
+    }
+    rest.len() == size_of_hash
 }
 
 /// Removes the folders in `folder` that an ended run has left: each that begins with [`NAME_START`]

@@ -2,7 +2,7 @@
 
 use crate::world::{World, call, everything, places};
 use keyhole_outgoing::{Place, Sent, Takes, Uncollected, Wanted};
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 /// A push of these words.
 fn push(words: &str) -> Wanted {
@@ -151,6 +151,42 @@ fn what_git_adds_of_itself_is_told() {
             call("commit"),
         ),
     ]);
+}
+
+#[test]
+fn what_the_repository_says_of_its_files_is_not_believed() {
+    let undone = "echo '*.txt ident' >.gitattributes; git add -A; git commit -qm x
+        echo '*.txt -ident' >.git/info/attributes; echo '$Id: WEXELMOOR $' >b.txt";
+    check([(
+        "an attribute that is undone",
+        undone.to_owned(),
+        everything(),
+        1,
+    )]);
+    let world = World::new();
+    world
+        .sh("mkdir x; echo one >x/a; git add x; git commit -qm x; echo WEXELMOOR >>x/a; git add x");
+    let tree = world.shell("r", "git rev-parse HEAD:x").output().unwrap();
+    let object = String::from_utf8(tree.stdout).unwrap();
+    let path = world.path("r/.git/index");
+    let mut index = fs::read(&path).unwrap();
+    // What it says of the trees comes behind the files, and says that `x` is as in HEAD.
+    let parts = index.windows(4).rposition(|word| word == b"TREE").unwrap();
+    index.truncate(parts);
+    let mut said = b"\0-1 1\nx\x001 0\n".to_vec();
+    for pair in object.trim_end().as_bytes().chunks(2) {
+        let digits = std::str::from_utf8(pair).unwrap();
+        said.push(u8::from_str_radix(digits, 16).unwrap());
+    }
+    index.extend(b"TREE");
+    index.extend(u32::try_from(said.len()).unwrap().to_be_bytes());
+    index.extend(said);
+    index.extend([0; 20]);
+    fs::write(&path, index).unwrap();
+    let believed = world.shell("r", "git diff-index --cached HEAD").output();
+    assert_eq!(believed.unwrap().stdout, b"");
+    let outgoing = world.collect(&call("commit")).unwrap();
+    assert_eq!(places(&outgoing, "WEXELMOOR").len(), 1);
 }
 
 #[test]
