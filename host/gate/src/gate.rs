@@ -8,7 +8,7 @@ use crate::{
     call::{At, Call, call},
     compare::{Finding, List},
     error::Uncompared,
-    gather::{Gathered, ListToLoad, Places, gather},
+    gather::{Gathered, ListToLoad, Places, forbidden_lists, gather},
     said::{MAX_PASSAGES, Reader, question},
 };
 use keyhole_claude::hook::{HookError, read_input};
@@ -54,9 +54,16 @@ struct Input {
     cwd: PathBuf,
 }
 
+impl Gate {
+    /// Whether a list of the map may not be published somewhere.
+    fn has_lists(&self) -> bool {
+        let map = self.map.as_ref().ok().and_then(|live| live.current().ok());
+        map.is_some_and(|map| !forbidden_lists(&map, None).is_empty())
+    }
+}
+
 /// Reads the client's question, and asks the user if the call would publish what a list has, or if
-/// that cannot be found out. Otherwise there is no answer. A gate that fails stops no call: it only
-/// tells the user.
+/// that cannot be found out: also if the question is not understood. Otherwise there is no answer.
 ///
 /// # Errors
 /// If the answer cannot be written.
@@ -65,10 +72,11 @@ pub fn gate(gate: Gate) -> Result<(), HookError> {
     let start = Instant::now();
     match read_input::<Input>(Waiting(io::stdin())) {
         Ok(input) => answer(gate, &input, start),
-        Err(why) => {
-            let message = format!("keyhole: a call was not compared with your lists: {why}");
-            write_answer(&json!({ "systemMessage": message }))
+        Err(why) if gate.has_lists() => {
+            let reason = format!("Keyhole: the call was not compared with your lists: {why}");
+            write_answer(&asking(&reason))
         }
+        Err(_) => Ok(()),
     }
 }
 

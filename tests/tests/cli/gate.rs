@@ -208,18 +208,20 @@ fn what_cannot_be_compared_is_asked_about_with_its_code() {
 }
 
 #[test]
-fn a_question_that_is_not_understood_stops_no_call() {
-    let world = user(NOWHERE);
-    for input in ["", "[]", "{}", &format!("{{\"tool_name\":\"{MARKER}\"}}")] {
-        let ran = in_repository(&world, &["gate"], input.as_bytes()).exits(0);
-        let answer = ran.says_nothing_on_stderr().json();
-        let told = answer["systemMessage"].as_str().unwrap();
-        assert!(
-            told.starts_with("keyhole: a call was not compared"),
-            "{told}"
-        );
-        assert_eq!(answer.as_object().unwrap().len(), 1);
-        conceals(told);
+fn a_question_that_is_not_understood_is_asked_about_if_a_list_counts() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let input = format!("{{\"tool_name\":\"mcp__a__create\",\"tool_input\":{deep},\"cwd\":\"/\"}}");
+    let marked = format!("{{\"tool_name\":\"{MARKER}\"}}");
+    let inputs = ["", "[]", "{}", &marked, &input];
+    for (field, is_asked) in [(NOWHERE, true), ("withhold = true", false)] {
+        let world = user(field);
+        for input in inputs {
+            let ran = in_repository(&world, &["gate"], input.as_bytes()).exits(0);
+            let told = ran.says_nothing_on_stderr().stdout;
+            assert_eq!(told.contains("\"ask\""), is_asked, "{input:.40}: {told}");
+            assert_eq!(told.is_empty(), !is_asked, "{input:.40}");
+            conceals(&told);
+        }
     }
 }
 
