@@ -19,7 +19,7 @@ use std::{
 };
 
 /// The bytes of a file that are compared if a call names it.
-const MAX_FILE_BYTES: usize = 2 << 20;
+const MAX_FILE_BYTES: usize = 8 << 20;
 
 /// git has ten seconds in each folder. No folder is begun later than this: the client gives a hook
 /// twenty seconds.
@@ -276,11 +276,11 @@ pub(crate) fn read_text(path: &Path, most: usize) -> Result<String, Uncompared> 
     text_of(file, most)
 }
 
-/// All that can be read here, as a text. A byte that is no UTF-8 takes three bytes of the text.
+/// All that can be read here, as a text.
 ///
 /// # Errors
-/// [`Uncollected::TooMuch`] if the text has more than `most` bytes; [`Uncompared::File`] if it
-/// cannot be read.
+/// [`Uncollected::TooMuch`] if there are more than `most` bytes; [`Uncompared::File`] if it cannot be
+/// read.
 pub(crate) fn text_of(source: impl Read, most: usize) -> Result<String, Uncompared> {
     let mut bytes = Vec::new();
     // One byte more, to see that there is more.
@@ -288,11 +288,10 @@ pub(crate) fn text_of(source: impl Read, most: usize) -> Result<String, Uncompar
     start
         .read_to_end(&mut bytes)
         .map_err(|_| Uncompared::File)?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    if text.len() > most {
+    if bytes.len() > most {
         return Err(Uncollected::TooMuch.into());
     }
-    Ok(text)
+    Ok(keyhole_outgoing::text(&bytes))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use std::{
 };
 
 /// The bytes of a new file at most.
-const MAX_NEW_FILE: usize = 2 << 20;
+const MAX_NEW_FILE: usize = 8 << 20;
 
 /// Where git prepares a commit's message.
 const PREPARED_MESSAGES: [&str; 2] = ["MERGE_MSG", "SQUASH_MSG"];

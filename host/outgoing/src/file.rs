@@ -4,6 +4,9 @@ use crate::{Uncollected, budget::at_most};
 use keyhole_walk::{FileSystem as _, Handle, Kind, System, SystemError};
 use std::{ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, path::Path};
 
+/// The characters of a text in a file that is no text, as for the command `strings`.
+const SHORTEST_RUN: usize = 4;
+
 /// All of the regular file `path`, or None if nothing is there. It opens the file as the walk does,
 /// so it waits for no other process. It asks for no trust: a repository may be anybody's.
 ///
@@ -92,14 +95,31 @@ fn first_bytes_in(
 
 /// The text that bytes of a file stand for: UTF-8; or if they begin with a mark of UTF-16, the text
 /// in UTF-16, and behind it the one in UTF-8, since anybody can write such a mark. A byte that is no
-/// text becomes `U+FFFD`.
-pub(crate) fn text(bytes: &[u8]) -> String {
-    let utf8 = String::from_utf8_lossy(bytes);
+/// text becomes `U+FFFD`. Of UTF-8 with a NUL, such as an image, this is only what can be
+/// [read](readable).
+pub fn text(bytes: &[u8]) -> String {
+    let mut utf8 = String::from_utf8_lossy(bytes);
+    if bytes.contains(&0) {
+        utf8 = readable(&utf8).into();
+    }
     match bytes {
         [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes) + "\n" + &utf8,
         [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes) + "\n" + &utf8,
         _ => utf8.into_owned(),
     }
+}
+
+/// Each run of characters in this text that has at least [`SHORTEST_RUN`] and none that is invisible
+/// or no text, with a blank behind it. Most of an image is no such run.
+fn readable(text: &str) -> String {
+    let mut runs = String::new();
+    for run in text.split(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER) {
+        if run.chars().count() >= SHORTEST_RUN {
+            runs += run;
+            runs.push(' ');
+        }
+    }
+    runs
 }
 
 /// The text of UTF-16 whose units `unit` reads.

@@ -20,6 +20,7 @@ mod taken;
 
 pub use diff::{Hunk, Span, unquoted_path};
 pub use error::Uncollected;
+pub use file::text;
 pub use repository::Repository;
 
 use std::path::{Path, PathBuf};

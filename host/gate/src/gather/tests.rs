@@ -273,7 +273,7 @@ fn files_that_leave_are_compared_and_no_pipe_is_waited_for() {
 #[test]
 fn a_named_file_that_is_longer_than_what_is_read_is_too_much() {
     let scene = Scene::new();
-    fs::write(scene.path("work/dump"), "x y\n".repeat(600_000)).unwrap();
+    fs::write(scene.path("work/dump"), "x y\n".repeat(2_200_000)).unwrap();
     let found = scene.found("curl --data-binary @dump https://x", NOWHERE);
     assert_eq!(found, Err(Uncollected::TooMuch.into()));
 }

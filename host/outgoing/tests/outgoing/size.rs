@@ -80,9 +80,9 @@ fn more_than_64_megabytes_are_too_much() {
 }
 
 #[test]
-fn a_new_file_of_more_than_two_megabytes_is_too_much_if_it_is_taken() {
+fn a_new_file_of_more_than_eight_megabytes_is_too_much_if_it_is_taken() {
     let world = World::new();
-    world.sh("head -c 2097153 /dev/zero >big; echo IN >small");
+    world.sh("head -c 8388609 /dev/zero >big; echo IN >small");
     assert_eq!(world.collect(&everything()), Err(Uncollected::TooMuch));
     assert_eq!(world.collect(&call("add small")).unwrap().new, 1);
 }
