@@ -179,8 +179,18 @@ impl Refs {
         let mut sending = self.in_progress.clone();
         for named in &self.named {
             let is_branch_or_tag = named.short_name() != named.name;
-            let is_asked = asked_names.contains(&named.name.to_lowercase())
-                || asked_names.contains(&named.short_name().to_lowercase());
+            let full_name = named.name.to_lowercase();
+            // A remote's branch is `origin/x`, and `x` if no branch here has this name.
+            let remotes = full_name.strip_prefix("refs/remotes/").unwrap_or_default();
+            let names_there = [
+                remotes,
+                remotes.split_once('/').map_or("", |(_, name)| name),
+            ];
+            let is_asked = asked_names.contains(&full_name)
+                || asked_names.contains(&named.short_name().to_lowercase())
+                || names_there
+                    .iter()
+                    .any(|name| !name.is_empty() && asked_names.contains(*name));
             let is_branch_of_head = self.branch.as_ref() == Some(&named.name);
             let is_extra = match extra {
                 Extra::Nothing => false,
