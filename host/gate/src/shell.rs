@@ -38,8 +38,8 @@ pub(crate) struct Script {
     /// Whether a quote, a bracket or a heredoc does not end. As the shell runs the text, it was
     /// read wrongly then.
     pub(crate) is_unclear: bool,
-    /// Whether a command's output goes into a file, and not to `/dev/null`.
-    pub(crate) writes: bool,
+    /// The names of the files into which commands write. `/dev/null` is none.
+    pub(crate) outputs: Vec<String>,
 }
 
 impl Script {
@@ -138,14 +138,16 @@ impl<'t> Reader<'t> {
     }
 
     /// Ends the word, if there is one, and adds it to the command. The name of a file that is
-    /// written is not kept: the script only notes that it writes one. A number or `/dev/null` is no
+    /// written is not kept: the script only notes it as an output. A number or `/dev/null` is no
     /// such file.
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else {
             return;
         };
         if mem::take(&mut self.is_output_file) {
-            self.script.writes |= !is_stream_number(&word) && !word.starts_with("/dev/");
+            if !is_stream_number(&word) && !word.starts_with("/dev/") {
+                self.script.outputs.push(word);
+            }
         } else {
             self.command.push(word);
         }
@@ -308,7 +310,7 @@ impl<'t> Reader<'t> {
         let mut end = HeredocEnd::default();
         while let Some(c) = self
             .rest
-            .next_if(|c| !c.is_whitespace() && !COMMAND_ENDS.contains(*c))
+            .next_if(|c| !c.is_whitespace() && !COMMAND_ENDS.contains(*c) && !"<>".contains(*c))
         {
             if matches!(c, '\'' | '"' | '\\') {
                 end.is_quoted = true;
@@ -349,7 +351,7 @@ impl<'t> Reader<'t> {
     fn read_substitutions(&mut self, text: &str) {
         let mut inner = Reader::new(text, self.open_brackets);
         inner.read_quoted(None);
-        self.script.writes |= inner.script.writes;
+        self.script.outputs.extend(inner.script.outputs);
         self.script.commands.extend(inner.script.commands);
         self.script.heredocs.extend(inner.script.heredocs);
     }

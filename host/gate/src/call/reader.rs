@@ -14,7 +14,7 @@ use keyhole_outgoing::{Sent, Takes, Wanted};
 use keyhole_walk::normal;
 use std::{
     collections::BTreeMap,
-    env,
+    env, mem,
     path::{Path, PathBuf},
 };
 
@@ -35,7 +35,7 @@ pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
     let script = Script::of(command);
     let mut reader = Reader::new(at);
     reader.read(&script);
-    let mut text = reader.text_that_leaves(&script.heredocs);
+    let mut text = reader.text_that_leaves(&script);
     reader.read_nested(&script, MAX_NESTED);
     if reader.is_too_much() {
         return Some(Call {
@@ -81,7 +81,7 @@ const READERS: [&str; 13] = [
 ];
 
 /// What copies files and folders to where its last word says.
-const COPYING: [&str; 5] = ["cp", "ln", "mv", "rsync", "scp"];
+const COPYING: [&str; 6] = ["cp", "install", "ln", "mv", "rsync", "scp"];
 
 /// What may stand before a program's name.
 const BEFORE_PROGRAM: [&str; 9] = [
@@ -171,7 +171,7 @@ impl<'p> Reader<'p> {
     /// too much.
     fn read(&mut self, script: &Script) {
         self.is_unclear |= script.is_unclear;
-        self.writes |= script.writes;
+        self.writes |= !script.outputs.is_empty();
         for command in &script.commands {
             self.note_variables(command);
         }
@@ -187,7 +187,6 @@ impl<'p> Reader<'p> {
             {
                 words = rest;
             }
-            self.note_names(words);
             match words.first().map(String::as_str) {
                 Some("cd" | "pushd") => self.enter(words),
                 Some(mark @ (OPENING | SUBSTITUTION)) => self.brackets.push(Bracket {
@@ -197,8 +196,6 @@ impl<'p> Reader<'p> {
                 Some(CLOSING) => self.leave_bracket(),
                 // Nobody knows in which folder the commands behind `popd` run.
                 Some("popd") => self.folders_now.clone_from(&self.entered),
-                // It sends nothing, but its text may reach a command that does.
-                Some(program) if READERS.contains(&program) => self.texts.push(words.join(" ")),
                 _ => self.read_program(words),
             }
         }
@@ -221,18 +218,30 @@ impl<'p> Reader<'p> {
         self.wanted.takes = self.wanted.takes.max(takes(words));
         self.writes |= has_one_of(words, &["patch", "tee"]);
         let noted_before = self.words.len();
-        for word in words {
+        for (index, word) in words.iter().enumerate() {
             for meant in self.meanings(word) {
-                for name in names_in(&meant) {
-                    self.note_name(name);
+                // The first word is a program: its file does not leave.
+                if index > 0 {
+                    names_in(&meant)
+                        .iter()
+                        .for_each(|name| self.note_name(name));
                 }
                 self.words.push(meant);
             }
         }
-        let meant_words = self.words.get(noted_before..).unwrap_or_default().to_vec();
+        let meant_words = self
+            .words
+            .get(noted_before + 1..)
+            .unwrap_or_default()
+            .to_vec();
         let option_files = self.with_paths(files_of_options(&meant_words));
         self.whole_files.extend(option_files);
-        if has_one_of(words, &["git"]) {
+        if words.iter().any(|word| program(word) == "git") {
+            // `git apply f` and `git commit -F - <f` take the text of a file that git may not have.
+            if has_one_of(words, &["am", "apply", "-"]) {
+                let read = self.with_paths(meant_words);
+                self.whole_files.extend(read);
+            }
             return;
         }
         if has_one_of(words, &COPYING)
@@ -248,12 +257,9 @@ impl<'p> Reader<'p> {
         self.words_but_gits.extend(but_git);
     }
 
-    /// These names, and the path that each has from the current folders, if a command has left the
-    /// session's folder.
+    /// These names, and the path that each has from the current folders: another command may publish
+    /// elsewhere.
     fn with_paths(&mut self, mut names: Vec<String>) -> Vec<String> {
-        if self.entered.len() == 1 {
-            return names;
-        }
         for name in names.clone() {
             names.extend(self.paths_of(&name));
         }
@@ -368,12 +374,12 @@ impl<'p> Reader<'p> {
             replaced.push(word);
             return;
         };
-        // The hook's own folder is the session's, where the call may be no longer.
-        let in_environment = env::var(name)
-            .ok()
-            .filter(|_| !matches!(name, "PWD" | "OLDPWD"))
-            .map(|value| vec![value]);
-        let values = self.variables.get(name).or(in_environment.as_ref());
+        let elsewhere = match name {
+            "PWD" => Some(texts_of(&self.folders_now)),
+            "OLDPWD" => Some(texts_of(&self.entered)),
+            _ => env::var(name).ok().map(|value| vec![value]),
+        };
+        let values = self.variables.get(name).or(elsewhere.as_ref());
         let Some(known) = values else {
             replaced.push(word);
             return;
@@ -423,20 +429,29 @@ impl<'p> Reader<'p> {
         folders
     }
 
-    /// Notes the text of this command, and each step that it publishes: in the current folders, or
-    /// in `src` for `git -C src push`. A command that publishes nothing adds no step.
+    /// Notes the names and the text of this command, and each step that it publishes: in the current
+    /// folders, or in `src` for `git -C src push`. A command that publishes nothing adds no step.
     fn read_program(&mut self, words: &[String]) {
-        let mut line = words.to_vec();
-        let mut folders = self.folders_now.clone();
-        // `-C` behind the verb means a message: `git commit -C X`.
-        let mut until_verb = words.iter().take_while(|word| *word != "commit");
-        if let Some(option) = until_verb.position(|word| word == "-C")
-            && let Some(folder) = words.get(option + 1)
-        {
-            folders = self.meant_folders(folder);
-            line.remove(option + 1);
+        let Some((option, folder)) = folder_option(words) else {
+            return self.read_words(words);
+        };
+        let folders = self.meant_folders(folder);
+        let before = mem::replace(&mut self.folders_now, folders);
+        let mut others = words.to_vec();
+        others.drain(option..option + 2);
+        self.read_words(&others);
+        self.folders_now = before;
+    }
+
+    /// The same of the words without such an option.
+    fn read_words(&mut self, words: &[String]) {
+        self.note_names(words);
+        let text = self.text_of(words);
+        self.texts.push(text);
+        // It sends nothing, but its text may reach a command that does.
+        if words.first().is_some_and(|word| READERS.contains(&&**word)) {
+            return;
         }
-        self.texts.push(line.join(" "));
         let Some((kind, arguments)) = publishing(words) else {
             return;
         };
@@ -446,6 +461,7 @@ impl<'p> Reader<'p> {
         }
         let pushes = self.meant_pushes(sent_commits(kind, arguments));
         // A shell takes `..` away before it follows links, and `cd -P` and git do not: both count.
+        let folders = self.folders_of(kind, arguments);
         let without_dots: Vec<PathBuf> = folders.iter().map(|folder| normal(folder)).collect();
         for folder in without_dots.into_iter().chain(folders) {
             if self.is_too_much() {
@@ -531,24 +547,67 @@ impl<'p> Reader<'p> {
         parts
     }
 
-    /// The text that leaves with the commands: their own and the heredocs, without the paths of the
-    /// session's folder and the home, which everybody here knows. A folder `/` stays.
-    fn text_that_leaves(&self, heredocs: &[String]) -> String {
-        let mut text = self.texts.join("\n");
-        for heredoc in heredocs {
-            text.push('\n');
-            text += heredoc;
-        }
-        let folder = self.entered.first().map(PathBuf::as_path);
-        for known in [folder, self.home].into_iter().flatten() {
-            if let Some(path) = known.to_str()
-                && path != "/"
-            {
-                text = text.replace(path, "");
+    /// The folders in which a command of this kind publishes with these arguments: the current ones;
+    /// and of `npm publish ../e` and `gh repo create --source=../e` also each that a word may name.
+    fn folders_of(&self, kind: Kind, arguments: &[String]) -> Vec<PathBuf> {
+        let mut folders = self.folders_now.clone();
+        if matches!(kind, Kind::Packs | Kind::SendsBranch) {
+            let named = arguments.iter().flat_map(|word| names_in(word));
+            for name in named.filter(|name| name.contains('/')) {
+                let path = expand(name, self.home);
+                folders.extend(self.folders_now.iter().map(|folder| folder.join(&path)));
             }
         }
-        text
+        folders
     }
+
+    /// The text of these words. Of a word that is a path, the session's folder and the home are left
+    /// out: where a file is, nobody publishes. A folder `/` stays.
+    fn text_of(&self, words: &[String]) -> String {
+        let mut texts = words.to_vec();
+        let folder = self.entered.first().map(PathBuf::as_path);
+        for known in [folder, self.home].into_iter().flatten() {
+            let path = known.to_str().filter(|path| *path != "/");
+            for text in &mut texts {
+                if let Some(path) = path
+                    && !text.contains(char::is_whitespace)
+                {
+                    *text = text.replace(path, "");
+                }
+            }
+        }
+        texts.join(" ")
+    }
+
+    /// The text that leaves with the commands: their own, the heredocs, and the names of the files
+    /// that they write.
+    fn text_that_leaves(&self, script: &Script) -> String {
+        let mut texts = self.texts.clone();
+        texts.extend_from_slice(&script.heredocs);
+        texts.extend_from_slice(&script.outputs);
+        texts.join("\n")
+    }
+}
+
+/// Where `-C` stands in these words, and the folder behind it. None without it; behind
+/// `git commit`, where it means a message; and for programs with another meaning of it.
+fn folder_option(words: &[String]) -> Option<(usize, &str)> {
+    if has_one_of(words, &["curl", "rsync", "scp"]) {
+        return None;
+    }
+    let option = words
+        .iter()
+        .take_while(|word| *word != "commit")
+        .position(|word| word == "-C")?;
+    Some((option, words.get(option + 1)?))
+}
+
+/// These folders, as texts. One that is no UTF-8 is left out.
+fn texts_of(folders: &[PathBuf]) -> Vec<String> {
+    folders
+        .iter()
+        .filter_map(|folder| folder.to_str().map(str::to_owned))
+        .collect()
 }
 
 impl Step {

@@ -236,7 +236,7 @@ fn files_that_no_word_names_are_taken_by_the_words_that_add_them() {
         ("git commit -m \"$(cat <<E\nx\nE\n)\"", Takes::Named),
         ("git add -A && git commit -m x", Takes::All),
         ("git add . && git commit -m x", Takes::Named),
-        ("git add -u && git commit -m x", Takes::All),
+        ("git add -u && git commit -m x", Takes::Changed),
         ("git add \"$F\" && git commit -m x", Takes::All),
         ("git add src/a.rs && git commit -m 'all *'", Takes::Named),
         ("git commit -m x && git push -u origin main", Takes::Named),
@@ -350,10 +350,16 @@ fn each_word_may_name_a_file_or_a_branch() {
         }
     }
     for (command, files) in [
-        ("git commit -F ../msg a.txt", &["../msg"][..]),
-        ("git commit -F../msg", &["../msg"]),
-        ("git commit --file=msg", &["msg"]),
-        ("git add -f a.key && git commit -m x", &["a.key"]),
+        (
+            "git commit -F ../msg a.txt",
+            &["../msg", "/work/../msg"][..],
+        ),
+        ("git commit -F../msg", &["../msg", "/work/../msg"]),
+        ("git commit --file=msg", &["msg", "/work/msg"]),
+        (
+            "git add -f a.key && git commit -m x",
+            &["a.key", "/work/a.key"],
+        ),
         ("git push origin main", &[]),
     ] {
         assert_eq!(parts(command)[0].files, files, "{command}");
@@ -377,7 +383,7 @@ fn the_text_is_that_of_the_words_without_quotes_and_without_folders() {
         ("git commit -m 'for \"X\"'", "git commit -m for \"X\""),
         ("git commit -F - <<E\na\nb\nE", "git commit -F -\na\nb\n"),
         ("cd ~/src/northwind && git push", "git push"),
-        ("git -C northwind push /home/u/b", "git -C push /b"),
+        ("git -C northwind push /home/u/b", "git push /b"),
         ("cd a && git commit -m a", "git commit -m a"),
         ("git commit -C x", "git commit -C x"),
         ("bash -c 'cd a && git push'", "bash -c cd a && git push"),

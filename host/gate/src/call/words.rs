@@ -36,15 +36,16 @@ pub(super) fn takes(words: &[String]) -> Takes {
     // Without a word, as in `xargs git add`, something else says what is added.
     let mut names = from_verb.clone().filter(|word| !word.starts_with('-'));
     let has_no_name = verb != "commit" && names.next().is_none();
-    if has_no_name || has_one_of(words, &["xargs"]) {
+    let is_update = has_one_of(words, &["-u", "--update"]);
+    if (has_no_name && !is_update) || has_one_of(words, &["xargs"]) {
         return Takes::All;
     }
     // Whether the word before is an option such as `-m`. A `$` in a message names no file.
     let mut is_message = false;
     for word in from_verb {
         if may_add_all(word) && !(is_message && word.contains('$')) {
-            // `git commit` takes no new files.
-            return if verb == "commit" {
+            // These two take no new files.
+            return if verb == "commit" || is_update {
                 Takes::Changed
             } else {
                 Takes::All
