@@ -93,7 +93,7 @@ impl List {
         })
     }
 
-    /// Where the texts have values of this list, in their order: the first [`MAX_FINDINGS`]. Of
+    /// Where the texts have values of this list, in their order: the first 10,000. Of
     /// several values that overlap, the first one counts.
     ///
     /// # Errors

@@ -96,7 +96,7 @@ fn first_bytes_in(
 /// The text that bytes of a file stand for: UTF-8; or if they begin with a mark of UTF-16, the text
 /// in UTF-16, and behind it the one in UTF-8, since anybody can write such a mark. A byte that is no
 /// text becomes `U+FFFD`. Of UTF-8 with a NUL, such as an image, this is only what can be
-/// [read](readable).
+/// read, as the command `strings` prints it.
 pub fn text(bytes: &[u8]) -> String {
     let mut utf8 = String::from_utf8_lossy(bytes);
     if bytes.contains(&0) {
