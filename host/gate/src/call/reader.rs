@@ -217,23 +217,21 @@ impl<'p> Reader<'p> {
         self.wanted.forces |= forces(words);
         self.wanted.takes = self.wanted.takes.max(takes(words));
         self.writes |= has_one_of(words, &["patch", "tee"]);
-        let noted_before = self.words.len();
+        let mut meant_words = Vec::new();
         for (index, word) in words.iter().enumerate() {
-            for meant in self.meanings(word) {
-                // The first word is a program: its file does not leave.
-                if index > 0 {
-                    names_in(&meant)
-                        .iter()
-                        .for_each(|name| self.note_name(name));
-                }
-                self.words.push(meant);
+            let meanings = self.meanings(word);
+            self.words.extend_from_slice(&meanings);
+            // The first of several words is a program, whose file does not leave. A lone word is
+            // the file of `$(<a)`.
+            if index > 0 || words.len() == 1 {
+                meant_words.extend(meanings);
             }
         }
-        let meant_words = self
-            .words
-            .get(noted_before + 1..)
-            .unwrap_or_default()
-            .to_vec();
+        for meant in &meant_words {
+            for name in names_in(meant) {
+                self.note_name(name);
+            }
+        }
         let option_files = self.with_paths(files_of_options(&meant_words));
         self.whole_files.extend(option_files);
         if words.iter().any(|word| program(word) == "git") {
@@ -553,7 +551,11 @@ impl<'p> Reader<'p> {
         let mut folders = self.folders_now.clone();
         if matches!(kind, Kind::Packs | Kind::SendsBranch) {
             let named = arguments.iter().flat_map(|word| names_in(word));
-            for name in named.filter(|name| name.contains('/')) {
+            for name in named {
+                // A text with a blank is a message.
+                if !name.contains('/') || name.contains(char::is_whitespace) {
+                    continue;
+                }
                 let path = expand(name, self.home);
                 folders.extend(self.folders_now.iter().map(|folder| folder.join(&path)));
             }
