@@ -2,7 +2,9 @@
 
 use crate::{Uncollected, budget::at_most};
 use keyhole_walk::{FileSystem as _, Handle, Kind, System, SystemError};
-use std::{ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, path::Path};
+use std::{
+    borrow::Cow, ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, path::Path,
+};
 
 /// The characters of a text in a file that is no text, as for the command `strings`.
 const SHORTEST_RUN: usize = 4;
@@ -95,13 +97,11 @@ fn first_bytes_in(
 
 /// The text that bytes of a file stand for: UTF-8; or if they begin with a mark of UTF-16, the text
 /// in UTF-16, and behind it the one in UTF-8, since anybody can write such a mark. A byte that is no
-/// text becomes `U+FFFD`. Of UTF-8 with a NUL, such as an image, this is only what can be
-/// read, as the command `strings` prints it.
+/// text becomes `U+FFFD`. Of UTF-8 that is mostly no text, such as an image, this is only what can
+/// be read, as the command `strings` prints it.
 pub fn text(bytes: &[u8]) -> String {
-    let mut utf8 = String::from_utf8_lossy(bytes);
-    if bytes.contains(&0) {
-        utf8 = readable(&utf8).into();
-    }
+    let all = String::from_utf8_lossy(bytes);
+    let utf8 = readable(&all).map_or(all, Cow::Owned);
     match bytes {
         [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes) + "\n" + &utf8,
         [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes) + "\n" + &utf8,
@@ -109,17 +109,27 @@ pub fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// Each run of characters in this text that has at least [`SHORTEST_RUN`] and none that is invisible
-/// or no text, with a blank behind it. Most of an image is no such run.
-fn readable(text: &str) -> String {
+/// What can be read in a text of which more than one character in eight is invisible or no text,
+/// such as an image: each run of [`SHORTEST_RUN`] other characters or more, with a blank behind it.
+/// None if the text has fewer such characters.
+fn readable(text: &str) -> Option<String> {
+    let unreadable = text.chars().filter(|c| is_unreadable(*c)).count();
+    if unreadable * 8 <= text.chars().count() {
+        return None;
+    }
     let mut runs = String::new();
-    for run in text.split(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER) {
+    for run in text.split(is_unreadable) {
         if run.chars().count() >= SHORTEST_RUN {
             runs += run;
             runs.push(' ');
         }
     }
-    runs
+    Some(runs)
+}
+
+/// Whether this is no character of a text. A line's end and a tabulator are.
+fn is_unreadable(c: char) -> bool {
+    c == char::REPLACEMENT_CHARACTER || (c.is_control() && !c.is_whitespace())
 }
 
 /// The text of UTF-16 whose units `unit` reads.

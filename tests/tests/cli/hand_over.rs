@@ -202,7 +202,7 @@ fn of_what_is_too_much_the_rest_is_handed_over() {
         (missed.to_owned(), lines.lines().count())
     };
     // Larger than a new file may be.
-    shell(&world, "head -c 3000000 /dev/zero | tr '\\0' x >big.txt");
+    shell(&world, "head -c 9000000 /dev/zero | tr '\\0' x >big.txt");
     assert_eq!(
         summary(&handed(&world, "src/pub")),
         (
