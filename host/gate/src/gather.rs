@@ -196,7 +196,7 @@ fn texts_of_repository(
 /// outside the checkout at `top`, as in `git commit -F ../msg`. A word that names no file has none.
 ///
 /// # Errors
-/// [`Uncollected::TooMuch`] if a file has more than 2 MiB, or all have more than 64 MiB;
+/// [`Uncollected::TooMuch`] if a file has more than 8 MiB, or all have more than 64 MiB;
 /// [`Uncompared::Late`].
 fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Text>, Uncompared> {
     // Each path, with its name in the call, by which a person knows it.

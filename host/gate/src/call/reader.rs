@@ -81,7 +81,7 @@ const READERS: [&str; 13] = [
 ];
 
 /// What copies files and folders to where its last word says.
-const COPYING: [&str; 6] = ["cp", "install", "ln", "mv", "rsync", "scp"];
+const COPYING: [&str; 5] = ["cp", "ln", "mv", "rsync", "scp"];
 
 /// What may stand before a program's name.
 const BEFORE_PROGRAM: [&str; 9] = [
@@ -437,7 +437,10 @@ impl<'p> Reader<'p> {
         let before = mem::replace(&mut self.folders_now, folders);
         let mut others = words.to_vec();
         others.drain(option..option + 2);
-        self.read_words(&others);
+        // Each further `-C` is relative to the one before.
+        if !self.is_too_much() {
+            self.read_program(&others);
+        }
         self.folders_now = before;
     }
 
@@ -572,7 +575,7 @@ impl<'p> Reader<'p> {
             let path = known.to_str().filter(|path| *path != "/");
             for text in &mut texts {
                 if let Some(path) = path
-                    && !text.contains(char::is_whitespace)
+                    && (!text.contains(char::is_whitespace) || text.starts_with(path))
                 {
                     *text = text.replace(path, "");
                 }
@@ -586,7 +589,9 @@ impl<'p> Reader<'p> {
     fn text_that_leaves(&self, script: &Script) -> String {
         let mut texts = self.texts.clone();
         texts.extend_from_slice(&script.heredocs);
-        texts.extend_from_slice(&script.outputs);
+        if !script.outputs.is_empty() {
+            texts.push(self.text_of(&script.outputs));
+        }
         texts.join("\n")
     }
 }
