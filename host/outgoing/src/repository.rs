@@ -128,14 +128,20 @@ impl Repository {
         is_usual || self.is_linked_worktree() || self.is_submodule_of_one_above(checkout)
     }
 
-    /// Whether this is the repository of a submodule, in `.git/modules` of a folder above.
+    /// Whether this is the repository of a submodule: it lies in the folder `modules` of the
+    /// repository above, which has its own folders.
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     fn is_submodule_of_one_above(&self, checkout: &Path) -> bool {
-        let Ok(real) = fs::canonicalize(&self.git) else {
+        let Some(Ok(Some(above))) = checkout.parent().map(Self::find) else {
             return false;
         };
-        let mut above = checkout.ancestors().skip(1);
-        self.common == self.git && above.any(|folder| real.starts_with(folder.join(".git/modules")))
+        let real = fs::canonicalize(&self.git);
+        let modules = fs::canonicalize(above.git.join("modules"));
+        let is_there = match (real, modules) {
+            (Ok(real), Ok(modules)) => real.starts_with(modules),
+            _ => false,
+        };
+        is_there && self.common == self.git && above.has_own_folders()
     }
 
     /// The checkout's folder, without links; of a bare repository, the repository itself.

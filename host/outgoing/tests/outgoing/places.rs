@@ -66,7 +66,8 @@ fn a_session_is_told_of_no_repository_that_is_elsewhere() {
     let world = World::new();
     world.sh("git -c protocol.file.allow=always submodule -q add ../o s
         git clone -q --separate-git-dir ../elsewhere.git ../o ../c
-        git worktree add -q ../w HEAD; git clone -q --bare . ../bare
+        git commit -qm s; git worktree add -q ../w HEAD; git clone -q --bare . ../bare
+        git -C ../w -c protocol.file.allow=always submodule -q update --init
         git init -q ../private; git init -q ../link; rm -r ../link/.git; ln -s ../private/.git ../link
         git init -q ../common; echo ../../private/.git >../common/.git/commondir
         git init -q ../file; rm -r ../file/.git; echo 'gitdir: ../private/.git' >../file/.git");
@@ -74,6 +75,7 @@ fn a_session_is_told_of_no_repository_that_is_elsewhere() {
         ("r", true),
         ("r/s", true),
         ("w", true),
+        ("w/s", true),
         ("bare", true),
         ("c", false),
         ("link", false),
