@@ -190,7 +190,7 @@ impl Collector<'_> {
     /// # Errors
     /// [`Uncollected::Encoded`] if one is another encoding.
     fn check_encodings(&mut self, common: &Path) -> Result<(), Uncollected> {
-        // The git that we run does not have this file.
+        // A commit may have had other attributes than these.
         let own = file::contents(&common.join("info/attributes"), MAX_NEW_FILE)?;
         check_attributes(&file::text(&own.unwrap_or_default()))?;
         let mut paths = BTreeSet::new();

@@ -16,6 +16,9 @@ const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/dev", "/etc", "/lib", "/lib64", "/o
 /// The bytes of a file that names further folders of objects.
 const MAX_ALTERNATES: usize = 64 << 10;
 
+/// How many folders of objects are looked at.
+const MAX_FOLDERS: usize = 20;
+
 /// The folders beneath which git may read.
 #[derive(Debug)]
 pub(crate) struct Reach(Vec<OwnedFd>);
@@ -34,7 +37,7 @@ impl Reach {
         folders.push(repository.git.clone());
         folders.push(repository.common.clone());
         folders.push(fs::canonicalize(scratch)?);
-        folders.extend(alternates(&repository.common.join("objects"))?);
+        folders.extend(folders_of_objects(&repository.common.join("objects"))?);
         let opened = folders
             .iter()
             .filter_map(|folder| without_links(folder).ok());
@@ -76,16 +79,25 @@ fn without_links(_: &Path) -> io::Result<OwnedFd> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The folder `objects` itself, and the folders that `info/alternates` in it of objects names, each of which has to be
-/// called `objects`, without links: so it holds no texts of anybody's.
+/// The folder `objects`, and those from which it has objects by `info/alternates`, from which these
+/// have objects, and so on, at most [`MAX_FOLDERS`]. Each has to be called `objects`, without links:
+/// a shell could name any other folder there. What is in another repository's folder, nobody gets
+/// who does not know the name of an object.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn alternates(objects: &Path) -> Result<Vec<PathBuf>, Uncollected> {
-    let bytes = file::contents(&objects.join("info/alternates"), MAX_ALTERNATES)?;
-    let mut folders: Vec<PathBuf> = fs::canonicalize(objects).into_iter().collect();
-    for line in bytes.unwrap_or_default().split(|byte| *byte == b'\n') {
-        let real = fs::canonicalize(objects.join(OsStr::from_bytes(line)));
-        folders.extend(real);
+fn folders_of_objects(objects: &Path) -> Result<Vec<PathBuf>, Uncollected> {
+    let mut folders = Vec::new();
+    let mut left: Vec<PathBuf> = fs::canonicalize(objects).into_iter().collect();
+    while let Some(folder) = left.pop() {
+        let is_known = folders.contains(&folder) || folders.len() == MAX_FOLDERS;
+        if is_known || !folder.ends_with("objects") {
+            continue;
+        }
+        let bytes = file::contents(&folder.join("info/alternates"), MAX_ALTERNATES)?;
+        let lines = bytes.unwrap_or_default();
+        for line in lines.split(|byte| *byte == b'\n').take(MAX_FOLDERS) {
+            left.extend(fs::canonicalize(folder.join(OsStr::from_bytes(line))));
+        }
+        folders.push(folder);
     }
-    folders.retain(|folder| folder.ends_with("objects"));
     Ok(folders)
 }

@@ -158,8 +158,9 @@ impl Refs {
     }
 
     /// The refs that a call with these words sends: HEAD's branch; what is in progress; each ref that
-    /// a word names; with [`Sent::all`], or in a sequence, all branches and tags; and what the settings add: with `Extra::Tags`, all
-    /// tags, and with `Extra::All`, all refs but those of remotes. Any other ref is left out.
+    /// a word names; with [`Sent::all`], or in a sequence, all branches and tags; and what the
+    /// settings add: with `Extra::Tags`, all tags, and with `Extra::All`, all refs but those of
+    /// remotes. Any other ref is left out.
     ///
     /// A word names a ref by its full name, or without `refs/heads/` or `refs/tags/`, in capitals
     /// or not. A `+` may stand before the name, and `:`, `~` or `^` behind it, as in `+main:other`

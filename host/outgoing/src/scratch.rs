@@ -34,6 +34,9 @@ const NAME_START: &str = "keyhole-git-";
 /// No look takes so long: what is older was left by a run that somebody ended.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(3600);
 
+/// Git knows ten parts of an index.
+const MAX_PARTS: usize = 16;
+
 /// The bytes of an index's own hash, in SHA-1 and in SHA-256.
 const HASH_SIZES: [usize; 2] = [20, 32];
 
@@ -93,7 +96,9 @@ impl Scratch {
         let metadata = fs::symlink_metadata(&path);
         if let Some(mut bytes) = file::contents(&path, MAX_COPIED)? {
             budget.take_bytes(bytes.len())?;
-            forget_trees(&mut bytes);
+            if name == "index" {
+                forget_trees(&mut bytes);
+            }
             self.write(name, &bytes)?;
             let copy = self.open(name, OpenOptions::new().write(true))?;
             copy.set_modified(metadata?.modified()?)?;
@@ -148,7 +153,7 @@ impl Drop for Scratch {
 }
 
 /// Renames what an index says of the trees of its folders: git believes it, whoever wrote it, and
-/// passes by what has another name. In any other file, nothing is renamed.
+/// passes by what has another name.
 fn forget_trees(index: &mut [u8]) {
     for at in 0..index.len() {
         let part = index.get(at..).unwrap_or_default();
@@ -166,7 +171,10 @@ fn forget_trees(index: &mut [u8]) {
 /// of four bytes, and so many bytes; and behind them the index's own hash.
 fn are_parts(bytes: &[u8], size_of_hash: usize) -> bool {
     let mut rest = bytes;
-    while rest.len() > size_of_hash {
+    for _ in 0..MAX_PARTS {
+        if rest.len() <= size_of_hash {
+            break;
+        }
         let Some(([_, _, _, _, length @ ..], behind)) = rest.split_first_chunk::<8>() else {
             return false;
         };

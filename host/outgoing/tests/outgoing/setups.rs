@@ -34,7 +34,7 @@ const fn said(name: &'static str, script: &'static str, why: Uncollected) -> Set
     }
 }
 
-const SETUPS: [Setup; 56] = [
+const SETUPS: [Setup; 57] = [
     read("nothing", "true"),
     read(
         "core.fsmonitor",
@@ -271,6 +271,14 @@ const SETUPS: [Setup; 56] = [
         "a commit graph that lies",
         "git commit-graph write --reachable 2>/dev/null
         chmod u+w .git/objects/info/commit-graph; echo x >.git/objects/info/commit-graph",
+    ),
+    read(
+        "alternates of alternates",
+        "git clone -q --shared . ../b1; git clone -q --shared ../b1 ../b2
+        mv .git/objects ../objects.old; mkdir -p .git/objects/info
+        echo \"$(cd ../b2 && pwd)/.git/objects\" >.git/objects/info/alternates
+        mkdir ../old; mv ../objects.old ../old/objects
+        echo \"$(cd ../old && pwd)/objects\" >../b1/.git/objects/info/alternates",
     ),
     said(
         "alternates that are not there",
