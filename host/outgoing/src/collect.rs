@@ -250,13 +250,11 @@ impl Collector<'_> {
                 continue;
             };
             self.git.budget.take_bytes(bytes.len())?;
-            match state {
-                WholeFile::New => {
-                    self.outgoing.new += 1;
-                    self.outgoing.passages.push(Passage::of_path(&path));
-                }
-                WholeFile::Unmerged => self.outgoing.changed += 1,
-                WholeFile::Repository => {}
+            if state == WholeFile::New {
+                self.outgoing.new += 1;
+                self.outgoing.passages.push(Passage::of_path(&path));
+            } else {
+                self.outgoing.changed += 1;
             }
             at_most(self.outgoing.new + self.outgoing.changed, MAX_FILES)?;
             let passage = Passage::of_lines(&path, 1, None, &bytes);

@@ -181,22 +181,19 @@ impl Refs {
         for named in &self.named {
             let is_branch_or_tag = named.short_name() != named.name;
             let full_name = named.name.to_lowercase();
+            let short_name = named.short_name().to_lowercase();
+            let mut names = vec![&*full_name, &*short_name];
             // A remote's branch is `origin/x`, and `x` if no branch here has this name.
-            let remotes = full_name.strip_prefix("refs/remotes/").unwrap_or_default();
-            let names_there = [
-                remotes,
-                remotes.split_once('/').map_or("", |(_, name)| name),
-            ];
-            let is_asked = asked_names.contains(&full_name)
-                || asked_names.contains(&named.short_name().to_lowercase())
-                || names_there
-                    .iter()
-                    .any(|name| !name.is_empty() && asked_names.contains(*name));
+            if let Some(remote_and_branch) = on_remote(&full_name) {
+                names.push(remote_and_branch);
+                names.extend(remote_and_branch.split_once('/').map(|(_, branch)| branch));
+            }
+            let is_asked = names.iter().any(|name| asked_names.contains(*name));
             let is_branch_of_head = self.branch.as_ref() == Some(&named.name);
             let is_extra = match extra {
                 Extra::Nothing => false,
                 Extra::Tags => named.is_tag(),
-                Extra::All => !named.name.starts_with("refs/remotes/"),
+                Extra::All => on_remote(&named.name).is_none(),
             };
             if is_asked || is_extra || is_branch_of_head || (sends_all && is_branch_or_tag) {
                 sending.push(named.clone());
@@ -211,7 +208,7 @@ impl Refs {
     pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named> {
         let mut published = Vec::new();
         for named in &self.named {
-            let Some(remote_and_branch) = named.name.strip_prefix("refs/remotes/") else {
+            let Some(remote_and_branch) = on_remote(&named.name) else {
                 continue;
             };
             let branch = match remote {
@@ -229,6 +226,11 @@ impl Refs {
         }
         published
     }
+}
+
+/// `origin/x` of `refs/remotes/origin/x`, a branch that a remote has. None for any other ref.
+fn on_remote(full_name: &str) -> Option<&str> {
+    full_name.strip_prefix("refs/remotes/")
 }
 
 /// The text of the ref's file `path`, without blanks at its end. None if there is no file.

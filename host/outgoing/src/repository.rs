@@ -66,11 +66,7 @@ impl Repository {
             // If `.git` cannot be looked up, it counts as missing, as for git.
             if let Ok(found) = fs::metadata(&dot_git) {
                 let is_folder = found.is_dir();
-                let git = if is_folder {
-                    dot_git
-                } else {
-                    folder_named_in(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)?
-                };
+                let git = git_folder(dot_git, &found)?;
                 if let Some(common) = common_if_repository(&git)? {
                     return Ok(Some(Self {
                         checkout: Some(checkout.to_owned()),
@@ -157,12 +153,8 @@ impl Repository {
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     pub(crate) fn require_other(&self, folder: &Path) -> Result<(), Uncollected> {
         let dot_git = folder.join(".git");
-        let named = if dot_git.is_dir() {
-            dot_git
-        } else {
-            folder_named_in(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)?
-        };
-        let real = fs::canonicalize(named)?;
+        let found = fs::metadata(&dot_git)?;
+        let real = fs::canonicalize(git_folder(dot_git, &found)?)?;
         for own in [&self.git, &self.common] {
             if fs::canonicalize(own)? == real {
                 return Err(Uncollected::Unreadable);
@@ -197,6 +189,18 @@ impl Repository {
             _ => &self.common,
         }
     }
+}
+
+/// The repository's folder to which this `.git` leads, of which `found` was found: itself, or what
+/// it names if it is a file.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`] if it is no folder, and names none.
+fn git_folder(dot_git: PathBuf, found: &fs::Metadata) -> Result<PathBuf, Uncollected> {
+    if found.is_dir() {
+        return Ok(dot_git);
+    }
+    folder_named_in(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)
 }
 
 /// The folder with the objects and branches of the folder `git`, if that is a repository: `git`

@@ -26,9 +26,6 @@ const VARIABLES: [&str; 2] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
 /// Values of `push.default` with which a push sends one branch.
 const ONE_BRANCH_VALUES: [&str; 5] = ["current", "nothing", "simple", "tracking", "upstream"];
 
-/// Settings by which git takes a message, or what it does to a text, from another place.
-const ELSEWHERE: [&str; 3] = ["attr.tree", "commit.template", "core.attributesfile"];
-
 /// Values that switch a setting off.
 const OFF_VALUES: [&str; 5] = ["", "0", "false", "no", "off"];
 
@@ -54,9 +51,9 @@ struct Setting {
 /// elsewhere.
 ///
 /// # Errors
-/// [`Uncollected::Elsewhere`] if one names another folder, or one that does not exist; if one of
-/// [`ELSEWHERE`] is set; or if a file of these settings is a link or is no regular file; and see
-/// [`Git::run`].
+/// [`Uncollected::Elsewhere`] if one names another folder, or one that does not exist; if
+/// `attr.tree` or `core.attributesFile` is set, or `commit.template` to a file outside of the
+/// checkout; or if a file of these settings is a link or is no regular file; and see [`Git::run`].
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 pub(crate) fn check_checkout(
     repository: &Repository,
@@ -75,18 +72,19 @@ pub(crate) fn check_checkout(
             .iter()
             .any(|setting| setting.key == "extensions.worktreeconfig");
         for setting in found {
-            // A message may begin with a file of the project's.
-            let is_project_text = setting.key == "commit.template"
-                && fs::canonicalize(repository.top().join(&setting.value))
-                    .is_ok_and(|real| real.starts_with(repository.top()));
-            if ELSEWHERE.contains(&&*setting.key) && !is_project_text {
-                return Err(Uncollected::Elsewhere);
-            }
-            if is_read_by_git && setting.key == "core.worktree" {
-                let named = fs::canonicalize(repository.git.join(setting.value)).ok();
-                if named.is_none() || named != repository.checkout {
-                    return Err(Uncollected::Elsewhere);
+            let is_elsewhere = match &*setting.key {
+                "attr.tree" | "core.attributesfile" => true,
+                // A message may begin with a file of the project's.
+                "commit.template" => !fs::canonicalize(repository.top().join(setting.value))
+                    .is_ok_and(|real| real.starts_with(repository.top())),
+                "core.worktree" if is_read_by_git => {
+                    let named = fs::canonicalize(repository.git.join(setting.value)).ok();
+                    named.is_none() || named != repository.checkout
                 }
+                _ => false,
+            };
+            if is_elsewhere {
+                return Err(Uncollected::Elsewhere);
             }
         }
     }
