@@ -93,8 +93,8 @@ impl List {
         })
     }
 
-    /// Where the texts have values of this list, in their order: the first 10,000. Of
-    /// several values that overlap, the first one counts.
+    /// Where the texts have values of this list, in their order: the first 10,000. Of several values
+    /// that overlap, the first one counts.
     ///
     /// # Errors
     /// [`Uncompared::Late`] if it is not done at `deadline`; others if there is too little memory,

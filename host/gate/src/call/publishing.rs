@@ -161,12 +161,8 @@ fn sends_nothing(arguments: &[String]) -> bool {
     if arguments.iter().any(|word| word.starts_with("--no-d")) {
         return false;
     }
-    arguments.windows(2).any(|pair| match pair {
-        [before, word] => {
-            !before.starts_with('-')
-                && matches!(word.as_str(), "--dry-run" | "-n" | "--delete" | "-d")
-        }
-        _ => false,
+    arguments.array_windows().any(|[before, word]| {
+        !before.starts_with('-') && matches!(word.as_str(), "--dry-run" | "-n" | "--delete" | "-d")
     })
 }
 

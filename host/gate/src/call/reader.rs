@@ -227,11 +227,9 @@ impl<'p> Reader<'p> {
                 meant_words.extend(meanings);
             }
         }
-        for meant in &meant_words {
-            for name in names_in(meant) {
-                self.note_name(name);
-            }
-        }
+        let names = meant_words.iter().flat_map(|word| names_in(word));
+        let named = self.with_paths(names.map(str::to_owned).collect());
+        self.wanted.words.extend(named);
         let option_files = self.with_paths(files_of_options(&meant_words));
         self.whole_files.extend(option_files);
         if words.iter().any(|word| program(word) == "git") {
@@ -277,14 +275,6 @@ impl<'p> Reader<'p> {
             paths.extend(path.into_string());
         }
         paths
-    }
-
-    /// Notes a name, and the path that it has from each current folder: the call may publish
-    /// elsewhere.
-    fn note_name(&mut self, name: &str) {
-        let paths = self.paths_of(name);
-        self.wanted.words.extend(paths);
-        self.wanted.words.push(name.to_owned());
     }
 
     /// Reads the texts that a script hands to a shell, and the texts in these, `levels` deep.
@@ -572,11 +562,11 @@ impl<'p> Reader<'p> {
         let mut texts = words.to_vec();
         let folder = self.entered.first().map(PathBuf::as_path);
         for known in [folder, self.home].into_iter().flatten() {
-            let path = known.to_str().filter(|path| *path != "/");
+            let Some(path) = known.to_str().filter(|path| *path != "/") else {
+                continue;
+            };
             for text in &mut texts {
-                if let Some(path) = path
-                    && (!text.contains(char::is_whitespace) || text.starts_with(path))
-                {
+                if !text.contains(char::is_whitespace) || text.starts_with(path) {
                     *text = text.replace(path, "");
                 }
             }
