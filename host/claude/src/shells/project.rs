@@ -89,16 +89,11 @@ pub(super) fn what_projects_undo(projects: &[ProjectFile]) -> String {
 pub(super) fn open_variables(projects: &[ProjectFile], managed: &[Value]) -> String {
     let mut files = Vec::new();
     for project in projects {
-        let variables = project
-            .read
-            .as_ref()
-            .ok()
-            .and_then(|it| it["env"].as_object());
-        if variables
-            .into_iter()
-            .flatten()
-            .any(|(name, _)| !sets_variable(managed, name))
-        {
+        let Ok(settings) = &project.read else {
+            continue;
+        };
+        let mut variables = settings["env"].as_object().into_iter().flatten();
+        if variables.any(|(name, _)| !sets_variable(managed, name)) {
             files.push(format!("env in {}", project.shown));
         }
     }
