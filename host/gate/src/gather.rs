@@ -118,16 +118,17 @@ pub(crate) fn gather(
     let mut parts_and_tops = Vec::new();
     let mut seen = Vec::new();
     for part in &call.parts {
-        // Two paths may be one folder: each part is gathered once.
+        // Two paths may be one folder, and two missing folders may stand for one: each part is
+        // gathered once.
+        let folder = folder_there(&part.folder, places.session);
         let real_part = Part {
-            folder: without_links(&part.folder),
+            folder: without_links(&folder),
             ..part.clone()
         };
         if seen.contains(&real_part) {
             continue;
         }
         seen.push(real_part);
-        let folder = folder_there(&part.folder, places.session);
         let repository_or_why = Repository::of_session(&folder);
         let repository = repository_or_why.as_ref().ok().and_then(Option::as_ref);
         let lists = forbidden_lists(map, repository);
