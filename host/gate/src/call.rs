@@ -2,8 +2,11 @@
 //!
 //! The words are a help, and no proof: what a script does, nobody sees in its name.
 
+mod folders;
+mod noted;
 mod publishing;
 mod reader;
+mod variables;
 mod words;
 
 use keyhole_outgoing::Wanted;

@@ -1,0 +1,124 @@
+//! What the commands of a call name and publish, and the parts that this makes.
+
+use super::{
+    Part,
+    publishing::{COMMITTING, Kind, may_name_commit},
+    reader::MAX_STEPS,
+    words::has_one_of,
+};
+use keyhole_outgoing::{Sent, Takes, Wanted};
+use std::path::PathBuf;
+
+/// What is noted of the commands that are read so far.
+#[derive(Default)]
+pub(super) struct Noted {
+    /// The text of each command but `cd`: where a folder is, nobody publishes.
+    pub(super) texts: Vec<String>,
+    /// The words of all commands.
+    pub(super) words: Vec<String>,
+    /// The words of all commands but git's, and the paths that they have: git sends what a file has
+    /// by its repository.
+    pub(super) words_but_gits: Vec<String>,
+    /// The files whose texts leave as they are: by options such as `-F`, or because a command in
+    /// `$(…)` may print them.
+    pub(super) whole_files: Vec<String>,
+    /// See [`Part::trees`].
+    pub(super) trees: Vec<String>,
+    /// Whether something was not understood.
+    pub(super) is_unclear: bool,
+    /// Whether a command writes into a file, perhaps what another file has.
+    pub(super) writes: bool,
+    /// Whether git brings in what commits or a stash have.
+    pub(super) brings_in: bool,
+    /// What all commands take of a repository together.
+    pub(super) wanted: Wanted,
+    /// What publishes, each once.
+    pub(super) steps: Vec<Step>,
+}
+
+/// A command that publishes.
+#[derive(PartialEq, Eq)]
+pub(super) struct Step {
+    /// Where it runs.
+    pub(super) folder: PathBuf,
+    pub(super) kind: Kind,
+    /// Which commits it sends, if any.
+    pub(super) sends: Option<Sent>,
+}
+
+impl Noted {
+    /// Whether more steps publish than are looked at.
+    pub(super) const fn is_too_much(&self) -> bool {
+        self.steps.len() > MAX_STEPS
+    }
+
+    /// What the steps publish: one part for each step that no other step covers (with `git commit`
+    /// and `git push`, only the push counts). Each part may send all files and commits that the
+    /// command's words name.
+    pub(super) fn parts(mut self) -> Vec<Part> {
+        if self.brings_in {
+            // It may be the stash that is brought in.
+            self.wanted.words.push("refs/stash".to_owned());
+        }
+        self.wanted.words.sort_unstable();
+        self.wanted.words.dedup();
+        let mut whole_files = self.whole_files.clone();
+        // What is written into a file may be the text of any file that a word names.
+        if self.writes {
+            whole_files.extend_from_slice(&self.words_but_gits);
+        }
+        let makes_commit = has_one_of(&self.words, &COMMITTING);
+        let names_commit = self.words.iter().any(|word| may_name_commit(word));
+        let mut parts = Vec::new();
+        for step in &self.steps {
+            if self.steps.iter().any(|other| other.covers(step)) {
+                continue;
+            }
+            let mut files = whole_files.clone();
+            // Only git and jj need an option to send a file as it is.
+            if !step.is_of_git() {
+                files.clone_from(&self.wanted.words);
+            }
+            let mut sends = step.sends.clone();
+            if self.brings_in {
+                // A commit that is named by its digits may be of any branch.
+                sends.get_or_insert_default().all |= names_commit;
+            }
+            // `jj` commits all changes. `npm publish` packs also what git does not have.
+            let takes_uncommitted = matches!(step.kind, Kind::TakesChanges | Kind::Packs);
+            let mut takes = self.wanted.takes;
+            if step.kind == Kind::Packs {
+                takes = Takes::All;
+            }
+            let wanted = Wanted {
+                only_committed: !makes_commit && !takes_uncommitted,
+                takes,
+                sends,
+                ..self.wanted.clone()
+            };
+            // `curl` and the like send nothing of a repository, and only files.
+            parts.push(Part {
+                folder: step.folder.clone(),
+                wanted: Some(wanted).filter(|_| step.kind != Kind::SendsFiles),
+                files,
+                trees: self.trees.clone(),
+            });
+        }
+        parts
+    }
+}
+
+impl Step {
+    /// Whether git or jj does it, which sends a file as it is only by an option. The other programs
+    /// may send each file that a word names.
+    const fn is_of_git(&self) -> bool {
+        matches!(self.kind, Kind::Commits | Kind::Pushes | Kind::TakesChanges)
+    }
+
+    /// Whether this step has all of the other one, as `git push` has of `git commit`, and more.
+    fn covers(&self, other: &Self) -> bool {
+        let is_more =
+            self.sends.is_some() && other.kind != Kind::SendsFiles && other.sends.is_none();
+        is_more && self.folder == other.folder && self.is_of_git() == other.is_of_git()
+    }
+}
