@@ -4,20 +4,20 @@
 //! cannot hold. So no file and no message can pass for something else. What is not understood is
 //! an error.
 
-use crate::{Passage, Uncollected, budget::Budget, file};
+use crate::{
+    Uncollected,
+    difference::{Difference, Run},
+    file,
+    hunk::Hunk,
+    quoted::{path_if_same, unquoted_path},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::{OsStr, OsString},
-    ops::Range,
-    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// How `git log` prints the head of a commit: name, parents, author, committer, message.
 pub(crate) const FORMAT: &str = "--format=%x00%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%B%x00";
-
-/// The bytes of memory that a passage takes besides its text and its path: some 100.
-const PLACE_BYTES: usize = 100;
 
 /// How many digits of a commit's name are told.
 const SHORT_DIGITS: usize = 7;
@@ -38,28 +38,6 @@ const SKIPPED_LINES: [&[u8]; 13] = [
     b"\\ ",
     b"* Unmerged path ",
 ];
-
-/// A file that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    /// Its path, relative to the top.
-    pub(crate) path: PathBuf,
-    /// Whether nothing had this path before: the file is new, or has a new name.
-    pub(crate) is_new: bool,
-    /// The added lines, from the first to the last.
-    added: Vec<Run>,
-}
-
-/// Added lines that follow one another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Run {
-    /// The number of the first, from 1.
-    first: usize,
-    /// How many there are.
-    count: usize,
-    /// Where they are in git's output, each with a `+` before it.
-    bytes: Range<usize>,
-}
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -272,49 +250,6 @@ impl<'a> Output<'a> {
     }
 }
 
-/// What the head of a hunk says of the lines that follow.
-#[derive(Debug, Default)]
-pub struct Hunk {
-    /// The lines of the old file.
-    pub old: Span,
-    /// The lines of the new file.
-    pub new: Span,
-}
-
-impl Hunk {
-    /// What this line says: of `@@ -3 +4,2 @@`, one line of the old file follows, and two of the
-    /// new one. None if the line is no head of a hunk.
-    pub fn of(line: &str) -> Option<Self> {
-        let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
-        let (new, _) = rest.split_once(" @@")?;
-        Some(Self {
-            old: Span::of(old)?,
-            new: Span::of(new)?,
-        })
-    }
-}
-
-/// Lines of a file, as the head of a hunk counts them.
-#[derive(Debug, Default)]
-pub struct Span {
-    /// The number of the first line, from 1.
-    pub first: usize,
-    /// How many lines there are.
-    pub count: usize,
-}
-
-impl Span {
-    /// What `3,2` stands for, two lines from the third on, or `3`, which is one line. A number has
-    /// at most 32 bits, so that no sum is too large.
-    fn of(word: &str) -> Option<Self> {
-        let (first, count) = word.split_once(',').unwrap_or((word, "1"));
-        Some(Self {
-            first: first.parse::<u32>().ok()? as usize,
-            count: count.parse::<u32>().ok()? as usize,
-        })
-    }
-}
-
 impl Commit {
     /// The first seven digits of its name.
     pub(crate) fn short_name(&self) -> &str {
@@ -346,128 +281,6 @@ impl Commit {
             }
         }
         self.differences = common;
-    }
-}
-
-impl Difference {
-    /// This difference with only the lines that `other` adds, too. Both are of one file of one
-    /// merge, from two of its parents: so the same number means the same line in both. The path is
-    /// new if it is new in both.
-    fn common(&self, other: &Self, output: &[u8]) -> Self {
-        let mut added: Vec<Run> = Vec::new();
-        for run in &self.added {
-            let mut start = run.bytes.start;
-            let bytes = output.get(run.bytes.clone()).unwrap_or_default();
-            let lines = bytes.split_inclusive(|byte| *byte == b'\n');
-            for (number, line) in (run.first..).zip(lines) {
-                let end = start + line.len();
-                if other.adds_line(number) {
-                    // The line goes to the last run if it stands right behind it, or begins a run.
-                    match added.last_mut() {
-                        Some(last) if last.bytes.end == start => {
-                            last.bytes.end = end;
-                            last.count += 1;
-                        }
-                        _ => added.push(Run {
-                            first: number,
-                            count: 1,
-                            bytes: start..end,
-                        }),
-                    }
-                }
-                start = end;
-            }
-        }
-        Self {
-            path: self.path.clone(),
-            is_new: self.is_new && other.is_new,
-            added,
-        }
-    }
-
-    /// Whether the line with this number is an added one.
-    fn adds_line(&self, number: usize) -> bool {
-        let runs_up_to_it = self.added.partition_point(|run| run.first <= number);
-        let run = runs_up_to_it
-            .checked_sub(1)
-            .and_then(|last| self.added.get(last));
-        run.is_some_and(|found| number - found.first < found.count)
-    }
-
-    /// What leaves with this file, one passage for each: its path, if that is new, and each run of
-    /// added lines, without the `+` before each line. `output` is what git printed. `commit` is the
-    /// short name of the commit that adds the lines, or None if they are in no commit yet.
-    ///
-    /// # Errors
-    /// [`Uncollected::TooMuch`] if the passages' places take more bytes than the budget has: each
-    /// place repeats the path.
-    pub(crate) fn passages(
-        &self,
-        output: &[u8],
-        commit: Option<&str>,
-        budget: &mut Budget,
-    ) -> Result<Vec<Passage>, Uncollected> {
-        let each = PLACE_BYTES + self.path.as_os_str().len();
-        budget.take_bytes(each.saturating_mul(self.added.len()))?;
-        let mut passages = Vec::new();
-        if self.is_new {
-            passages.push(Passage::of_path(&self.path));
-        }
-        for run in &self.added {
-            let mut bytes = Vec::new();
-            let printed = output.get(run.bytes.clone()).unwrap_or_default();
-            for line in printed.split_inclusive(|byte| *byte == b'\n') {
-                bytes.extend_from_slice(line.get(1..).unwrap_or_default());
-            }
-            passages.push(Passage::of_lines(&self.path, run.first, commit, &bytes));
-        }
-        Ok(passages)
-    }
-}
-
-/// PATH of `a/PATH b/PATH`, where both are the same. If they are not, this is any path: the file
-/// has a new name, and a line `rename to` tells it.
-fn path_if_same(names: &[u8]) -> PathBuf {
-    let half = names.get(..names.len() / 2).unwrap_or_default();
-    let first = unquoted_path(half);
-    first.strip_prefix("a").unwrap_or(&first).to_owned()
-}
-
-/// The path that git prints: as it is, or in quotes as in C, if the path has a character such as a
-/// quote or a line's end. What is behind the closing quote does not count.
-pub fn unquoted_path(printed: &[u8]) -> PathBuf {
-    let Some(quoted) = printed.strip_prefix(b"\"") else {
-        return OsStr::from_bytes(printed).into();
-    };
-    let mut bytes = Vec::new();
-    let mut rest = quoted.iter().copied();
-    while let Some(byte) = rest.next()
-        && byte != b'"'
-    {
-        bytes.push(match byte {
-            b'\\' => unescaped(&mut rest),
-            other => other,
-        });
-    }
-    OsString::from_vec(bytes).into()
-}
-
-/// The byte that is meant by what stands behind a backslash. A letter means what it does in C (`n`
-/// is a line's end), and three octal digits mean the byte of this number. Any other byte means
-/// itself. A backslash with nothing behind it means itself, too.
-fn unescaped(rest: &mut impl Iterator<Item = u8>) -> u8 {
-    match rest.next().unwrap_or(b'\\') {
-        b'a' => 7,
-        b'b' => 8,
-        b't' => b'\t',
-        b'n' => b'\n',
-        b'v' => 11,
-        b'f' => 12,
-        b'r' => b'\r',
-        first @ b'0'..=b'3' => rest
-            .take(2)
-            .fold(first & 7, |number, digit| number * 8 + (digit & 7)),
-        other => other,
     }
 }
 

@@ -8,9 +8,12 @@
 mod budget;
 mod collect;
 mod diff;
+mod difference;
 mod error;
 mod file;
 mod git;
+mod hunk;
+mod quoted;
 mod reach;
 mod refs;
 mod repository;
@@ -18,9 +21,10 @@ mod scratch;
 mod settings;
 mod taken;
 
-pub use diff::{Hunk, Span, unquoted_path};
 pub use error::Uncollected;
 pub use file::text;
+pub use hunk::{Hunk, Span};
+pub use quoted::unquoted_path;
 pub use repository::Repository;
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! What git prints, as it is read.
 
 use super::*;
-use crate::Place;
+use crate::{Place, budget::Budget};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
 /// The passages of a difference that git prints: where each begins, and its text.
 fn passages(output: &str) -> Result<Vec<(String, String)>, Uncollected> {
