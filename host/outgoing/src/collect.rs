@@ -4,7 +4,7 @@ use crate::{
     Outgoing, Passage, Place, Repository, Sent, Uncollected, Wanted,
     budget::{Budget, MAX_COMMITS, MAX_FILES, at_most},
     diff::{Commit, FORMAT, Output},
-    file,
+    encodings, file,
     git::{DIFF_OPTIONS, Git},
     reach::Reach,
     refs::{Named, Refs},
@@ -24,22 +24,6 @@ const MAX_NEW_FILE: usize = 8 << 20;
 
 /// Where git prepares a commit's message.
 const PREPARED_MESSAGES: [&str; 2] = ["MERGE_MSG", "SQUASH_MSG"];
-
-/// The attribute by which git stores a text in another encoding than the checkout has.
-const ENCODING: &str = "working-tree-encoding";
-
-/// Its values with which git stores the text as UTF-8, and a text in ASCII as such: with UTF-16LE,
-/// git would take two letters for one. The last two stand for a file without the attribute.
-const READ_ENCODINGS: [&str; 8] = [
-    "utf-16",
-    "utf-32",
-    "utf-8",
-    "utf16",
-    "utf32",
-    "utf8",
-    "unset",
-    "unspecified",
-];
 
 /// Git's command that looks at each file again, also at those that the index calls unchanged
 /// (`--assume-unchanged`).
@@ -120,7 +104,11 @@ impl Repository {
             ..
         } = collector.outgoing;
         at_most(staged + changed + new, MAX_FILES)?;
-        collector.check_encodings(&self.common)?;
+        encodings::check(
+            &collector.outgoing.passages,
+            &self.common,
+            &mut collector.git,
+        )?;
         Ok(collector.outgoing)
     }
 }
@@ -180,41 +168,6 @@ impl Collector<'_> {
             }
         }
         Ok(count)
-    }
-
-    /// Checks that git stores each file whose lines are collected in an encoding that we read
-    /// (`READ_ENCODINGS`). It looks at the repository's own attributes, in the folder `common`; at
-    /// the collected lines of each `.gitattributes`; and at what git says of the attribute for each
-    /// of these files. In the first two, no line may give another encoding to whatever file.
-    ///
-    /// # Errors
-    /// [`Uncollected::Encoded`] if one is another encoding.
-    fn check_encodings(&mut self, common: &Path) -> Result<(), Uncollected> {
-        // A commit may have had other attributes than these.
-        let own = file::contents(&common.join("info/attributes"), MAX_NEW_FILE)?;
-        check_attributes(&file::text(&own.unwrap_or_default()))?;
-        let mut paths = BTreeSet::new();
-        for passage in &self.outgoing.passages {
-            let Place::Lines { path, .. } = &passage.place else {
-                continue;
-            };
-            // These lines may be of a commit, which had other attributes than the checkout has.
-            if path.ends_with(".gitattributes") {
-                check_attributes(&passage.text)?;
-            }
-            paths.insert(path.as_os_str().as_bytes());
-        }
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<&[u8]> = paths.into_iter().collect();
-        let arguments = ["check-attr", "--stdin", "-z", ENCODING];
-        let output = self.git.run(&arguments, names.join(&0))?;
-        // Of each file, git prints its path, the attribute's name, and the value.
-        for value in output.split(|byte| *byte == 0).skip(2).step_by(3) {
-            check_encoding(&String::from_utf8_lossy(value))?;
-        }
-        Ok(())
     }
 
     /// Adds the whole of each file that `taken` takes and that is new (git does not have it), or
@@ -393,33 +346,6 @@ fn one_per_line<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Checks that each encoding that these lines of a `.gitattributes` give to files is one that we
-/// read. A line that begins with `#` is a comment.
-///
-/// # Errors
-/// [`Uncollected::Encoded`] if one is another encoding.
-fn check_attributes(lines: &str) -> Result<(), Uncollected> {
-    let lines = lines.lines().map(str::trim_start);
-    for line in lines.filter(|line| !line.starts_with('#')) {
-        for word in line.split_whitespace() {
-            if let Some(value) = word.strip_prefix(ENCODING)
-                && let Some(encoding) = value.strip_prefix('=')
-            {
-                check_encoding(encoding)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Checks that a text in this encoding is read.
-fn check_encoding(encoding: &str) -> Result<(), Uncollected> {
-    if READ_ENCODINGS.contains(&&*encoding.to_ascii_lowercase()) {
-        return Ok(());
-    }
-    Err(Uncollected::Encoded)
 }
 
 /// A file of which the whole is added, and why.

@@ -9,6 +9,7 @@ mod budget;
 mod collect;
 mod diff;
 mod difference;
+mod encodings;
 mod error;
 mod file;
 mod git;
