@@ -77,20 +77,9 @@ impl Repository {
         {
             base = collector.add_amended(head)?;
         }
-        if let Some(checkout) = &self.checkout
-            && !wanted.only_committed
-        {
+        if !wanted.only_committed {
             let base_name = base.as_deref().unwrap_or(format.empty_tree);
-            let staged = ["diff-index", "--cached", base_name];
-            collector.outgoing.staged = collector.add_diffs(&staged, None)?;
-            collector.add_prepared_messages(self)?;
-            let taken = Taken::of(wanted, folder, checkout, collector.git.budget)?;
-            if !taken.is_nothing() {
-                collector.git.run(&REFRESH_INDEX, "")?;
-                let changed = ["diff-files", "-0"];
-                collector.outgoing.changed = collector.add_diffs(&changed, Some(&taken))?;
-                collector.add_new_files(&taken, self)?;
-            }
+            collector.add_uncommitted(self, folder, wanted, base_name)?;
         }
         if let Some(sent) = &wanted.sends {
             let extra = settings::extra(self, &mut collector.git)?;
@@ -130,6 +119,32 @@ impl Collector<'_> {
         let objects = self.objects([head])?;
         self.add_message(commit, &mut Output::new(&objects))?;
         Ok(commit.parents.first().cloned())
+    }
+
+    /// Adds what is in no commit yet: the files that are staged, by their difference from the commit
+    /// or tree `base`; the messages that git has prepared; and the changed and new files that
+    /// `wanted` takes, for a call in `folder`. A bare repository has nothing of this.
+    fn add_uncommitted(
+        &mut self,
+        repository: &Repository,
+        folder: &Path,
+        wanted: &Wanted,
+        base: &str,
+    ) -> Result<(), Uncollected> {
+        let Some(checkout) = &repository.checkout else {
+            return Ok(());
+        };
+        let staged = ["diff-index", "--cached", base];
+        self.outgoing.staged = self.add_diffs(&staged, None)?;
+        self.add_prepared_messages(repository)?;
+        let taken = Taken::of(wanted, folder, checkout, self.git.budget)?;
+        if taken.is_nothing() {
+            return Ok(());
+        }
+        self.git.run(&REFRESH_INDEX, "")?;
+        let changed = ["diff-files", "-0"];
+        self.outgoing.changed = self.add_diffs(&changed, Some(&taken))?;
+        self.add_new_files(&taken, repository)
     }
 
     /// Adds the messages that git has prepared for the next commit, after a merge or a squash.
