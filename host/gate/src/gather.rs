@@ -102,6 +102,14 @@ fn holds(folder: &Path, path: &Path) -> bool {
     fs::canonicalize(folder).is_ok_and(|real| path.starts_with(real))
 }
 
+/// A part of a call, and what is gathered of it so far.
+struct GatheredPart<'c> {
+    part: &'c Part,
+    /// The top of the part's repository, if there is one.
+    top: Option<PathBuf>,
+    gathered: Gathered,
+}
+
 /// What this call would publish of each folder in which it must not publish some list. If something
 /// of one cannot be told, the first reason stands in `why_incomplete`, and the rest is told.
 pub(crate) fn gather(
@@ -113,9 +121,7 @@ pub(crate) fn gather(
     if call.is_too_much && !forbidden_lists(map, None).is_empty() {
         *why_incomplete = Some(Uncollected::TooMuch.into());
     }
-    let mut all: Vec<Gathered> = Vec::new();
-    // Of each in `all`, where its files are looked for.
-    let mut parts_and_tops = Vec::new();
+    let mut parts: Vec<GatheredPart<'_>> = Vec::new();
     let mut seen = Vec::new();
     for part in &call.parts {
         // Two paths may be one folder, and two missing folders may stand for one: each part is
@@ -135,26 +141,29 @@ pub(crate) fn gather(
         if lists.is_empty() {
             continue;
         }
+        let top = repository.map(|it| it.top().to_owned());
         let mut texts = vec![Text {
             place: None,
             text: call.text.clone(),
         }];
-        let top = repository.map(|it| it.top().to_owned());
         match texts_of_repository(part, &folder, repository_or_why, places) {
             Ok(more) => texts.extend(more),
             Err(why) => *why_incomplete = why_incomplete.or(Some(why)),
         }
-        all.push(Gathered { lists, texts });
-        parts_and_tops.push((part, top));
+        parts.push(GatheredPart {
+            part,
+            top,
+            gathered: Gathered { lists, texts },
+        });
     }
     // A named file may be a list, and what has read a list starts no program: git is done.
-    for (gathered, (part, top)) in all.iter_mut().zip(parts_and_tops) {
-        match files(part, top.as_deref(), places) {
-            Ok(more) => gathered.texts.extend(more),
+    for one in &mut parts {
+        match files(one.part, one.top.as_deref(), places) {
+            Ok(more) => one.gathered.texts.extend(more),
             Err(why) => *why_incomplete = why_incomplete.or(Some(why)),
         }
     }
-    all
+    parts.into_iter().map(|one| one.gathered).collect()
 }
 
 /// Where a command runs that is to run in `folder`. If that is not there, the call may make it, or
