@@ -12,6 +12,7 @@ use crate::{
     settings,
     taken::Taken,
 };
+use keyhole_walk::Handle;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
@@ -66,6 +67,7 @@ impl Repository {
         };
         let mut collector = Collector {
             git,
+            top: file::folder(self.top())?,
             outgoing: Outgoing::default(),
         };
         settings::check_checkout(self, &mut collector.git)?;
@@ -105,6 +107,8 @@ impl Repository {
 /// What is collected so far, and what runs git.
 struct Collector<'a> {
     git: Git<'a>,
+    /// The checkout's folder. It is opened once: a link may take its place meanwhile.
+    top: Handle,
     outgoing: Outgoing,
 }
 
@@ -214,7 +218,7 @@ impl Collector<'_> {
                 continue;
             }
             // A file that is no longer there adds nothing.
-            let Some(bytes) = file::contents_or_target(self.git.top, &path, MAX_NEW_FILE)? else {
+            let Some(bytes) = file::contents_or_target(&self.top, &path, MAX_NEW_FILE)? else {
                 continue;
             };
             self.git.budget.take_bytes(bytes.len())?;

@@ -1,4 +1,7 @@
 //! Reads single files of a repository, which may be anything: a FIFO, a device, a link.
+//!
+//! No link is followed, also not in a folder's place: a shell of the session could put one there
+//! after the path was judged, and have us read what the shell itself may not.
 
 use crate::{Uncollected, budget::at_most};
 use keyhole_walk::{FileSystem as _, Handle, Kind, System, SystemError};
@@ -13,63 +16,83 @@ const SHORTEST_RUN: usize = 4;
 /// so it waits for no other process. It asks for no trust: a repository may be anybody's.
 ///
 /// # Errors
-/// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`]
-/// if it is a FIFO, a link, a folder or the like, or if we may not read it.
+/// [`Uncollected::TooMuch`] if the file has more than `most` bytes; and those of [`first_bytes`].
 pub(crate) fn contents(path: &Path, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
-    let (root, _) = System.root()?;
-    contents_in(&root, path.as_os_str(), most)
-}
-
-/// All of the regular file `name` in this folder, as [`contents`] reads it.
-fn contents_in(folder: &Handle, name: &OsStr, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
     // One byte more, to see that there is more.
-    let bytes = first_bytes_in(folder, name, most as u64 + 1)?;
-    if let Some(all) = &bytes {
-        at_most(all.len(), most)?;
-    }
-    Ok(bytes)
+    let bytes = first_bytes(path, most as u64 + 1)?;
+    check_length(bytes, most)
 }
 
-/// All bytes of the file `path` beneath `top`; or if `path` is a link, the bytes of the path to
-/// which the link leads. None if nothing is there, or if a folder of `path` is a link: git takes
-/// nothing from behind a link.
+/// All bytes of the file `path` beneath the open folder `top`; or if `path` is a link, the bytes of
+/// the path to which the link leads. None if nothing is there, or if a folder of `path` is a link:
+/// git takes nothing from behind a link.
 ///
 /// # Errors
 /// [`Uncollected::TooMuch`] if the file has more than `most` bytes; [`Uncollected::Unreadable`] if
 /// it is a FIFO, a folder or the like, or if we may not read it.
 pub(crate) fn contents_or_target(
-    top: &Path,
+    top: &Handle,
     path: &Path,
     most: usize,
 ) -> Result<Option<Vec<u8>>, Uncollected> {
-    let (root, _) = System.root()?;
-    let (mut folder, _) = System.open(&root, top.as_os_str())?;
-    let above = path.parent().into_iter().flat_map(Path::iter);
-    for name in above {
-        folder = match System.open(&folder, name) {
-            Err(SystemError::Missing | SystemError::IsLink) => return Ok(None),
-            opened => opened?.0,
-        };
-    }
     let name = path.file_name().ok_or(Uncollected::Unreadable)?;
-    if let Ok((held, found)) = System.hold(&folder, name)
+    let above = path.parent().unwrap_or(Path::new(""));
+    let below = match enter(top, above) {
+        Err(SystemError::Missing | SystemError::IsLink) => return Ok(None),
+        entered => entered?,
+    };
+    let folder = below.as_ref().unwrap_or(top);
+    if let Ok((held, found)) = System.hold(folder, name)
         && found.kind == Kind::Link
     {
-        let target = System.read_link(&held, &folder, name)?;
+        let target = System.read_link(&held, folder, name)?;
         return Ok(Some(target.into_vec()));
     }
     // This is None if the file is missing.
-    contents_in(&folder, name, most)
+    let bytes = first_bytes_in(folder, name, most as u64 + 1)?;
+    check_length(bytes, most)
 }
 
 /// The first bytes of the regular file `path`, at most `count`. None if nothing is there.
 ///
 /// # Errors
-/// [`Uncollected::Unreadable`] if it is a FIFO, a link, a folder or the like, or if we may not read
-/// it.
+/// [`Uncollected::Unreadable`] if the file is a FIFO, a link, a folder or the like, if a folder
+/// above it is a link, or if we may not read it.
 pub(crate) fn first_bytes(path: &Path, count: u64) -> Result<Option<Vec<u8>>, Uncollected> {
+    let name = path.file_name().ok_or(Uncollected::Unreadable)?;
+    let above = path.parent().ok_or(Uncollected::Unreadable)?;
+    match folder(above) {
+        Err(SystemError::Missing) => Ok(None),
+        opened => first_bytes_in(&opened?, name, count),
+    }
+}
+
+/// The folder with this path, which is absolute and has no link and no `..`. Whoever may write in a
+/// project can put a link in the place of a folder after its path was judged, so none is followed.
+///
+/// # Errors
+/// [`SystemError::IsLink`] if a part of the path is a link by now; otherwise why it cannot be
+/// opened.
+pub(crate) fn folder(path: &Path) -> Result<Handle, SystemError> {
     let (root, _) = System.root()?;
-    first_bytes_in(&root, path.as_os_str(), count)
+    let below = enter(&root, path.strip_prefix("/").unwrap_or(path))?;
+    Ok(below.unwrap_or(root))
+}
+
+/// The folder `path` beneath the folder `start`. None if `path` is empty: it is `start` itself.
+///
+/// # Errors
+/// See [`folder`].
+fn enter(start: &Handle, path: &Path) -> Result<Option<Handle>, SystemError> {
+    let mut entered: Option<Handle> = None;
+    for name in path {
+        let (held, found) = System.hold(entered.as_ref().unwrap_or(start), name)?;
+        if found.kind == Kind::Link {
+            return Err(SystemError::IsLink);
+        }
+        entered = Some(held);
+    }
+    Ok(entered)
 }
 
 /// The first bytes of the regular file `name` in this folder, at most `count`. None if nothing is
@@ -93,6 +116,17 @@ fn first_bytes_in(
     let mut bytes = Vec::new();
     File::from(file).take(count).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+/// These bytes of a file.
+///
+/// # Errors
+/// [`Uncollected::TooMuch`] if there are more than `most`.
+fn check_length(bytes: Option<Vec<u8>>, most: usize) -> Result<Option<Vec<u8>>, Uncollected> {
+    if let Some(all) = &bytes {
+        at_most(all.len(), most)?;
+    }
+    Ok(bytes)
 }
 
 /// The text that bytes of a file stand for: UTF-8; or if they begin with a mark of UTF-16, the text

@@ -30,13 +30,12 @@ impl Reach {
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if the file that names other folders is no regular file.
-    #[expect(clippy::disallowed_methods, reason = "it is a folder of our own")]
     pub(crate) fn of(repository: &Repository, scratch: &Path) -> Result<Self, Uncollected> {
         let mut folders: Vec<PathBuf> = SYSTEM_FOLDERS.map(PathBuf::from).into();
         folders.push(repository.top().to_owned());
         folders.push(repository.git.clone());
         folders.push(repository.common.clone());
-        folders.push(fs::canonicalize(scratch)?);
+        folders.push(scratch.to_owned());
         folders.extend(folders_of_objects(&repository.common.join("objects"))?);
         let opened = folders
             .iter()

@@ -37,9 +37,10 @@ const REDIRECTING_VARIABLES: [&str; 8] = [
 pub struct Repository {
     /// The checkout's folder, or None of a bare repository.
     pub(crate) checkout: Option<PathBuf>,
-    /// The folder with HEAD and index: `.git`, or the like.
+    /// The folder with HEAD and index: `.git`, or the like. Its path has no links.
     pub(crate) git: PathBuf,
-    /// The folder with objects and branches. Linked worktrees have it in common.
+    /// The folder with objects and branches. Linked worktrees have it in common. Its path has no
+    /// links.
     pub(crate) common: PathBuf,
 }
 
@@ -126,17 +127,11 @@ impl Repository {
 
     /// Whether this is the repository of a submodule: it lies in the folder `modules` of the
     /// repository above, which has its own folders.
-    #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     fn is_submodule_of_one_above(&self, checkout: &Path) -> bool {
         let Some(Ok(Some(above))) = checkout.parent().map(Self::find) else {
             return false;
         };
-        let real = fs::canonicalize(&self.git);
-        let modules = fs::canonicalize(above.git.join("modules"));
-        let is_there = match (real, modules) {
-            (Ok(real), Ok(modules)) => real.starts_with(modules),
-            _ => false,
-        };
+        let is_there = self.git.starts_with(above.git.join("modules"));
         is_there && self.common == self.git && above.has_own_folders()
     }
 
@@ -154,11 +149,9 @@ impl Repository {
     pub(crate) fn require_other(&self, folder: &Path) -> Result<(), Uncollected> {
         let dot_git = folder.join(".git");
         let found = fs::metadata(&dot_git)?;
-        let real = fs::canonicalize(git_folder(dot_git, &found)?)?;
-        for own in [&self.git, &self.common] {
-            if fs::canonicalize(own)? == real {
-                return Err(Uncollected::Unreadable);
-            }
+        let real = git_folder(dot_git, &found)?;
+        if real == self.git || real == self.common {
+            return Err(Uncollected::Unreadable);
         }
         Ok(())
     }
@@ -172,9 +165,8 @@ impl Repository {
             .flatten();
         let knows = named.and_then(|path| fs::canonicalize(path).ok());
         let own = self.top().join(".git");
-        let folder = fs::canonicalize(&self.git).ok();
-        let above = folder.as_deref().and_then(Path::parent);
-        knows == Some(own) && above == Some(&*self.common.join("worktrees"))
+        let is_in_common = self.git.parent() == Some(&*self.common.join("worktrees"));
+        knows == Some(own) && is_in_common
     }
 
     /// The folder of the main checkout, without links: a linked worktree belongs to the checkout
@@ -191,16 +183,18 @@ impl Repository {
     }
 }
 
-/// The repository's folder to which this `.git` leads, of which `found` was found: itself, or what
-/// it names if it is a file.
+/// The path, without links, of the repository's folder to which this `.git` leads, of which `found`
+/// was found: the folder `.git` itself, or if it is a file, the folder that it names.
 ///
 /// # Errors
-/// [`Uncollected::Unreadable`] if it is no folder, and names none.
+/// [`Uncollected::Unreadable`] if `.git` is no folder, and names none that is there.
+#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn git_folder(dot_git: PathBuf, found: &fs::Metadata) -> Result<PathBuf, Uncollected> {
     if found.is_dir() {
-        return Ok(dot_git);
+        return Ok(fs::canonicalize(dot_git)?);
     }
-    folder_named_in(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)
+    let named = folder_named_in(&dot_git, b"gitdir: ")?.ok_or(Uncollected::Unreadable)?;
+    Ok(fs::canonicalize(named)?)
 }
 
 /// The folder with the objects and branches of the folder `git`, if that is a repository: `git`

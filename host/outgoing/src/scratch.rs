@@ -40,7 +40,7 @@ const MAX_PARTS: usize = 16;
 /// The bytes of an index's own hash, in SHA-1 and in SHA-256.
 const HASH_SIZES: [usize; 2] = [20, 32];
 
-/// The folder that is git's `GIT_DIR`. It goes with this value.
+/// The folder that is git's `GIT_DIR`: its path, without links. It goes with this value.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
@@ -68,7 +68,8 @@ impl Scratch {
             return Err(Uncollected::Unreadable);
         }
         remove_old(folder, budget)?;
-        let scratch = Self::with_empty_folders(folder).map_err(|_| Uncollected::NoScratch)?;
+        let made = fs::canonicalize(folder).and_then(|real| Self::with_empty_folders(&real));
+        let scratch = made.map_err(|_| Uncollected::NoScratch)?;
         let config = format!("{CONFIG}{}\n", format.name);
         scratch.write("HEAD", b"ref: refs/heads/none\n")?;
         scratch.write("config", config.as_bytes())?;

@@ -115,12 +115,17 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
     while let Some(path) = files_left.pop() {
         count += 1;
         let is_own = own.contains(&path);
+        // The project's own files have no links in their paths. Another file that is not there has
+        // no settings.
         let real = if is_own {
-            path.clone()
+            Some(path.clone())
         } else {
-            without_links(&path)
+            real_path(&path)
         };
-        let known = match settings_in(git, &real) {
+        let Some(found) = real else {
+            continue;
+        };
+        let known = match settings_in(git, &found) {
             Err(Uncollected::Unreadable | Uncollected::TooMuch) => None,
             read => read?,
         };
@@ -137,7 +142,9 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
                 };
                 if is_own {
                     // Without this check, a project could have us read any file.
-                    let real = without_links(&included);
+                    let Some(real) = real_path(&included) else {
+                        continue;
+                    };
                     if !real.starts_with(repository.top()) {
                         return Ok(Extra::All);
                     }
@@ -220,10 +227,10 @@ fn included_path(from: &Path, value: &str) -> Option<PathBuf> {
     Some(from.parent()?.join(value))
 }
 
-/// The path that this one leads to. If nothing is there, the path itself.
-#[expect(clippy::disallowed_methods, reason = "they are the user's own files")]
-fn without_links(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+/// The path without links to which this one leads. None if nothing is there.
+#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
+fn real_path(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
 }
 
 /// The settings in this file, without those of files that it includes. An empty list if there is no
