@@ -76,7 +76,7 @@ pub(crate) fn section_of_date(date: &Date, days: &Days) -> Option<usize> {
 
 /// The value of a word of at most four digits.
 fn number(word: &Word) -> Option<u32> {
-    if word.is_number && word.digits <= 4 {
+    if word.is_number && word.digit_count <= 4 {
         word.letters.parse().ok()
     } else {
         None

@@ -168,7 +168,7 @@ impl<'t> Piece<'t> {
 fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     for chunk in text.split_whitespace() {
         let words = piece.words_of(chunk);
-        let has_digits = words.iter().any(|word| word.digits > 0);
+        let has_digits = words.iter().any(|word| word.digit_count > 0);
         let is_code = has_digits || chunk.contains('_');
         if is_code && words.len() > 1 && !chunk.ends_with(':') {
             values.add_value(words);

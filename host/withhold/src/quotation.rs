@@ -134,7 +134,7 @@ impl Comparison<'_> {
             return false;
         }
         let behind = self.report.get(run.at.end..).unwrap_or_default();
-        let is_written_so = self.values.short_names.contains(&run.first_written);
+        let is_written_so = self.values.short_names.contains(&run.first_written_hash);
         !is_written_so || behind.starts_with(char::is_alphanumeric)
     }
 

@@ -13,32 +13,44 @@ const LONG_NAME_LETTERS: usize = 5;
 const MAX_NAME_ENDING: usize = 3;
 
 /// In a code of so many letters and digits, gaps do not count.
-const LONG_CODE_SIZE: usize = 10;
+const LONG_CODE_BYTES: usize = 10;
 
 /// In code, a name of at most so many bytes counts only as the document writes it: `max` is a word
 /// of code, and `Max` a person.
-const SHORT_NAME_SIZE: usize = 4;
+const SHORT_NAME_BYTES: usize = 4;
 
 /// The gaps within the first so many bytes of a run's letters are compared.
 const MAX_GAP_PLACE: usize = u128::BITS as usize;
 
-/// The hash of the text, as FNV-1a makes it. `start` is 0, or the hash of what is before the text.
-pub(crate) fn hash(start: u64, text: &str) -> u64 {
-    let mut hash = start;
-    for byte in text.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+/// A hash of a text, as FNV-1a makes it. Text may be added: after `add("ab")` and `add("c")`, the
+/// hash is that of `abc`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TextHash(u64);
+
+impl TextHash {
+    /// The hash of this text.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut hash = Self::default();
+        hash.add(text);
+        hash
     }
-    hash
+
+    /// Adds `text` to the end of the text that is hashed.
+    pub(crate) fn add(&mut self, text: &str) {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
 }
 
 /// Names by the hash of their letters.
-pub(crate) type Names = HashMap<u64, Name>;
+pub(crate) type Names = HashMap<TextHash, Name>;
 
 /// What is known of a name.
 pub(crate) struct Name {
     /// How many letters it has: as they are written, five for `Joëls`; or as they count, if these
     /// are more. A syllable of Korean has two or three.
-    pub(crate) size: usize,
+    pub(crate) letter_count: usize,
     /// The section of the document in which it stands first.
     pub(crate) section: usize,
 }
@@ -56,14 +68,14 @@ pub(crate) fn section_of_name(word: &str, names: &Names) -> Option<usize> {
 /// Names are looked up by the hash of their letters.
 fn section_of_start(word: &str, names: &Names) -> Option<usize> {
     let size = word.chars().count();
-    let mut so_far = 0;
+    let mut start = TextHash::default();
     for (index, c) in word.chars().enumerate() {
-        so_far = hash(so_far, c.encode_utf8(&mut [0; 4]));
+        start.add(c.encode_utf8(&mut [0; 4]));
         let length = index + 1;
         // The rest of the word is an ending: it has at most so many letters.
         if length + MAX_NAME_ENDING >= size
-            && let Some(name) = names.get(&so_far)
-            && name.size >= LONG_NAME_LETTERS
+            && let Some(name) = names.get(&start)
+            && name.letter_count >= LONG_NAME_LETTERS
         {
             return Some(name.section);
         }
@@ -72,7 +84,7 @@ fn section_of_start(word: &str, names: &Names) -> Option<usize> {
 }
 
 /// What is known of the runs with the same letters, by the hash of these.
-pub(crate) type Runs = HashMap<u64, Known>;
+pub(crate) type Runs = HashMap<TextHash, Known>;
 
 /// What is known of runs with the same letters.
 #[derive(Debug, Default)]
@@ -95,14 +107,14 @@ type Gaps = u128;
 pub(crate) struct Run {
     /// Where it stands in its text.
     pub(crate) at: Range<usize>,
-    hash: u64,
-    /// How many bytes its letters have.
-    size: usize,
-    /// How many words it has, and how many digits.
-    words: usize,
-    digits: usize,
+    /// The hash of the letters of its words, without what stands between them.
+    letters_hash: TextHash,
+    /// How many bytes these letters have.
+    byte_count: usize,
+    word_count: usize,
+    digit_count: usize,
     /// The hash of its first word as it is written.
-    pub(crate) first_written: u64,
+    pub(crate) first_written_hash: TextHash,
     /// Whether a word of it is no number.
     has_letters: bool,
     /// Whether a word is of a script with capitals, or a number.
@@ -126,17 +138,17 @@ impl Run {
     /// Adds `word` to the end of this run. `letters` are those of the word that are compared: of a
     /// number that begins the run, perhaps without a country's code (see [`Word::compared_forms`]).
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
-        if self.words == 0 {
+        if self.word_count == 0 {
             self.at = word.at.clone();
-            self.first_written = word.written;
+            self.first_written_hash = word.written_hash;
         } else {
             self.push_gap(letters, word);
         }
-        self.hash = hash(self.hash, letters);
+        self.letters_hash.add(letters);
         self.at.end = word.at.end;
-        self.size += letters.len();
-        self.words += 1;
-        self.digits += word.digits;
+        self.byte_count += letters.len();
+        self.word_count += 1;
+        self.digit_count += word.digit_count;
         self.has_letters |= !word.is_number;
         self.ends_with_digit = letters.ends_with(char::is_numeric);
         // A word tells more if it is rare, if the list of words lacks it, or if its script has no
@@ -152,10 +164,10 @@ impl Run {
     /// A gap behind the first [`MAX_GAP_PLACE`] bytes is not noted, but for a blank in it.
     fn push_gap(&mut self, letters: &str, word: &Word) {
         self.has_blank |= word.has_blank;
-        if self.size >= MAX_GAP_PLACE {
+        if self.byte_count >= MAX_GAP_PLACE {
             return;
         }
-        let here = 1 << self.size;
+        let here = 1 << self.byte_count;
         self.gaps |= here;
         let is_in_number = self.ends_with_digit && letters.starts_with(char::is_numeric);
         if word.has_gap && !is_in_number {
@@ -170,27 +182,27 @@ impl Run {
 
     /// Whether it is a number that is compared as it is written.
     pub(crate) fn is_short_number(&self) -> bool {
-        self.is_number() && self.digits < LONG_NUMBER_DIGITS
+        self.is_number() && self.digit_count < LONG_NUMBER_DIGITS
     }
 
     /// Whether it has a digit and is long, as an IBAN: people write it in groups, or in one piece.
     fn is_long_code(&self) -> bool {
-        self.digits > 0 && self.size >= LONG_CODE_SIZE
+        self.digit_count > 0 && self.byte_count >= LONG_CODE_BYTES
     }
 
-    /// Whether it has at most [`SHORT_NAME_SIZE`] letters: `Max` and `IdA`, and not `47`.
+    /// Whether it has at most [`SHORT_NAME_BYTES`] letters: `Max` and `IdA`, and not `47`.
     pub(crate) fn is_short_name(&self) -> bool {
-        self.has_letters && self.size <= SHORT_NAME_SIZE
+        self.has_letters && self.byte_count <= SHORT_NAME_BYTES
     }
 
     /// Adds this run, which stands in this section, unless its letters are known.
     pub(crate) fn add_to(&self, runs: &mut Runs, section: usize) {
-        let known = runs.entry(self.hash).or_insert_with(|| Known {
+        let known = runs.entry(self.letters_hash).or_insert_with(|| Known {
             section,
             ..Known::default()
         });
         known.gaps |= self.gaps;
-        known.ignores_capitals |= self.has_telling_word || self.words > 2;
+        known.ignores_capitals |= self.has_telling_word || self.word_count > 2;
     }
 
     /// What is known of the `runs` that have the same letters as this one. None if there are none,
@@ -203,8 +215,8 @@ impl Run {
     ///   six digits), each gap counts; in a long code, or a script without capitals, none does;
     ///   else a gap counts if something is in it, and it is not between two digits.
     pub(crate) fn known_in<'r>(&self, runs: &'r Runs) -> Option<&'r Known> {
-        let known = runs.get(&self.hash)?;
-        let is_glued = self.words > 1 && !self.has_blank;
+        let known = runs.get(&self.letters_hash)?;
+        let is_glued = self.word_count > 1 && !self.has_blank;
         // Capitals do not matter for three words, or a word that is not ordinary.
         if self.lacks_capital && !is_glued && !known.ignores_capitals {
             return None;

@@ -1,8 +1,8 @@
 //! The values of a document, and which words are worth to be one.
 
 use crate::dates::{Days, date_at};
-use crate::run::{LONG_NUMBER_DIGITS, Name, Names, Run, Runs, hash};
-use crate::words::{PHONE_DIGITS, POINTS_OF_NOTHING, Word, digits_in, words_in};
+use crate::run::{LONG_NUMBER_DIGITS, Name, Names, Run, Runs, TextHash};
+use crate::words::{PHONE_DIGITS, POINTS_OF_NOTHING, Word, count_digits, words_in};
 use std::collections::HashSet;
 use std::{mem, slice};
 
@@ -32,7 +32,7 @@ pub(crate) struct Values {
     /// Names of rules that are given as such: headings, ids.
     pub(crate) rules: Runs,
     /// The hash of the first word of each short name as the document writes it.
-    pub(crate) short_names: HashSet<u64>,
+    pub(crate) short_names: HashSet<TextHash>,
     /// The sections of the document, of which the last one is being read. The first one is what
     /// stands above all headings, and has none.
     pub(crate) sections: Vec<Section>,
@@ -67,7 +67,7 @@ impl Values {
 
     /// Adds the name of a rule, unless it has a long number: that may be a person's.
     pub(crate) fn add_rule_unless_number(&mut self, words: &[Word]) {
-        if digits_in(words) < LONG_NUMBER_DIGITS {
+        if count_digits(words) < LONG_NUMBER_DIGITS {
             self.add_rule(words);
         }
     }
@@ -88,7 +88,7 @@ impl Values {
         let section = self.section_number();
         run.add_to(&mut self.values, section);
         if run.is_short_name() {
-            self.short_names.insert(run.first_written);
+            self.short_names.insert(run.first_written_hash);
         }
         self.has_value = true;
     }
@@ -143,10 +143,12 @@ impl Values {
             self.add_run(slice::from_ref(word));
             // A decoded letter may have been several, as `ae` for `ä`: the longer form counts.
             let name = Name {
-                size: word.size.max(word.letters.chars().count()),
+                letter_count: word.char_count.max(word.letters.chars().count()),
                 section: self.section_number(),
             };
-            self.names.entry(hash(0, &word.letters)).or_insert(name);
+            self.names
+                .entry(TextHash::of(&word.letters))
+                .or_insert(name);
             // Something is between it and the word before, such as an apostrophe, but no blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
@@ -186,7 +188,7 @@ impl Values {
 
     /// Adds the numbers and codes among these words: each run of words with digits.
     pub(crate) fn add_codes(&mut self, words: &[Word]) {
-        for code in words.split(|word| word.digits == 0) {
+        for code in words.split(|word| word.digit_count == 0) {
             self.add_code(code);
         }
     }
@@ -199,7 +201,7 @@ impl Values {
     /// - a single number of four or five digits that is no year: `4711`, not `1984`;
     /// - a phone number with and without its country's code, if all are numbers.
     fn add_code(&mut self, words: &[Word]) {
-        if digits_in(words) >= LONG_NUMBER_DIGITS || words.iter().any(is_long_code) {
+        if count_digits(words) >= LONG_NUMBER_DIGITS || words.iter().any(is_long_code) {
             self.add_value(words);
         }
         for word in words {
@@ -221,7 +223,7 @@ impl Values {
     /// A number of fewer than [`PHONE_DIGITS`] (eight) digits is not added, and each digit of a
     /// code needs one digit more. A form of fewer than [`LONG_NUMBER_DIGITS`] (six) is not added.
     fn add_phone(&mut self, words: &[Word]) {
-        let digits = digits_in(words);
+        let digits = count_digits(words);
         let number: String = words.iter().map(|word| &*word.letters).collect();
         let with_code = number.trim_start_matches('0');
         // With a code of 0 digits, this is the number as it is.
@@ -259,8 +261,8 @@ fn run_of(words: &[Word]) -> Option<Run> {
 ///
 /// One or two letters, as `rs`, are no value by the last two, unless their script has no capitals.
 fn says_enough(words: &[Word]) -> bool {
-    let digits = digits_in(words);
-    let size: usize = words.iter().map(|word| word.size).sum();
+    let digits = count_digits(words);
+    let size: usize = words.iter().map(|word| word.char_count).sum();
     let is_joined = words.len() > 1 && words.iter().skip(1).all(|word| !word.has_blank);
     let is_code = digits > 0 && is_joined;
     let has_capitals = words.len() > 1 && words.iter().all(|word| word.is_capital);
@@ -281,9 +283,9 @@ fn says_enough(words: &[Word]) -> bool {
 /// How much a word of a short value says: nothing if it is a number, `the` or `q7`, 1 if it is a
 /// character such as `木` or `김`, 2 or 4 if it is another word. Two are enough.
 fn how_much_it_says(word: &Word) -> usize {
-    if word.is_number || word.digits > 0 && word.size < 3 {
+    if word.is_number || word.digit_count > 0 && word.char_count < 3 {
         0
-    } else if word.is_unspaced || word.is_caseless && word.size == 1 {
+    } else if word.is_unspaced || word.is_caseless && word.char_count == 1 {
         1
     } else {
         2 * (word.points - POINTS_OF_NOTHING)
@@ -293,15 +295,15 @@ fn how_much_it_says(word: &Word) -> usize {
 /// Whether this is a word of letters and digits, at least seven: `tblix42`. `sha256` and `4711` are
 /// not.
 fn is_long_code(word: &Word) -> bool {
-    !word.is_number && word.size >= LONG_CODE_CHARS
+    !word.is_number && word.char_count >= LONG_CODE_CHARS
 }
 
 /// Whether this is a number of four or five digits, as a PIN or a house, and no year: `4711`, not
 /// `1984`.
 fn is_short_code(word: &Word) -> bool {
     let century = word.letters.get(..2);
-    let is_year = word.digits == 4 && matches!(century, Some("19" | "20"));
-    word.is_number && (SHORT_CODE_CHARS..LONG_NUMBER_DIGITS).contains(&word.digits) && !is_year
+    let is_year = word.digit_count == 4 && matches!(century, Some("19" | "20"));
+    word.is_number && (SHORT_CODE_CHARS..LONG_NUMBER_DIGITS).contains(&word.digit_count) && !is_year
 }
 
 /// The fewest words at the start of these that are a quotation (`is_quotation`): `Blue Door` of
@@ -331,7 +333,7 @@ fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
 /// the number is a value by itself.
 fn is_quotation(words: &[Word]) -> bool {
     if words.iter().all(|word| word.is_number) {
-        let digits = digits_in(words);
+        let digits = count_digits(words);
         // Six digits in two numbers may be a year and a month.
         return digits > LONG_NUMBER_DIGITS || digits == LONG_NUMBER_DIGITS && words.len() == 1;
     }

@@ -3,7 +3,7 @@
 use crate::escapes::decoded;
 use crate::letters::{as_letter, is_ideograph, is_invisible, is_unspaced, push_folded};
 use crate::list::{Rank, rank};
-use crate::run::hash;
+use crate::run::TextHash;
 use std::mem;
 use std::ops::Range;
 
@@ -24,14 +24,14 @@ pub(crate) struct Word {
     /// What counts of it, without case, accents and width.
     pub(crate) letters: String,
     /// The hash of the word as it is written.
-    pub(crate) written: u64,
+    pub(crate) written_hash: TextHash,
     /// How much it says: a name or a number more than another word.
     pub(crate) points: usize,
     /// What the list says of it, if it is there.
     pub(crate) rank: Option<Rank>,
     /// How many characters it has, and how many digits.
-    pub(crate) size: usize,
-    pub(crate) digits: usize,
+    pub(crate) char_count: usize,
+    pub(crate) digit_count: usize,
     /// Whether all its characters are digits.
     pub(crate) is_number: bool,
     /// Whether it begins with a capital letter.
@@ -51,8 +51,8 @@ impl Word {
     /// cannot.
     pub(crate) fn may_be_name(&self) -> bool {
         let least = if self.is_caseless { 3 } else { 4 };
-        let is_long = self.size >= least;
-        self.rank.is_none() && self.digits == 0 && !self.is_unspaced && is_long
+        let is_long = self.char_count >= least;
+        self.rank.is_none() && self.digit_count == 0 && !self.is_unspaced && is_long
     }
 
     /// Whether it can be a name, and has the capital of one: `Larkspur`.
@@ -64,7 +64,7 @@ impl Word {
     /// digit, its first two, and so on: `0551234`, `551234`, `51234`, `1234`, `234`.
     pub(crate) fn compared_forms(&self) -> impl Iterator<Item = &str> {
         let mut most = 0;
-        if self.is_number && (self.size > PHONE_DIGITS || self.letters.starts_with('0')) {
+        if self.is_number && (self.char_count > PHONE_DIGITS || self.letters.starts_with('0')) {
             most = COUNTRY_CODE_DIGITS.min(self.letters.len().saturating_sub(1));
         }
         (0..=most).map(|size| self.letters.get(size..).unwrap_or_default())
@@ -72,11 +72,11 @@ impl Word {
 
     /// The rank of this word, which is written as `text`. One letter alone says nothing.
     fn rank_of(&self, text: &str) -> Option<Rank> {
-        if self.size < 2 {
+        if self.char_count < 2 {
             return Some(Rank::SaysNothing);
         }
         // The list has no word with a digit or an accent.
-        if self.digits > 0 || !text.is_ascii() {
+        if self.digit_count > 0 || !text.is_ascii() {
             return None;
         }
         rank(text)
@@ -89,7 +89,7 @@ impl Word {
             POINTS_OF_NOTHING + 1
         } else if self.rank == Some(Rank::SaysNothing) {
             POINTS_OF_NOTHING
-        } else if self.digits > 0 || self.is_capital {
+        } else if self.digit_count > 0 || self.is_capital {
             POINTS_OF_NOTHING + 2
         } else {
             POINTS_OF_NOTHING + 1
@@ -98,8 +98,8 @@ impl Word {
 }
 
 /// How many digits these words have together.
-pub(crate) fn digits_in(words: &[Word]) -> usize {
-    words.iter().map(|word| word.digits).sum()
+pub(crate) fn count_digits(words: &[Word]) -> usize {
+    words.iter().map(|word| word.digit_count).sum()
 }
 
 /// The words of `text`: `harbor`, `pine` and `7` of `HarborPine (7)`. Marks are no words.
@@ -191,13 +191,13 @@ impl Cutter {
         self.letter_before = if is_unspaced { None } else { Some(c) };
         if let Some(word) = self.words.last_mut() {
             word.at.end = at.end;
-            word.size += 1;
+            word.char_count += 1;
             if c.is_numeric() {
-                word.digits += 1;
+                word.digit_count += 1;
             } else {
                 word.is_number = false;
             }
-            word.written = hash(word.written, c.encode_utf8(&mut [0; 4]));
+            word.written_hash.add(c.encode_utf8(&mut [0; 4]));
             push_folded(c, &mut word.letters);
         }
     }
