@@ -5,7 +5,7 @@ use crate::list::is_word_of_field;
 use crate::quotation::{TextKind, quotations};
 use crate::values::Section;
 use crate::words::words_in;
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 
 /// A value in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub struct Rule {
     pub number: usize,
     /// The text of the heading.
     pub name: String,
-    /// Whether the heading may be a value itself, as `Bill Gates`. It is none if it has words, and
-    /// all of them are of names of fields: `Home address (high)`.
+    /// Whether the heading may be a value itself, as `Bill Gates`. False for `Home address (high)`, of
+    /// which each word stands in names of fields. True for a heading without words.
     pub is_telling: bool,
 }
 
 impl Rule {
-    /// The rule of this section, which has this number. Without a section, its name is empty.
+    /// The rule of this section, the one with this number. Without a section, its name is empty.
     fn of(number: usize, section: Option<&Section>) -> Self {
         let name = section.map_or(String::new(), |section| section.heading.clone());
         let words = words_in(&name);
@@ -43,15 +43,15 @@ impl Rule {
 }
 
 /// Where `text` has a value of the `document`, sorted, each with the heading above this value in
-/// the document. Two that overlap are one, with the heading of the first.
+/// the document: of `# Name\n- Theo Blix`, `THEO_BLIX` is one, with the rule `Name`. Two that overlap
+/// are one, with the heading of the first.
 ///
 /// The text is code, or whatever else is published. A name of up to four letters counts only as the
 /// document writes it: if the document has `Max`, then `max` is no value. As in a report, the name
-/// of a rule and a place in a file (`a.md:12`) are no values.
+/// of a rule and a place in a file (`a.md:4711`) are no values.
 pub fn places(document: &str, text: &str) -> Vec<Found> {
     let values = document::read(document);
     let mut found: Vec<Found> = Vec::new();
-    let mut rules: HashMap<usize, Rule> = HashMap::new();
     // No path is left out: none is known to all who read what is published.
     for quotation in quotations(text, TextKind::Code, &values, &[]) {
         match found.last_mut() {
@@ -60,10 +60,7 @@ pub fn places(document: &str, text: &str) -> Vec<Found> {
             }
             _ => found.push(Found {
                 at: quotation.at,
-                rule: rules
-                    .entry(quotation.section)
-                    .or_insert_with_key(|number| Rule::of(*number, values.sections.get(*number)))
-                    .clone(),
+                rule: Rule::of(quotation.section, values.sections.get(quotation.section)),
             }),
         }
     }
