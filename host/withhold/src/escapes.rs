@@ -6,7 +6,7 @@ use std::ops::Range;
 /// An escape begins with one of these.
 pub(crate) const ESCAPES: [char; 3] = ['\\', '%', '&'];
 
-/// A character that counts as nothing, as each one that a reader does not see.
+/// A soft hyphen. Like each character that a reader does not see, it counts as nothing.
 const UNSEEN: char = '\u{ad}';
 
 /// The characters of `text` and where each stands, with escapes decoded.
@@ -22,8 +22,9 @@ pub(crate) fn decoded(text: &str) -> impl Iterator<Item = (char, Range<usize>)> 
     })
 }
 
-/// The first character, decoded if an escape stands for it, and what is behind it. An empty text
-/// has none.
+/// The first character of the text and what is behind it; or the character of the escape that the
+/// text begins with, and what is behind the escape: `-` and `b` for `%2Db`, `1` and `00%` for
+/// `100%`, and `%` and ` sure` for `% sure`. None for an empty text.
 fn first_decoded(text: &str) -> Option<(char, &str)> {
     let mut chars = text.chars();
     let c = chars.next()?;
@@ -36,11 +37,12 @@ fn first_decoded(text: &str) -> Option<(char, &str)> {
     Some(decoded.unwrap_or((c, chars.as_str())))
 }
 
-/// The character of `\n`, `\u00e9`, `\u{e9}` or `\xe9`, also with a backslash before each
-/// backslash, and what is behind it. `\d` has none.
+/// The character of the escape with a backslash that the text begins with, and what is behind the
+/// escape: `é` for `\u00e9`, `\u{e9}`, `\xe9` and `\\u00e9`, a blank for `\n`, and `😀` for
+/// `\ud83d\ude00`, its two units in UTF-16.
 ///
-/// Where UTF-16 has two units for a character, so may the text: `\ud83d\ude00`. One of the two
-/// alone is no character.
+/// None if the text begins with no escape (`\d`), with one of these two units alone, or with a number
+/// that no character has (`\u{110000}`).
 fn backslash(text: &str) -> Option<(char, &str)> {
     let (unit, behind) = code_unit(text)?;
     if let Some(c) = char::from_u32(unit) {
@@ -52,43 +54,44 @@ fn backslash(text: &str) -> Option<(char, &str)> {
     Some((c, behind_both))
 }
 
-/// The number of the escape that the text begins with, and what is behind it: 0xe9 for `\xe9`,
-/// `\u00e9`, `\u{e9}` and `\U000000e9`, and a blank's number for `\n`, `\t` or the like. Up to
-/// eight backslashes may stand in place of one.
+/// The number of the escape that the text begins with, and what is behind the escape: 0xe9 for
+/// `\xe9`, `\u00e9`, `\u{e9}` and `\U000000e9`, and 0x20, a blank's, for `\n`, `\t` and the like. Up
+/// to eight backslashes may stand in place of one.
 ///
-/// None for a text without a backslash at its start, for `\u00e`, which is too short, and for `\d`,
-/// which is no escape.
+/// None for a text without a backslash at its start, for `\u00e`, which is too short, for `\xeg`,
+/// which has no hexadecimal number, and for `\d`, which is no escape.
 fn code_unit(text: &str) -> Option<(u32, &str)> {
-    // Of more than eight backslashes, the last eight count. To look at all of them for each of them
-    // would take too long.
+    // Each backslash of a long row is looked at in turn, and only eight from there on: to look at all
+    // of them would take too long. So the escape begins at one of the last eight.
     let slashes = text.bytes().take(8).take_while(|b| *b == b'\\').count();
     if slashes == 0 {
         return None;
     }
     let kind = text.as_bytes().get(slashes)?;
-    let rest = text.get(slashes + 1..)?;
+    let behind_kind = text.get(slashes + 1..)?;
     let digits_wanted = match kind {
-        b'n' | b'r' | b't' | b'b' | b'f' | b'v' => return Some((' '.into(), rest)),
-        b'u' if rest.starts_with('{') => {
-            let brace = rest.bytes().take(12).position(|byte| byte == b'}')?;
-            return Some((hex(rest.get(1..brace)?)?, rest.get(brace + 1..)?));
+        b'n' | b'r' | b't' | b'b' | b'f' | b'v' => return Some((' '.into(), behind_kind)),
+        b'u' if behind_kind.starts_with('{') => {
+            let brace = behind_kind.bytes().take(12).position(|byte| byte == b'}')?;
+            let digits = behind_kind.get(1..brace)?;
+            return Some((hex(digits)?, behind_kind.get(brace + 1..)?));
         }
         b'x' => 2,
         b'u' => 4,
         b'U' => 8,
         _ => return None,
     };
-    let (digits, behind) = rest.split_at_checked(digits_wanted)?;
+    let (digits, behind) = behind_kind.split_at_checked(digits_wanted)?;
     Some((hex(digits)?, behind))
 }
 
-/// The number with these digits: 0xe9 for `e9`. `g` is none.
+/// The number with these hexadecimal digits: 0xe9 for `e9`. None for `g` and for no digit.
 fn hex(digits: &str) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// The character whose bytes a URL writes so, and what is behind it: `é` for `%C3%A9`. `%C3` alone
-/// is none.
+/// The character of the escape of a URL that the text begins with, and what is behind the escape:
+/// `é` for `%C3%A9`, its two bytes in UTF-8. None for `%C3` alone.
 fn percent(text: &str) -> Option<(char, &str)> {
     // A character has up to four bytes.
     let bytes: Vec<u8> = (0..4)
@@ -98,14 +101,15 @@ fn percent(text: &str) -> Option<(char, &str)> {
     Some((c, text.get(3 * c.len_utf8()..)?))
 }
 
-/// The byte that the text begins with: 0xc3 for `%C3`. `%G1` is none.
+/// The byte that the text begins with: 0xc3 for `%C3`. None for `%G1`.
 fn percent_byte(text: &str) -> Option<u8> {
     let digits = text.strip_prefix('%')?.get(..2)?;
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// The character of `&#233;`, `&#xe9;` or `&eacute;`, and what is behind it. `&eacute` is none: it
-/// has no end.
+/// The character of the escape of HTML that the text begins with, and what is behind the escape: `é`
+/// for `&#233;` and `&#xe9;`, and `e` for `&eacute;`. None for `&eacute`, which has no `;` within 16
+/// bytes.
 fn entity(text: &str) -> Option<(char, &str)> {
     let end = text.bytes().take(16).position(|byte| byte == b';')?;
     let name = text.get(1..end)?;
@@ -116,7 +120,7 @@ fn entity(text: &str) -> Option<(char, &str)> {
     Some((c, text.get(end + 1..)?))
 }
 
-/// The character with this number: `é` for `233` and `xe9`. `x110000` is too large.
+/// The character with this number: `é` for `233` and `xe9`. None for `x110000`, which is too large.
 fn numbered(number: &str) -> Option<char> {
     let code = match number.strip_prefix(['x', 'X']) {
         Some(digits) => hex(digits),
@@ -125,9 +129,13 @@ fn numbered(number: &str) -> Option<char> {
     char::from_u32(code?)
 }
 
-/// The character with this name in HTML: `ß` for `szlig`. Of a letter with an accent, it is the
-/// letter, as accents do not count: `e` for `eacute`. For a character that nobody sees, as `shy`,
-/// it is [`UNSEEN`]. Any other name of ASCII letters and digits counts as a blank, as `nbsp` is.
+/// The character with this name in HTML:
+///
+/// - `ß` for `szlig`, and other letters that have a name of their own, in any case;
+/// - `e` for `eacute`: of a letter with an accent, the letter, as accents do not count;
+/// - [`UNSEEN`], which counts as nothing, for a character that nobody sees, as `shy`;
+/// - a blank for any other name of ASCII letters and digits, as `nbsp` and `quot`.
+///
 /// None for `a=1&b`, which is no name, and for an empty text.
 fn named(name: &str) -> Option<char> {
     let c = match &*name.to_ascii_lowercase() {
@@ -146,7 +154,7 @@ fn named(name: &str) -> Option<char> {
         "shy" | "zwj" | "zwnj" | "lrm" | "rlm" | "nobreak" | "zerowidthspace" => UNSEEN,
         _ => {
             let (letter, behind) = name.split_at_checked(1)?;
-            if is_accent(behind) {
+            if ACCENTS.contains(&behind) {
                 letter.chars().next()?
             } else if name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 ' '
@@ -158,11 +166,7 @@ fn named(name: &str) -> Option<char> {
     Some(c)
 }
 
-/// Whether HTML names an accent so, behind the letter that has it: `acute` of `eacute`.
-fn is_accent(name: &str) -> bool {
-    ACCENTS.contains(&name)
-}
-
+/// How HTML names accents, behind the letter that has the accent: `acute` in `eacute`.
 const ACCENTS: [&str; 20] = [
     "acute", "apos", "breve", "caron", "cedil", "circ", "dblac", "dot", "grave", "green", "macr",
     "math", "midot", "nodot", "ogon", "ring", "slash", "strok", "tilde", "uml",
