@@ -7,7 +7,7 @@ use crate::parts::{first_part, parts};
 use crate::values::{SHORT_PART_WORDS, Values};
 use crate::words::{Word, words_in};
 
-/// A label of more words is the start of a sentence, such as `Never mention the two codes:`.
+/// A label of more words is a sentence, such as `Never mention the two codes:`.
 const MAX_FIELD_WORDS: usize = 4;
 
 /// The most words of a term that an item explains.
@@ -19,22 +19,27 @@ const MIN_EXPLANATION_WORDS: usize = 3;
 /// What a line, item or cell is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It names what stands below or beside it: only names in it are values.
+    /// It names what stands below or beside it, as `- Family` above `  - Theo`.
     Label,
-    /// An item, cell or line of code, which may begin with a term and explain it.
+    /// An item, cell or line of code, which may begin with a term and explain it: `- Bluebell: the
+    /// second will`.
     Item,
-    /// Another line.
+    /// Any other line.
     Text,
 }
 
-/// Adds the values of this line, item or cell: of `Phone: 1 555 0100`, the number, but not the
-/// label. Behind a label such as `id:`, adds the name of a rule.
+/// Adds the values of this line, item or cell. Of `Phone: 1 555 0100`, the label is `Phone:`, and the
+/// number is a value. In the role `Label`, all of the text is a label.
 ///
-/// Of a label, only codes, dates and quotations of names are values; and each name in it, if the
-/// label is a sentence (more than four words) or has two or more words that are all names. In the
-/// role `Label`, all of the text is a label. In any other role, the text behind the label is one
-/// value, and the values among its parts are added as well (`add_parts`); in the role `Item`, also
-/// the term that it explains.
+/// Of the label, these are values: codes (`tblix42`), dates, and words that are enough for a
+/// quotation, if all are like names (`Theo Wexel`). Each name in it is one only if a `:` or `=` ends
+/// more than four words (a sentence), or if all its words, at least two, are like names.
+///
+/// Of the text behind the label, these are values: codes, dates and quotations; all of the text, if
+/// it has at most twelve words and says enough; its parts (`add_parts`); and, in an `Item`, the term
+/// that it explains (`add_term`).
+///
+/// Behind a label such as `id:`, the name of a rule is added: `R-7` of `id: R-7`.
 pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     let piece = Piece::of(text);
     if let Some(rule) = piece.rule {
@@ -45,8 +50,8 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
         Role::Item | Role::Text => piece.words_of(piece.label),
     };
     let is_sentence = count_words(piece.label) > MAX_FIELD_WORDS;
-    let label_is_name = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
-    if is_sentence || label_is_name {
+    let is_of_names = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
+    if is_sentence || is_of_names {
         values.add_names(label_words);
     }
     values.add_quotations(&piece.words, label_words.len());
@@ -59,18 +64,21 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     if role == Role::Item && !is_sentence {
         add_term(values, &piece);
     }
-    // In a label that is a sentence, codes of several words count, too.
+    // `P-017` in a label is a value only if the label is a sentence.
     let text_for_codes = if is_sentence { text } else { piece.value };
     add_joined_codes(values, &piece, text_for_codes);
     add_parts(values, &piece);
 }
 
-/// Adds the term that an item begins with and explains: `Bluebell` of `Bluebell: the second will`,
-/// of `Bluebell – the second will` and of `Bluebell (the second will)`.
+/// Adds the term that an item begins with and explains, as one value, and each name in it: `Bluebell`
+/// of `Bluebell: the second will`, of `Bluebell – the second will` and of
+/// `Bluebell (the second will)`. The term is the item's label, or without a label the first part of
+/// its text.
 ///
-/// The term is the piece's label, or without a label the first part of its text. It has at most
-/// five words, and its explanation three or more. It begins with a capital, has a quote, or has a
-/// word that may be a name. The name of a field is no term: `Note` in `Note: call before noon`.
+/// Adds nothing if the term has more than five words or the explanation fewer than three
+/// (`Bluebell: a will`); if the term neither begins with a capital, nor has a quote or a word that
+/// may be a name (`old door: the second will`); or if it is the name of a field
+/// (`Note: call before noon`).
 fn add_term(values: &mut Values, piece: &Piece<'_>) {
     let (term, explanation) = if piece.label.is_empty() {
         first_part(piece.text)
@@ -81,46 +89,54 @@ fn add_term(values: &mut Values, piece: &Piece<'_>) {
     let is_explained =
         words.len() <= MAX_TERM_WORDS && count_words(explanation) >= MIN_EXPLANATION_WORDS;
     let has_capital = words.first().is_some_and(|word| word.is_capital);
-    let is_quoted = term.contains(is_quote);
-    let may_be_term = has_capital || is_quoted || words.iter().any(Word::may_be_name);
-    if is_explained && may_be_term && !is_name_of_field(words, is_quoted) {
+    let may_be_term = has_capital || term.contains(is_quote) || words.iter().any(Word::may_be_name);
+    if is_explained && may_be_term && !is_name_of_field(term, words) {
         values.add_value(words);
         values.add_names(words);
     }
 }
 
-/// Whether these words are the name of a field, as `Home address` or `Name of the client`.
-/// `Dr Strong` is none: behind the field's word, a word with a capital says whose it is. If the
-/// words stand in quotes (`is_quoted`), a word without a capital may say so as well.
-fn is_name_of_field(words: &[Word], is_quoted: bool) -> bool {
-    let behind_first = words.get(1..).unwrap_or_default();
-    let says_whose = behind_first.iter().any(|word| {
+/// Whether a term is the name of a field, as `Home address` or `Name of the client`. `words` are
+/// those of the term.
+///
+/// The answer is no if no word is one of a field (`Bluebell`), or if a word behind the first one
+/// tells more: it has a capital, says something, and is no word of a field, as `Strong` in
+/// `Dr Strong`. In a term with quotes, a word behind a blank needs no capital: `"Doctor strong"`.
+fn is_name_of_field(term: &str, words: &[Word]) -> bool {
+    let is_quoted = term.contains(is_quote);
+    let mut behind_first = words.iter().skip(1);
+    let tells_more = behind_first.any(|word| {
         (word.is_capital || is_quoted && word.has_blank)
             && word.rank != Some(Rank::SaysNothing)
             && !is_word_of_field(&word.letters)
     });
-    !says_whose && words.iter().any(|word| is_word_of_field(&word.letters))
+    !tells_more && words.iter().any(|word| is_word_of_field(&word.letters))
 }
 
 /// A line, item or cell, cut into a label and a value.
 struct Piece<'t> {
-    /// All of its text.
+    /// All of its text: `Phone: 1 555 0100`.
     text: &'t str,
     /// The words of its text.
     words: Vec<Word>,
-    /// The label and, behind a label such as `id:`, the name of the rule.
+    /// The label: `Phone:`. Empty if there is none. Behind a label such as `id:`, the name of the
+    /// rule belongs to the label: `id: R-7`.
     label: &'t str,
+    /// The name of the rule behind a label such as `id:`. None behind any other label.
     rule: Option<&'t str>,
-    /// What stands behind the label.
+    /// What stands behind the label: ` 1 555 0100`. Without a label, all of the text.
     value: &'t str,
 }
 
 impl<'t> Piece<'t> {
-    /// The text, cut into a label and the value behind it. Without a label, all of it is the value.
+    /// The text, cut into a label and the value behind it:
     ///
-    /// Behind a label such as `id:`, a rule's name follows (`rule_name`), up to the name of a
-    /// person if one is in it (`up_to_person`). The rule's name belongs to the label: of
-    /// `id:R-7 Theo Blix`, the label is `id:R-7`, and the value ` Theo Blix`.
+    /// - `Phone: 1 555`: the label is `Phone:`, and the value ` 1 555`.
+    /// - `1 555`: the label is empty, and the value all of the text.
+    /// - `id: R-7, Theo`: behind a label such as `id:`, the name of a rule follows up to a comma or
+    ///   the like (`rule_name`). The label is `id: R-7`, the rule ` R-7`, and the value `, Theo`.
+    /// - `id: R-7 Theo Blix`: the rule ends before a person's name (`up_to_person`), so the value is
+    ///   `Theo Blix`.
     fn of(text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let mut piece = Self {
@@ -138,8 +154,9 @@ impl<'t> Piece<'t> {
         piece
     }
 
-    /// The name of a rule up to a person's name behind it: ` R-12` of ` R-12 Zaphod Wexel`. All of
-    /// `full name` is a rule's.
+    /// The name of a rule up to the first word, behind a blank and not the rule's first one, that is
+    /// like a name: ` R-12 ` of ` R-12 Zaphod Wexel`. Without such a word, as in ` full name`, all
+    /// of the name of the rule.
     fn up_to_person<'p>(&self, rule: &'p str) -> &'p str {
         let mut behind_first = self.words_of(rule).iter().skip(1);
         match behind_first.find(|word| word.has_blank && word.is_like_a_name()) {
@@ -148,12 +165,13 @@ impl<'t> Piece<'t> {
         }
     }
 
-    /// Where this part of the text starts in it.
+    /// Where this part of the text starts, in bytes. `part` must be a slice of `self.text`: the
+    /// addresses of the two are compared.
     fn start_of(&self, part: &str) -> usize {
         part.as_ptr() as usize - self.text.as_ptr() as usize
     }
 
-    /// The words that stand in this part of the text. A word that is only in part there is none.
+    /// The words of the text that lie in this part as a whole. `part` must be a slice of `self.text`.
     fn words_of(&self, part: &str) -> &[Word] {
         let start = self.start_of(part);
         let end = start + part.len();
@@ -163,8 +181,8 @@ impl<'t> Piece<'t> {
     }
 }
 
-/// Adds codes of several words without a blank: `P-017`, `first_second`. `blue-door` is none, and
-/// neither is `v2.0:`, which is a label.
+/// Adds each code in `text` that has several words and no blank: a digit or a `_` makes it one.
+/// `P-017` and `first_second` are added. `blue-door` is not, and neither is `v2.0:`, which is a label.
 fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     for chunk in text.split_whitespace() {
         let words = piece.words_of(chunk);
@@ -176,22 +194,25 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     }
 }
 
-/// Adds as a value each quoted part of the text behind the piece's label; and if that text is a
-/// list, each of its parts. Of `we will sell a "blue door"`, only the quoted words are a value. A
-/// part is added without its own label; a quoted one also with it.
+/// Adds what the parts of a text are. The text is what stands behind the piece's label, and is cut
+/// into parts at commas, quotes, `and` and the like.
 ///
-/// A text is a list (`is_list`) if no part has more than three words, or if few have and nothing is
-/// quoted.
-///
-/// Adds as the name of a rule the part that has a label such as `id:`, and the quoted part behind a
-/// quoted label `"id":`. Adds each name in a part. A quoted label adds nothing by itself.
+/// - A quoted part is a value: of `we will sell a "blue door"`, only `blue door`.
+/// - In a list, each part is a value: `Wren` and `old barn` of `Wren, old barn`. A text is a list
+///   (`is_list`) if no part has more than three words, or if few have and nothing is quoted. If one
+///   has, a part that is one ordinary word is no value.
+/// - A part is a value without its own label: `Wren` of `cat: Wren`. A quoted part is one with its
+///   label, too.
+/// - A quoted label, such as `"phone":`, adds nothing.
+/// - A part behind a label such as `id:`, or a quoted part behind a quoted `"id":`, is also the name
+///   of a rule.
+/// - Each name in a part is a value (`add_names`).
 fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let parts: Vec<Part<'_>> = parts(piece.value)
         .into_iter()
         .map(|part| Part::of(piece, part))
         .collect();
     let long_parts = parts.iter().filter(|part| part.is_long()).count();
-    let has_long_part = long_parts > 0;
     let is_list = is_list(&parts, long_parts, piece.value);
     // Whether the last quoted part was the label of a rule, such as `"id":`.
     let mut rule_follows = false;
@@ -207,7 +228,7 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
             values.add_rule_unless_number(words);
         }
         // With a long part, the list may be a sentence: there, one ordinary word is no value.
-        let is_listed = is_list && !(has_long_part && is_ordinary_word(words));
+        let is_listed = is_list && (long_parts == 0 || !is_ordinary_word(words));
         if is_listed || is_quoted {
             values.add_value(words);
         }
@@ -219,7 +240,7 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     }
 }
 
-/// A part of a piece, which may have a label of its own: `id: phone`.
+/// A part of a piece. It may have a label of its own: `id: phone`.
 struct Part<'t> {
     /// All of it: `id: phone`.
     text: &'t str,
@@ -230,19 +251,20 @@ struct Part<'t> {
     quotes: Quotes,
 }
 
-/// What stands around a part.
+/// Which quotes stand around a part.
 #[derive(PartialEq, Eq)]
 enum Quotes {
     /// No quotes.
     No,
-    /// Quotes, and no mark of a label behind them.
+    /// Quotes, and no `:` or `=` behind them: `b` in `"a":"b"`.
     Value,
-    /// Quotes, and the mark of a label behind them, as in JSON.
+    /// Quotes with a `:` or `=` behind them: `a` in `"a":"b"`.
     Label,
 }
 
 impl<'t> Part<'t> {
-    /// This part of the piece, cut into a label and a value.
+    /// This part of the piece, cut into a label and a value. Before the value, a mark of a list is
+    /// left out: of `pets: - Wren`, the label is `pets:`, and the value `Wren`.
     fn of(piece: &Piece<'_>, text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let value = without_marker(value.trim_start());
@@ -262,15 +284,15 @@ impl<'t> Part<'t> {
 }
 
 impl Quotes {
-    /// Whether this part of the piece stands in quotes, and whether the mark of a label (`:` or
-    /// `=`) is behind them. In `"a":"b" c`, `a` is a quoted label, `b` is a quoted value, and `c`
-    /// is not quoted.
+    /// Which quotes stand around this part of the piece. In `"a":"b" c`, `a` is a quoted label, as
+    /// `:` or `=` is behind its quotes; `b` is a quoted value; and `c` is not quoted.
+    ///
+    /// In `"a" and "b"`, quotes stand on both sides of ` and `, too. A part with a blank at an end
+    /// is not quoted, unless the quotes are those of French, which have blanks within: `« a »`.
     fn around(piece: &Piece<'_>, part: &str) -> Self {
         let start = piece.start_of(part);
         let before = piece.text.get(..start).unwrap_or_default();
         let after = piece.text.get(start + part.len()..).unwrap_or_default();
-        // In French, blanks stand between « » and the quoted text. Elsewhere, a part with a blank
-        // at an end stands between two quotations, as ` and ` does in `"a" and "b"`.
         let may_have_blanks = before.ends_with('«') && after.starts_with('»');
         let has_right_blanks = may_have_blanks || part.trim() == part;
         let has_quotes = before.ends_with(is_quote) && after.starts_with(is_quote);
@@ -286,19 +308,22 @@ impl Quotes {
     }
 }
 
-/// Whether this is a quotation mark of some language, or one of Markdown's.
+/// Whether this is a quotation mark of some language, or one of Markdown's. `'` is none: it may be an
+/// apostrophe.
 fn is_quote(c: char) -> bool {
     "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c)
 }
 
-/// Whether the parts of this text are those of a list: no part is long, or at most a third are and
-/// nothing is quoted. `call us, as we agreed last week` is no list.
+/// Whether the `parts` of this text are those of a list. They are if no part is long (more than three
+/// words), as in `Wren, old barn`; or if at most a third are, and the text has no quote, as in
+/// `Wren, Tansy, the barn behind the mill`. `call us, as we agreed last week` is no list.
+/// `long_parts` is how many of the parts are long.
 fn is_list(parts: &[Part<'_>], long_parts: usize, text: &str) -> bool {
     long_parts == 0 || long_parts * 3 <= parts.len() && !text.contains(is_quote)
 }
 
-/// Whether these words are one ordinary word without a capital, as `drafts` in
-/// `look for these in drafts, precedents and file names`.
+/// Whether these words are one English word without a capital, as `drafts` in
+/// `look for these in drafts, precedents and file names`. `Drafts`, `wexel` and `file names` are not.
 fn is_ordinary_word(words: &[Word]) -> bool {
     match words {
         [word] => !word.is_capital && word.rank.is_some(),

@@ -6,21 +6,23 @@ use crate::words::{PHONE_DIGITS, POINTS_OF_NOTHING, Word, count_digits, words_in
 use std::collections::HashSet;
 use std::{mem, slice};
 
-/// The most words that are compared as one value. Of a longer line, its parts are values.
+/// The most words that are compared as one value. Of a longer line, only its parts are values.
 pub(crate) const MAX_WORDS: usize = 12;
 
-/// A part of a line, if it is at most so many words, may be a value.
+/// A part of a line that has at most so many words may be a value.
 pub(crate) const SHORT_PART_WORDS: usize = 3;
 
 /// Words of a longer line are a value if they have so many points together.
 const QUOTATION_POINTS: usize = 6;
 
 /// A number, or a code such as `P-017`, is a value from so many characters on.
-const SHORT_CODE_CHARS: usize = 4;
+const MIN_CODE_CHARS: usize = 4;
 
-/// A word with digits is a code by itself from so many characters on: `tblix42`, not `sha256`.
-const LONG_CODE_CHARS: usize = 7;
+/// A word of letters and digits is a code by itself from so many characters on: `tblix42`, not
+/// `sha256`.
+const MIN_CODE_WORD_CHARS: usize = 7;
 
+/// What was read of a document: its values, and the names of its rules.
 #[derive(Default)]
 pub(crate) struct Values {
     /// What a report must not quote.
@@ -31,13 +33,15 @@ pub(crate) struct Values {
     pub(crate) days: Days,
     /// Names of rules that are given as such: headings, ids.
     pub(crate) rules: Runs,
-    /// The hash of the first word of each short name as the document writes it.
+    /// The first word of each value of at most four letters, as the document writes it: the hash of
+    /// `Max`, and not that of `max`.
     pub(crate) short_names: HashSet<TextHash>,
-    /// The sections of the document, of which the last one is being read. The first one is what
-    /// stands above all headings, and has none.
+    /// The sections of the document. The last one is being read. The first one stands above all
+    /// headings, and its heading is empty.
     pub(crate) sections: Vec<Section>,
-    /// How many words are compared, and how many lines are not: those below `Notes`.
+    /// How many words the document has, without those of lines below `Notes`.
     pub(crate) compared_words: usize,
+    /// How many lines below `Notes` are not blank.
     pub(crate) lines_of_notes: usize,
     /// Whether the line, item or cell that is being read has a value.
     has_value: bool,
@@ -65,22 +69,23 @@ impl Values {
         }
     }
 
-    /// Adds the name of a rule, unless it has a long number: that may be a person's.
+    /// Adds the name of a rule, unless it has six digits or more: that may be a person's number.
     pub(crate) fn add_rule_unless_number(&mut self, words: &[Word]) {
         if count_digits(words) < LONG_NUMBER_DIGITS {
             self.add_rule(words);
         }
     }
 
-    /// Adds these words as one value, unless they say nothing or are too many: `Theo Blix` is one,
-    /// `the` and `12` are none.
+    /// Adds these words as one value if they say enough, as `Theo Blix`. Adds nothing for `the` and
+    /// `12`, which say too little, and for more than twelve words.
     pub(crate) fn add_value(&mut self, words: &[Word]) {
         if says_enough(words) {
             self.add_run(words);
         }
     }
 
-    /// Adds all these words as one value, unless they are none or more than [`MAX_WORDS`].
+    /// Adds these words as one value, whatever they say. Adds nothing if there is no word, or if
+    /// there are more than twelve.
     fn add_run(&mut self, words: &[Word]) {
         let Some(run) = run_of(words) else {
             return;
@@ -93,7 +98,8 @@ impl Values {
         self.has_value = true;
     }
 
-    /// Begins the section below this heading. Its `level` is 1 for `# Customers`.
+    /// Begins the section below this heading. `level` is 1 for `# Customers`, and 2 for `## Names`:
+    /// of these two, the first section is before a deeper heading.
     pub(crate) fn begin_section(&mut self, heading: &str, level: usize) {
         if let Some(last) = self.sections.last_mut() {
             last.is_before_deeper_heading = level > last.level;
@@ -105,7 +111,7 @@ impl Values {
         });
     }
 
-    /// Ends a line, item or cell: it counts in its section if it had a value.
+    /// Ends a line, item or cell. If it had a value, its section counts one more.
     pub(crate) fn end_piece(&mut self) {
         let had_value = mem::take(&mut self.has_value);
         if had_value && let Some(section) = self.sections.last_mut() {
@@ -125,10 +131,10 @@ impl Values {
         self.sections.len().saturating_sub(1)
     }
 
-    /// Adds each of these words that is a name, as a value and to `names`. A name passes
-    /// `may_be_name` (four letters or more, no digit, not in the list of English words), and has a
-    /// capital or stands in a text of at most three words: of such a text, fewer than three words
-    /// have a blank before them.
+    /// Adds each of these words that is a name, as a value and to `names`. A name has four letters or
+    /// more, no digit, and is not in the list of English words (`may_be_name`). It has a capital, or
+    /// the text is short: blanks cut it into three pieces at most. `Wexel` is a name in any text;
+    /// `wexel` is one in `wexel of office`, and none in `see wexel of office`.
     ///
     /// Of `for O'Wexel`, `Wexel` is a name. An apostrophe joins `O` to it, so both words together
     /// are a value as well.
@@ -141,7 +147,8 @@ impl Values {
                 continue;
             }
             self.add_run(slice::from_ref(word));
-            // A decoded letter may have been several, as `ae` for `ä`: the longer form counts.
+            // Folded letters may be fewer than the written ones (`ae` becomes `a`), or more (`þ`
+            // becomes `th`): the longer form counts.
             let name = Name {
                 letter_count: word.char_count.max(word.letters.chars().count()),
                 section: self.section_number(),
@@ -149,7 +156,7 @@ impl Values {
             self.names
                 .entry(TextHash::of(&word.letters))
                 .or_insert(name);
-            // Something is between it and the word before, such as an apostrophe, but no blank.
+            // A sign such as an apostrophe stands between this word and the one before, and no blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
                 let both = words.get(index - 1..=index).unwrap_or_default();
@@ -158,23 +165,26 @@ impl Values {
         }
     }
 
-    /// Adds as a value, from each of these words on, the fewest words that are a quotation. The
-    /// first `label_words` words are a label: a quotation that begins there is added only if all
-    /// its words are like names (`is_like_a_name`: with a capital, and not in the list of English
-    /// words).
-    pub(crate) fn add_quotations(&mut self, words: &[Word], label_words: usize) {
+    /// Adds as a value, from each of these words on, the fewest words that are enough for a quotation
+    /// (`is_quotation`): of `red house garden wall`, these are `red house garden` and
+    /// `house garden wall`.
+    ///
+    /// The first `words_in_label` words are a label. Of quotations that begin there, only those are
+    /// added whose words all are like names: `Theo Wexel`, and not `red house garden`.
+    pub(crate) fn add_quotations(&mut self, words: &[Word], words_in_label: usize) {
         for start in 0..words.len() {
-            let rest = words.get(start..).unwrap_or_default();
-            let Some(quotation) = shortest_quotation(rest) else {
+            let from_here = words.get(start..).unwrap_or_default();
+            let Some(quotation) = shortest_quotation(from_here) else {
                 continue;
             };
-            if start >= label_words || quotation.iter().all(Word::is_like_a_name) {
+            if start >= words_in_label || quotation.iter().all(Word::is_like_a_name) {
                 self.add_value(quotation);
             }
         }
     }
 
-    /// Adds the dates among these words: of `born 12 March 2011`, one.
+    /// Adds the dates among these words: of `born 12 March 2011`, one. `3/4/2011` adds two days,
+    /// since either number may be the month.
     pub(crate) fn add_dates(&mut self, words: &[Word]) {
         let section = self.section_number();
         for start in 0..words.len() {
@@ -186,7 +196,8 @@ impl Values {
         }
     }
 
-    /// Adds the numbers and codes among these words: each run of words with digits.
+    /// Adds the numbers and codes among these words. Words with digits that follow one another are
+    /// one code: of `call 0551 234055 or tblix42`, there are two.
     pub(crate) fn add_codes(&mut self, words: &[Word]) {
         for code in words.split(|word| word.digit_count == 0) {
             self.add_code(code);
@@ -195,21 +206,24 @@ impl Values {
 
     /// Adds the values among these words, each of which has a digit:
     ///
-    /// - all as one, if they have six digits or more, or if a word is a long code: `0551 23 40 55`
-    ///   and `tblix42 7`, not `47 11`;
-    /// - each long code, such as `tblix42`;
-    /// - a single number of four or five digits that is no year: `4711`, not `1984`;
-    /// - a phone number with and without its country's code, if all are numbers.
+    /// - all words as one value, if they have six digits or more together, or if one is a code by
+    ///   itself (seven characters or more, with letters): `0551 23 40 55` and `tblix42 7`. `47 11`
+    ///   and `p12 q7` are no values.
+    /// - each word that is a code by itself: of `tblix42 7`, `tblix42`;
+    /// - a number of four or five digits that is the only word, and no year: `4711`, not `1984`;
+    /// - if all words are numbers, the forms of a phone number: `551234055` of `0049 551 234055`.
     fn add_code(&mut self, words: &[Word]) {
-        if count_digits(words) >= LONG_NUMBER_DIGITS || words.iter().any(is_long_code) {
+        if count_digits(words) >= LONG_NUMBER_DIGITS || words.iter().any(is_code_by_itself) {
             self.add_value(words);
         }
         for word in words {
-            if is_long_code(word) {
+            if is_code_by_itself(word) {
                 self.add_value(slice::from_ref(word));
             }
         }
-        if words.iter().all(is_short_code) && words.len() == 1 {
+        if let [word] = words
+            && is_pin(word)
+        {
             self.add_value(words);
         }
         if words.iter().all(|word| word.is_number) {
@@ -217,30 +231,32 @@ impl Values {
         }
     }
 
-    /// Adds a phone number as it is, and without its first one, two or three digits, which may be
-    /// the country's code: `551234055` of `0049 551 234055`. Each form is without zeros before it.
+    /// Adds a phone number without the zeros before it, and also without its first one, two and three
+    /// digits, which may be the country's code: of `0049 551 234055`, these are `49551234055`,
+    /// `9551234055`, `551234055` and `51234055`.
     ///
-    /// A number of fewer than [`PHONE_DIGITS`] (eight) digits is not added, and each digit of a
-    /// code needs one digit more. A form of fewer than [`LONG_NUMBER_DIGITS`] (six) is not added.
+    /// Nothing is added for a number of fewer than eight digits ([`PHONE_DIGITS`]). For each digit
+    /// that is left out, the number needs one digit more: `0551 2340` has eight, so none is left
+    /// out. A form of fewer than six digits ([`LONG_NUMBER_DIGITS`]) is not added.
     fn add_phone(&mut self, words: &[Word]) {
         let digits = count_digits(words);
         let number: String = words.iter().map(|word| &*word.letters).collect();
         let with_code = number.trim_start_matches('0');
-        // With a code of 0 digits, this is the number as it is.
         for code_digits in 0..4 {
             if digits < PHONE_DIGITS + code_digits {
                 break;
             }
             let behind_code = with_code.get(code_digits..).unwrap_or_default();
-            let rest = behind_code.trim_start_matches('0');
-            if rest.len() >= LONG_NUMBER_DIGITS {
-                self.add_run(&words_in(rest));
+            let form = behind_code.trim_start_matches('0');
+            if form.len() >= LONG_NUMBER_DIGITS {
+                self.add_run(&words_in(form));
             }
         }
     }
 }
 
-/// All these words as one run. No words make none, and neither do more than [`MAX_WORDS`].
+/// All these words as one run. None if there is no word, or if there are more than twelve
+/// ([`MAX_WORDS`]).
 fn run_of(words: &[Word]) -> Option<Run> {
     if words.is_empty() || words.len() > MAX_WORDS {
         return None;
@@ -252,36 +268,33 @@ fn run_of(words: &[Word]) -> Option<Run> {
     Some(run)
 }
 
-/// Whether these words together are worth to be a value. They are if one of these holds:
+/// Whether these words together say enough for a value. The first of these rules that fits decides:
 ///
-/// - They have four digits or more.
-/// - They have a digit, four characters or more, and no blank between them: `P-017`.
-/// - They are two or more, with a capital each: `Theo Blix`.
-/// - They say enough (`how_much_it_says`): `larkspur`, and not `the 12`.
-///
-/// One or two letters, as `rs`, are no value by the last two, unless their script has no capitals.
+/// 1. Four digits or more do: `47 11`.
+/// 2. Two words or more do that have a digit, four characters, and no blank between them: `P-017`.
+/// 3. One or two letters do not, as `rs` and `Bo`, unless a script without capitals has them.
+/// 4. Two words or more with a capital each do: `Of The`.
+/// 5. Words do that have two points together (`how_much_it_says`): `larkspur` has, and so has
+///    `the house 12`. `the 12` has none.
 fn says_enough(words: &[Word]) -> bool {
     let digits = count_digits(words);
-    let size: usize = words.iter().map(|word| word.char_count).sum();
+    let chars: usize = words.iter().map(|word| word.char_count).sum();
     let is_joined = words.len() > 1 && words.iter().skip(1).all(|word| !word.has_blank);
-    let is_code = digits > 0 && is_joined;
-    let has_capitals = words.len() > 1 && words.iter().all(|word| word.is_capital);
-    if digits >= SHORT_CODE_CHARS || is_code && size >= SHORT_CODE_CHARS {
+    let is_code = is_joined && digits > 0 && chars >= MIN_CODE_CHARS;
+    if digits >= MIN_CODE_CHARS || is_code {
         return true;
     }
     // Two letters end the name of a file: `.rs`, `.py`. In Chinese, they may be a person.
-    if digits == 0 && size <= 2 && words.iter().all(|word| !word.is_caseless) {
+    if digits == 0 && chars <= 2 && words.iter().all(|word| !word.is_caseless) {
         return false;
     }
-    if has_capitals {
-        return true;
-    }
-    // Two points are enough: one word that is more than `the`.
-    words.iter().map(how_much_it_says).sum::<usize>() > 1
+    let has_capitals = words.len() > 1 && words.iter().all(|word| word.is_capital);
+    has_capitals || words.iter().map(how_much_it_says).sum::<usize>() >= 2
 }
 
-/// How much a word of a short value says: nothing if it is a number, `the` or `q7`, 1 if it is a
-/// character such as `木` or `김`, 2 or 4 if it is another word. Two are enough.
+/// How many points a word has towards a short value, which needs two: none for a number, for `q7`
+/// (two characters with a digit) and for `the`; 1 for a character such as `木` or `김`; 2 for
+/// `larkspur`; and 4 for `Larkspur` and `q75`.
 fn how_much_it_says(word: &Word) -> usize {
     if word.is_number || word.digit_count > 0 && word.char_count < 3 {
         0
@@ -292,59 +305,63 @@ fn how_much_it_says(word: &Word) -> usize {
     }
 }
 
-/// Whether this is a word of letters and digits, at least seven: `tblix42`. `sha256` and `4711` are
-/// not.
-fn is_long_code(word: &Word) -> bool {
-    !word.is_number && word.char_count >= LONG_CODE_CHARS
+/// Whether this word, which has a digit, is a code by itself: it has letters as well, and at least
+/// seven characters. `tblix42` is one; `sha256` is too short, and `5512340` is a number.
+fn is_code_by_itself(word: &Word) -> bool {
+    !word.is_number && word.char_count >= MIN_CODE_WORD_CHARS
 }
 
-/// Whether this is a number of four or five digits, as a PIN or a house, and no year: `4711`, not
-/// `1984`.
-fn is_short_code(word: &Word) -> bool {
+/// Whether this word may be a PIN, or the number of a house: it is a number of four or five digits
+/// that does not look like a year. `4711` and `19845` may be PINs; `1984`, `2026`, `471` and
+/// `551234` are not.
+fn is_pin(word: &Word) -> bool {
     let century = word.letters.get(..2);
     let is_year = word.digit_count == 4 && matches!(century, Some("19" | "20"));
-    word.is_number && (SHORT_CODE_CHARS..LONG_NUMBER_DIGITS).contains(&word.digit_count) && !is_year
+    word.is_number && (MIN_CODE_CHARS..LONG_NUMBER_DIGITS).contains(&word.digit_count) && !is_year
 }
 
-/// The fewest words at the start of these that are a quotation (`is_quotation`): `Blue Door` of
-/// `Blue Door closes`. None if the first twelve words are not enough, and for `in Blue Door`: `in`
-/// says nothing, so it begins none.
+/// The fewest words at the start of these that are enough for a quotation (`is_quotation`):
+/// `Blue Door` of `Blue Door closes`. None if the first twelve words are not enough. None also if
+/// the first word says nothing and has a gap behind it, as in `in Blue Door`: a quotation may begin
+/// at the next word.
 fn shortest_quotation(words: &[Word]) -> Option<&[Word]> {
     let first = words.first()?;
-    // A word that says nothing may begin one if it is joined to the next word, as the `n` in
-    // `nDigits`; but not in a script without blanks (`is_unspaced`), where all words are joined.
+    // A word that says nothing may begin a quotation if no gap is behind it, as the `n` in
+    // `nDigits`. In a script without blanks (`is_unspaced`), no word has a gap behind it, so there
+    // no such word may.
     let is_separate = words.get(1).is_none_or(|next| next.has_gap);
     let says_nothing = first.points == POINTS_OF_NOTHING && !first.is_number;
     if says_nothing && (first.is_unspaced || is_separate) {
         return None;
     }
     (1..=MAX_WORDS)
-        .map_while(|size| words.get(..size))
-        .find(|run| is_quotation(run))
+        .map_while(|count| words.get(..count))
+        .find(|start| is_quotation(start))
 }
 
-/// Whether these words of a longer line are enough for a quotation. If all are numbers, they are
-/// enough with more than six digits, or with six in one number.
+/// Whether these words of a longer line are enough for a quotation:
 ///
-/// Other words need six points (`QUOTATION_POINTS`), four of them from words that say something, of
-/// which one is no number. `the` has 1 point and says nothing; `house` has 2; `House` and `47` have
-/// 3. So three words such as `house` are enough, and two such as `House`. A common word (one that has a
-/// `rank` in the list of English words) with a short number, as `PIN 5519`, is not enough: there,
-/// the number is a value by itself.
+/// - If all are numbers: with more than six digits (`551 2340`), or with six in one number
+///   (`551234`). `2011 03`, six digits in two numbers, may be a year and a month.
+/// - An English word and a number of four or five digits, as `PIN 5519`, are not: there, the number
+///   is a value by itself.
+/// - Other words need six points. `the` has 1 point, `house` has 2, `House` and `47` have 3 (see
+///   [`Word::points`]). So `red house garden` and `Blue Door` are enough.
+/// - At least four of these points come from words that say more than `the`, and one of these
+///   words is no number. So `House of the in` is not enough, and neither is `the 47 12`.
 fn is_quotation(words: &[Word]) -> bool {
     if words.iter().all(|word| word.is_number) {
         let digits = count_digits(words);
-        // Six digits in two numbers may be a year and a month.
         return digits > LONG_NUMBER_DIGITS || digits == LONG_NUMBER_DIGITS && words.len() == 1;
     }
     if let [word, number] = words
         && word.rank.is_some()
-        && is_short_code(number)
+        && is_pin(number)
     {
         return false;
     }
     let points: usize = words.iter().map(|word| word.points).sum();
-    // The points of the words that say something. Of the six, two may come from other words.
+    // The points of the words that say something. Two of the six may come from other words.
     let mut telling_points = 0;
     let mut has_word = false;
     for word in words {
