@@ -15,7 +15,7 @@ pub(crate) struct Day {
 /// Days, each with the section of the document in which it stands first.
 pub(crate) type Days = HashMap<Day, usize>;
 
-/// How the names of the months begin, without case and accents: in English, German, French,
+/// How the names of the months begin, from January on, without case and accents: in English, German, French,
 /// Spanish, Italian, Portuguese, Dutch and Polish.
 const MONTHS: [&[&str]; 12] = [
     &["jan", "ene", "gen", "sty"],
@@ -32,34 +32,39 @@ const MONTHS: [&[&str]; 12] = [
     &["dec", "dez", "dic", "gru"],
 ];
 
-/// A date in a text: where it stands, and which day it is. `3/4/2011` may be two days.
+/// A date in a text.
 pub(crate) struct Date {
+    /// Where it stands in the text, in bytes.
     pub(crate) at: Range<usize>,
+    /// The day that it is. `3/4/2011` may be two days: 3 April and 4 March.
     pub(crate) days: Vec<Day>,
 }
 
-/// The date that the first three of these words are: `12 March 2011` of `12 March 2011 at noon`. It
-/// has one day, or two as in `3/4/2011`, where either number may be the month. None if the three
-/// words are no day of a year, as `12 March at` and `32 March 2011`, or if there are fewer than
-/// three.
+/// The date that the first three of these words are: `12 March 2011` of `12 March 2011 at noon`.
+///
+/// - Three numbers are a year, month and day; a day, month and year; or a month, day and year. Each
+///   order that is possible gives a day: `2011-03-12` one, and `3/4/2011` two.
+/// - A number and a word, in any order, and a year: `12 March 2011`, `March 12, 2011`. The word must
+///   name a month.
+/// - None for two words before the year (`at March 2011`), for three words that are no day
+///   (`12 March at`, `12 blue 2011`, `32 March 2011`), and for fewer than three words.
 pub(crate) fn date_at(words: &[Word]) -> Option<Date> {
     let [first, second, third, ..] = words else {
         return None;
     };
     let year = number(third);
-    let days = match (number(first), number(second)) {
-        // Numbers may be a year, month and day; or a day, month and year; or a month, day and year.
+    // Each is None if there is no such day, as the first one in `12/3/2011`.
+    let possible_days = match (number(first), number(second)) {
         (Some(a), Some(b)) => vec![
             day(Some(a), b, third),
             day(year, b, first),
             day(year, a, second),
         ],
-        // The word that is no number must name the month.
         (Some(_), None) => vec![day(year, month(second)?, first)],
         (None, Some(_)) => vec![day(year, month(first)?, second)],
         (None, None) => return None,
     };
-    let days: Vec<Day> = days.into_iter().flatten().collect();
+    let days: Vec<Day> = possible_days.into_iter().flatten().collect();
     if days.is_empty() {
         return None;
     }
@@ -69,12 +74,12 @@ pub(crate) fn date_at(words: &[Word]) -> Option<Date> {
     })
 }
 
-/// The section of the document that has this date.
+/// The section of the document that has one of the days of this date. None if it has none of them.
 pub(crate) fn section_of_date(date: &Date, days: &Days) -> Option<usize> {
     date.days.iter().find_map(|day| days.get(day)).copied()
 }
 
-/// The value of a word of at most four digits.
+/// The value of a number of at most four digits: 7 for `07`. None for `20110` and `7th`.
 fn number(word: &Word) -> Option<u32> {
     if word.is_number && word.digit_count <= 4 {
         word.letters.parse().ok()
@@ -83,7 +88,7 @@ fn number(word: &Word) -> Option<u32> {
     }
 }
 
-/// The number of the month that this word names: 3 for `March`, `Mar` and `mars`.
+/// The number of the month that this word names: 3 for `March`, `Mar` and `mars`. None for `blue`.
 fn month(word: &Word) -> Option<u32> {
     let index = MONTHS
         .iter()
@@ -91,7 +96,8 @@ fn month(word: &Word) -> Option<u32> {
     u32::try_from(index + 1).ok()
 }
 
-/// The day that this word is, of this month and year. `0` and `32` are none.
+/// The day of this month and year that `word` is: 12 March 2011 for 2011, 3 and `12`. None if the
+/// year has not four digits, the month is not 1 to 12, or the word is no number from 1 to 31.
 fn day(year: Option<u32>, month: u32, word: &Word) -> Option<Day> {
     let year = year.filter(|year| (1000..=9999).contains(year))?;
     let day = number(word).filter(|day| (1..=31).contains(day))?;

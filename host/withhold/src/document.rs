@@ -7,11 +7,11 @@ use crate::piece::{Role, add_piece};
 use crate::values::Values;
 use crate::words::words_in;
 
-/// What ends a line, in any of Unicode's ways. A NUL is where another format has one.
+/// What ends a line, in any of Unicode's ways. Some formats end lines with a NUL.
 const LINE_ENDS: &str = "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0";
 
-/// The values of a document, and its names of rules: of `# Name\n- Theo Blix`, `Theo Blix` is a
-/// value, and `Name` a name of a rule.
+/// The values of a Markdown document, and its names of rules: of `# Name\n- Theo Blix`, `Theo Blix` is
+/// a value, and `Name` the name of a rule. A mark of the byte order at its start is left out.
 pub(crate) fn read(document: &str) -> Values {
     let text = document
         .trim_start_matches('\u{feff}')
@@ -29,34 +29,37 @@ pub(crate) fn read(document: &str) -> Values {
 /// Below a heading of this text, nothing is compared: explanations stand there.
 const NOTES: &str = "notes";
 
-/// What is known before the next line.
+/// What was read so far, and what this says of the next line.
 #[derive(Default)]
 struct Reader<'t> {
+    /// The values so far.
     values: Values,
-    /// The marks that began the block of code in which the line stands.
+    /// The marks that began the block of code in which the next line stands, such as "```". None
+    /// outside of code.
     open_code: Option<&'t str>,
-    /// Whether it may stand in a table whose first column has names of rules.
+    /// Whether the next line may be a row of a table whose first column has names of rules.
     first_column_names_rules: bool,
-    /// The level of the heading `Notes` above the line. A heading of the same level, or of a
-    /// higher one, ends these notes.
+    /// The level of the heading `Notes` above the next line. None if the line is no note. A heading
+    /// of the same level, or of a higher one, ends these notes.
     notes_level: Option<usize>,
 }
 
 impl<'t> Reader<'t> {
-    /// Adds what stands in this line:
+    /// Reads one line. The first of these that fits decides what is added:
     ///
-    /// - in a block of code, an item; of the line that begins or ends the block, nothing;
-    /// - of a heading, the heading;
-    /// - of any other line below a heading `Notes` (then `notes_level` is set), nothing: the line is
-    ///   only counted;
-    /// - of the head of a table, nothing: it says whether the first column has the names of rules;
-    /// - of any other line, the cells of a row.
+    /// - In a block of code: the line, as an item. Of the line that ends the block: nothing.
+    /// - Of a line that begins a block of code, such as "```sh": nothing.
+    /// - Of a heading: its text, as the name of a rule.
+    /// - Below a heading `Notes`: nothing. The line is only counted.
+    /// - Of the head of a table, such as `| Id | Name |`: nothing. It says whether the first column
+    ///   of the rows below has names of rules.
+    /// - Of any other line: its cells (`read_row`).
     ///
-    /// The lines `below` it tell a heading and a table's head, and whether a row is a title of what
-    /// follows it.
+    /// `below` are the lines below this one. The next one may make this line a heading or a table's
+    /// head.
     fn read(&mut self, line: &Line<'t>, below: impl Iterator<Item = &'t str> + Clone) {
         let next = below.clone().next().unwrap_or_default();
-        // Without a bar, the table ends.
+        // A line without a bar ends a table.
         if !line.content.contains('|') {
             self.first_column_names_rules = false;
         }
@@ -73,20 +76,21 @@ impl<'t> Reader<'t> {
         } else if self.notes_level.is_some() {
             self.values.count_note(line.content);
         } else if line.is_table_head(next) {
-            // The first column names rules if its head is `id`, `rule` or the like.
+            // Such a head is `Id`, `Rule` or `Rule id`.
             self.first_column_names_rules =
                 filled_cells(line.content).next().is_some_and(is_rule_label);
         } else {
+            // As `Larkspur` above `: our next product`, and `- Family` above `  - Theo`.
             let names_what_follows = line.is_explained_by(next) || line.is_above_items(below);
             self.read_row(line, names_what_follows);
         }
     }
 
-    /// Begins a section below this heading, and adds the heading as the name of a rule, and its
-    /// first part as well: `Name (high)`, and `Name`.
+    /// Begins a section below this heading, and ends notes. The heading is added as the name of a
+    /// rule, and so is its first part: `Name (high)`, and `Name`.
     ///
-    /// A heading `Notes` begins no section. Below it, a heading of a deeper level is a note, which
-    /// is only counted; one of the same or a higher level ends the notes.
+    /// A heading `Notes`, in any case, begins no section, but notes. In notes, a heading of a deeper
+    /// level is a note as well, and is only counted: `## Old` below `# Notes`.
     fn read_heading(&mut self, heading: &Heading<'_>) {
         let text = heading.text.trim();
         let is_in_notes = self.notes_level.is_some_and(|level| level < heading.level);
@@ -107,11 +111,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Adds each cell of a row, but for blank ones. A line without a bar is one cell.
+    /// Reads each cell of a row, but for blank ones. A line without a bar is one cell.
     ///
-    /// A cell in a first column that names rules is added as the name of a rule, and read as a
-    /// label. Any other cell is read as a label if the line `names_what_follows`; else as an item
-    /// if the line has a bar or a list's mark; else as a text.
+    /// A cell of the first column, if this column has names of rules, is added as the name of a rule,
+    /// and read as a label. Any other cell is read
+    ///
+    /// - as a label, if the line `names_what_follows`, as `- Family` above `  - Theo`;
+    /// - else as an item, if the line has a bar or a list's mark: `| Wren | 7 |`, `- Wren`;
+    /// - else as a text.
     fn read_row(&mut self, line: &Line<'t>, names_what_follows: bool) {
         let row = line.item;
         let is_item = line.is_item() || row.contains('|');
@@ -135,7 +142,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Adds what stands in this line, item or cell. Below `Notes`, nothing of it is a value.
+    /// Adds the values of this line, item or cell, sentence by sentence. Below `Notes`, it is only
+    /// counted as a note: that can be a line of code.
     fn read_piece(&mut self, text: &str, role: Role) {
         if self.notes_level.is_some() {
             self.values.count_note(text);

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// The letter or digit that `c` counts as: a letter or digit as itself, as `é`, and a sign that is
-/// made of one letter or digit as this one: `C` for `℃`. None for `-`, for `㎏`, which is made of
-/// two letters, and for an apostrophe, even one that is a letter in Unicode.
+/// The letter or digit that `c` counts as: `c` itself, if it is a letter or digit (`é`); or the one
+/// that it is made of in Unicode: `C` for `℃`. None for `-`, which is made of none; for `㎏`, which
+/// is made of two; and for an apostrophe, even one that is a letter in Unicode (`ʼ`).
 pub(crate) fn as_letter(c: char) -> Option<char> {
     if is_apostrophe(c) {
         return None;
@@ -13,24 +13,26 @@ pub(crate) fn as_letter(c: char) -> Option<char> {
     if c.is_alphanumeric() {
         return Some(c);
     }
-    let (mut only, mut count) = (None, 0);
+    let mut letters = Vec::new();
     decompose_compatible(c, |part| {
         if part.is_alphanumeric() {
-            only = Some(part);
-            count += 1;
+            letters.push(part);
         }
     });
-    only.filter(|_| count == 1)
+    match *letters {
+        [only] => Some(only),
+        _ => None,
+    }
 }
 
-/// Whether people see an apostrophe or a dot where Unicode has a letter: `ʼ` and `ㆍ`. `'` is no
-/// letter in Unicode either.
+/// Whether people see an apostrophe or a dot in what Unicode calls a letter: `ʼ` and `ㆍ`. False for
+/// `'`, which is no letter anyway.
 fn is_apostrophe(c: char) -> bool {
     matches!(c, '\u{2b9}'..='\u{2bf}' | '\u{a78b}' | '\u{a78c}' | 'ㆍ')
 }
 
-/// Adds the letters that `c` counts as to those of its word: without case, accents and width. For
-/// `É` this is `e`, for `ß` it is `ss`.
+/// Adds to `letters`, those of a word so far, the letters that `c` is compared as: without case,
+/// accents and width. `É` adds `e`, `ß` adds `ss`, and `٧` adds `7`.
 pub(crate) fn push_folded(c: char, letters: &mut String) {
     if c.is_ascii() {
         push_unless_umlaut(c.to_ascii_lowercase(), letters);
@@ -41,22 +43,25 @@ pub(crate) fn push_folded(c: char, letters: &mut String) {
     }
 }
 
-/// Adds the letter, unless it is an `e` behind `a`, `o` or `u`: that may stand for two dots.
+/// Adds the letter, but not an `e` behind `a`, `o` or `u`: people write `ae` for `ä`, and both are
+/// compared as `a`.
 fn push_unless_umlaut(letter: char, letters: &mut String) {
     if letter != 'e' || !letters.ends_with(['a', 'o', 'u']) {
         letters.push(letter);
     }
 }
 
-/// Adds the letters that one character counts as, `part`, which is not made of other characters:
-/// without case, and without the stroke of `ł`. For `þ`, these are `th`. An accent or a sign adds
+/// Adds to `letters` the letters that `part` is compared as. `part` is one of the characters that
+/// another one is made of in Unicode: of `É`, these are `E` and an accent.
+///
+/// `E` adds `e`, `ł` adds `l`, `ς` and `Σ` add `σ`, and `þ` adds `th`. An accent or a sign adds
 /// nothing, and neither does an `e` behind `a`, `o` or `u`.
 fn fold_part(part: char, letters: &mut String) {
     if is_combining_mark(part) {
         return;
     }
-    // Small, capital, and small again. In capitals, ß and SS are the same, and so are both small
-    // sigmas. A capital ß has no other capital, so it must be small before.
+    // Small, capital, and small again: in capitals, `ß` is `SS`, and `ς` is `Σ` as `σ` is. The first
+    // step is for `ẞ`, which is a capital already: only `ß` becomes `SS`.
     let small = part
         .to_lowercase()
         .flat_map(char::to_uppercase)
@@ -70,10 +75,10 @@ fn fold_part(part: char, letters: &mut String) {
     }
 }
 
-/// The zeros of scripts that have digits of their own.
+/// The zeros of scripts that have digits of their own. In Unicode, 1 to 9 follow each zero.
 const ZEROS: &str = "٠۰०০੦૦୦௦౦೦൦๐໐༠၀០᠐";
 
-/// The ASCII digit for one of another script: `7` for `٧`. `七` has none.
+/// The ASCII digit for one of another script: `7` for `٧`. None for `七` and for a letter.
 fn digit(c: char) -> Option<char> {
     ZEROS.chars().find_map(|zero| {
         let value = u32::from(c).checked_sub(zero.into())?;
@@ -81,8 +86,8 @@ fn digit(c: char) -> Option<char> {
     })
 }
 
-/// The letter that `c` counts as: `l` for `ł`, since Unicode has no accent for a stroke. A letter
-/// that is not listed here counts as itself.
+/// The letter that `c` is compared as: `l` for `ł`, which Unicode does not make of `l` and a stroke.
+/// A letter that is not listed here is returned as it is.
 fn without_stroke(c: char) -> char {
     match c {
         'ł' => 'l',
@@ -101,25 +106,27 @@ fn without_stroke(c: char) -> char {
     }
 }
 
-/// Whether `c` separates two parts of a line, as `,` and `•` do. Of ASCII, few characters do, and
-/// not `.`. Any other character does, unless it counts as a letter, is invisible, or is a blank, an
-/// apostrophe or a hyphen.
+/// Whether `c` separates two parts of a line.
+///
+/// Of ASCII, only these do: a comma, semicolon, round or square bracket, bar, `"` and "`". Beyond
+/// ASCII, each sign does (`•`, `“`, `①`), but no letter, no sign that counts as one (`℃` as `C`), no blank,
+/// nothing invisible, and no apostrophe or hyphen (`’`, `‐`).
 pub(crate) fn is_separator(c: char) -> bool {
     if c.is_ascii() {
         return ",;()[]|\"`".contains(c);
     }
-    // These do, although in Unicode `①` is a number, and `ㆍ` a letter.
+    // In Unicode, `①` is a number, and `ㆍ` a letter.
     if matches!(c, '①'..='⒛' | 'ㆍ') {
         return true;
     }
     let is_joint = "‘’‛′＇՚׳‐‑‒־֊－＿་".contains(c);
     let is_blank = c.is_whitespace() || is_invisible(c);
-    // `℃` counts as the letter `C`.
     !is_joint && !is_blank && !c.is_alphanumeric() && as_letter(c).is_none()
 }
 
-/// Whether a reader does not see `c` between two letters: an accent, or what Rust would not print
-/// (but for private use, which may be an icon). A blank ends a word, so it is none of these.
+/// Whether a reader does not see `c` between two letters, or sees no character of its own there: a
+/// soft hyphen, an accent, a filler. These are what Rust's `escape_debug` escapes, and accents. A
+/// blank ends a word, and a character for private use may be an icon, so both are visible.
 pub(crate) fn is_invisible(c: char) -> bool {
     let is_private_use = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
     if c.is_ascii_graphic() || c.is_whitespace() || is_private_use {
@@ -128,8 +135,8 @@ pub(crate) fn is_invisible(c: char) -> bool {
     FILLERS.contains(c) || is_combining_mark(c) || c.escape_debug().len() > 1
 }
 
-/// What Rust would print: a line in a word, fillers of Hangul and braille, half marks of kana, and
-/// what stands for an object.
+/// Invisible characters that Rust does not escape: a line in a word, fillers of Hangul and braille,
+/// half marks of kana, and the mark of an object.
 const FILLERS: &str = "\u{640}\u{115f}\u{1160}\u{2800}\u{3164}\u{ff9e}\u{ff9f}\u{ffa0}\u{fffc}";
 
 /// Scripts that put no blanks between words.

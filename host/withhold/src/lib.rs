@@ -34,7 +34,8 @@ use std::ops::Range;
 /// What stands in place of a quotation.
 pub const MARK: &str = "[withheld]";
 
-/// The `report`, with [`MARK`] in place of what quotes the `document`.
+/// The `report`, with [`MARK`] in place of what quotes the `document`: if the document has
+/// `- Theo Blix`, then `ask Theo Blix` becomes `ask [withheld]`.
 ///
 /// `known` are paths that the reader of the report knows, such as the folder of its session.
 /// A quotation inside such a path stays, and so does one inside a heading's text or a rule's id.
@@ -55,25 +56,26 @@ pub fn withheld(document: &str, report: &str, known: &[&str]) -> Vec<Range<usize
 pub struct Summary {
     /// How many lines, items and cells above all headings have a value.
     pub values_without_heading: usize,
-    /// The same below each heading, in their order. A heading above others counts what stands
-    /// directly below it.
+    /// The same for each heading, in their order. A heading counts only what stands between it and
+    /// the next heading, of any level.
     pub values_by_heading: Vec<usize>,
-    /// How many lines stand below a heading `Notes`, and are not compared.
+    /// How many lines stand below a heading `Notes`, without blank ones. They are not compared.
     pub lines_of_notes: usize,
-    /// Whether a heading has no value below it, and no heading of a deeper level.
+    /// Whether a heading has no value below it, and the next heading is of no deeper level.
     pub has_empty_heading: bool,
-    /// Whether nothing, or next to nothing, is a value: less than one for ten words.
+    /// Whether the document has fewer than one value for ten words. Notes do not count.
     pub has_few_values: bool,
 }
 
 impl Summary {
-    /// The numbers of this document: how many of its pieces (lines, items and cells) have a value (a
-    /// text that a report must not quote), before the first heading and below each heading. A
-    /// heading without a value is an empty one, unless a heading of a deeper level follows. Values
-    /// are few if they are fewer than a tenth of all words but those of notes (`compared_words`).
+    /// The numbers of this document. Of `- Wren\n# Names\n- Theo Blix\n# Codes\n`, there is one value
+    /// without a heading (`Wren`), one below `Names` and none below `Codes`, so a heading is empty.
+    /// In `# All\n## Names\n- Theo Blix`, no heading is empty: a deeper one follows `All`.
+    ///
+    /// An empty document has neither an empty heading nor few values.
     pub fn of(document: &str) -> Self {
         let read = document::read(document);
-        // The first section has no heading.
+        // The first section stands above all headings.
         let mut below_headings = read.sections.iter().skip(1);
         let has_empty_heading = below_headings
             .any(|section| section.pieces_with_value == 0 && !section.is_before_deeper_heading);
@@ -91,14 +93,15 @@ impl Summary {
     }
 }
 
-/// The report with [`MARK`] in place of each of these quotations, which are sorted by where they
-/// start. Two that overlap, or have nothing but blanks between them, get one mark.
+/// The report with [`MARK`] in place of each quotation. `quotations` are where these stand, sorted by
+/// where each starts. Two that overlap, or have only spaces between them, get one mark:
+/// `ask Theo Blix` with a quotation at 4..8 and one at 9..13 becomes `ask [withheld]`.
 fn replace(report: &str, quotations: Vec<Range<usize>>) -> String {
     let mut kept = String::with_capacity(report.len());
-    // Where the quotations so far end. None before the first one.
+    // Where the last mark's quotations end. None before the first one.
     let mut marked_to = None;
     for Range { start, end } in quotations {
-        // Nothing is between two that overlap.
+        // Two that overlap have nothing between them: `get` returns None for such a range.
         let between = report
             .get(marked_to.unwrap_or(0)..start)
             .unwrap_or_default();

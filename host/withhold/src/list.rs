@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 pub(crate) enum Rank {
     /// It says nothing by itself, as `the`.
     SaysNothing,
+    /// It is common, as `house`.
     Ordinary,
+    /// It is less common, as `doctor`, and so tells more.
     Rare,
 }
 
@@ -15,7 +17,8 @@ pub(crate) enum Rank {
 static COMMON_WORDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../words.txt").lines().collect());
 
-/// The rank of a word, in any case of its letters. `Larkspur` has none: the list does not have it.
+/// The rank of a word, in any case of its letters: `SaysNothing` for `The`. None for `Larkspur`, which
+/// the list does not have.
 pub(crate) fn rank(word: &str) -> Option<Rank> {
     let small = word.to_ascii_lowercase();
     let found = COMMON_WORDS.binary_search_by_key(&&*small, |line| without_rank(line));
@@ -30,7 +33,8 @@ pub(crate) fn rank(word: &str) -> Option<Rank> {
 static WORDS_OF_FIELDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../fields.txt").lines().collect());
 
-/// Whether this word, with the letters that count, is one of a field's name: `phone` is one.
+/// Whether a word, of which these are the folded letters, stands in names of fields: `phone` does, and
+/// `larkspur` does not.
 pub(crate) fn is_word_of_field(letters: &str) -> bool {
     WORDS_OF_FIELDS.binary_search(&letters).is_ok()
 }

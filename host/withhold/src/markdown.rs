@@ -3,28 +3,31 @@
 /// What may stand before the content of a line.
 const QUOTES_AND_BLANKS: [char; 3] = ['>', ' ', '\t'];
 
-/// A heading: of `## Phone`, the text is ` Phone`, and the level is 2.
+/// A heading, such as `## Phone`.
 pub(crate) struct Heading<'t> {
+    /// What stands behind the marks: ` Phone`.
     pub(crate) text: &'t str,
+    /// The level, from 1: 2 for `##`.
     pub(crate) level: usize,
 }
 
-/// One line, and what of it stands behind its marks: of `>  - Larkspur`, the content is
-/// `- Larkspur`, and the item is `Larkspur`.
+/// One line of a document, as `>  - Larkspur`.
 pub(crate) struct Line<'t> {
+    /// All of the line.
     pub(crate) text: &'t str,
-    /// The line without the marks of quotes and the blanks before it.
+    /// The line without the marks of quotes and the blanks before it: `- Larkspur`.
     pub(crate) content: &'t str,
-    /// The content without the marks of a list.
+    /// The content without the marks of a list: `Larkspur`. Without such a mark, the content.
     pub(crate) item: &'t str,
-    /// How many quotes it stands in.
+    /// How many marks of quotes (`>`) are before the content: 1.
     quotes: usize,
-    /// How many blanks are before the content, behind the marks of quotes.
+    /// How many blanks are between these marks and the content: 2.
     indent: usize,
 }
 
 impl<'t> Line<'t> {
-    /// The line of this text, without what stands before its content.
+    /// The line of this text. Of `>  - Larkspur`, the content is `- Larkspur`, the item `Larkspur`,
+    /// `quotes` is 1 and `indent` is 2.
     pub(crate) fn of(text: &'t str) -> Self {
         let content = text.trim_start_matches(QUOTES_AND_BLANKS);
         let (before, _) = text.split_at(text.len() - content.len());
@@ -42,14 +45,17 @@ impl<'t> Line<'t> {
         self.item != self.content
     }
 
-    /// Whether this line has more blanks before it, behind as many marks of quotes.
+    /// Whether this line has more blanks before its content than the `other` line, and as many marks
+    /// of quotes.
     fn is_deeper_than(&self, other: &Self) -> bool {
         self.quotes == other.quotes && self.indent > other.indent
     }
 
-    /// Whether this line is an item, and another item stands deeper `below` it: the `- Family` in
-    /// `- Family\n  - Theo`. Blank lines and deeper texts may stand between the two. A line that is
-    /// not deeper ends the search.
+    /// Whether this line is an item above deeper items, as `- Family` above `  - Theo`. `below` are the
+    /// lines below this one: blank lines and deeper texts may come before the deeper item.
+    ///
+    /// False for a line that is no item, and if a line that is no deeper comes before (`- Friends`),
+    /// or no deeper item comes at all.
     pub(crate) fn is_above_items(&self, below: impl Iterator<Item = &'t str>) -> bool {
         if !self.is_item() {
             return false;
@@ -68,14 +74,13 @@ impl<'t> Line<'t> {
         false
     }
 
-    /// The heading that this line is, with its text and level: one to six `#` with a blank behind
-    /// them begin it, or the line `next` has only `=`. `# Phone` is one. None for `#phone`, for a
-    /// line with four blanks before it, and for an item above a line of `=`.
+    /// The heading that this line is: `## Phone`, of level 2, as one to six `#` with a blank behind
+    /// them begin it; or `Phone` above a line of `=`, of level 1. `next` is the line below.
     ///
-    /// A line of `-` below makes no heading: it may also separate two values, or end the settings
-    /// at the top of a file.
+    /// None for any other line, such as `#phone`; for a line with four blanks before it, which is
+    /// code; and for `- Phone` above a line of `=`. `Phone` above a line of `-` is no heading
+    /// either: such a line may also separate two values, or end the settings at the top of a file.
     pub(crate) fn heading(&self, next: &str) -> Option<Heading<'t>> {
-        // A line with four blanks before it is code.
         if self.indent >= 4 {
             return None;
         }
@@ -92,52 +97,53 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// Whether this line names the columns of a table: `| Bank | IBAN |` above `|---|---|`.
-    /// A row above another row does not.
+    /// Whether this line names the columns of a table: `| Bank | IBAN |` above the line `next`, if that
+    /// has only bars and dashes, as `|---|---|`. A row above another row does not.
     pub(crate) fn is_table_head(&self, next: &str) -> bool {
         let has_bars_and_dashes = next.contains('|') && next.contains('-');
-        let rest = next.trim_matches(|c| "> |-:\t".contains(c));
-        self.content.contains('|') && has_bars_and_dashes && rest.is_empty()
+        let other_signs = next.trim_matches(|c| "> |-:\t".contains(c));
+        self.content.contains('|') && has_bars_and_dashes && other_signs.is_empty()
     }
 
-    /// Whether it is explained by the line `next`, as `Larkspur` is by `: our next product`. A
-    /// line that begins with `: ` itself is not.
+    /// Whether the line `next` explains this line, as `: our next product` explains `Larkspur`. A line
+    /// that begins with `: ` itself is not explained.
     pub(crate) fn is_explained_by(&self, next: &str) -> bool {
         next.starts_with(": ") && !self.text.starts_with(": ")
     }
 
-    /// The marks with which this line begins or ends a block of code: "```" of "```sh". None if it
-    /// does not begin with three or more "`" or `~`, or if these also end code in this line, as in
-    /// "```sh```".
+    /// The marks with which this line begins or ends a block of code: "```" of "```sh", and `~~~~` of
+    /// `- ~~~~`. None if the item does not begin with three "`" or `~`, and for "```sh```", which is
+    /// code within a line.
     pub(crate) fn code_marks(&self) -> Option<&'t str> {
         let line = self.item;
         let mark = line.chars().next()?;
         if !matches!(mark, '`' | '~') {
             return None;
         }
-        let rest = line.trim_start_matches(mark);
-        let (marks, _) = line.split_at(line.len() - rest.len());
-        let is_code_in_text = mark == '`' && rest.contains(mark);
-        if marks.len() < 3 || is_code_in_text {
+        let behind = line.trim_start_matches(mark);
+        let (marks, _) = line.split_at(line.len() - behind.len());
+        let is_code_in_line = mark == '`' && behind.contains(mark);
+        if marks.len() < 3 || is_code_in_line {
             return None;
         }
         Some(marks)
     }
 
-    /// Whether this line ends the block of code that these marks began. Another kind of marks, or
-    /// fewer, end none, and neither do marks with a text behind them.
+    /// Whether this line ends the block of code that the marks `open` began: "```" is ended by "```" and
+    /// "````", and not by "``", `~~~` or "```sh".
     pub(crate) fn ends_code_of(&self, open: &str) -> bool {
         self.code_marks() == Some(self.item.trim_end()) && self.item.starts_with(open)
     }
 }
 
-/// What stands between the bars of a row: ` Bank ` and ` IBAN ` of `| Bank | IBAN |`. A cell of
-/// blanks is left out.
+/// What stands between the bars of a row: ` Bank ` and ` IBAN ` of `| Bank | | IBAN |`. A cell of
+/// blanks is left out. A line without a bar is one cell.
 pub(crate) fn filled_cells(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|cell| !cell.trim().is_empty())
 }
 
-/// The line without the marks of a list: `Larkspur` of `- [x] Larkspur`. `-Larkspur` has no mark.
+/// The line without the marks of a list, each of which has a blank behind it: `Larkspur` of
+/// `- [x] Larkspur` and of `1. Larkspur`. `-Larkspur` has no mark, and is returned as it is.
 pub(crate) fn without_marker(line: &str) -> &str {
     let mut rest = line;
     while let Some((word, behind)) = rest.split_once([' ', '\t']) {
@@ -149,7 +155,9 @@ pub(crate) fn without_marker(line: &str) -> &str {
     rest
 }
 
-/// Whether this word is a mark of a list: `-`, `1.`, `1.2.`, `a)`, `가.` or a box. `1` is none.
+/// Whether this word is a mark of a list: `-`, `*` or `+`; a box, as `[x]`, or a half of `[ ]`; or a
+/// number or letter with a dot or bracket behind it, as `1.`, `1.2.`, `a)` and `가.`. `1` and `ab.`
+/// are none.
 fn is_marker(word: &str) -> bool {
     if matches!(word, "-" | "*" | "+" | "[" | "]" | "[x]" | "[X]") {
         return true;

@@ -2,13 +2,13 @@
 
 use crate::letters::is_separator;
 
-/// Signs between two parts, beside [`is_separator`]. Behind ` #` and ` ^`, Obsidian has a tag or an
-/// id.
+/// Signs that separate two parts, beside those of [`is_separator`]. Behind ` #` and ` ^`, notes of
+/// Obsidian have a tag or an id.
 const SEPARATING_SIGNS: [&str; 12] = [
     "->", "==>", "=>", "  ", " #", " ^", "\t", " //", " --", "<!--", " <", "<br>",
 ];
 
-/// Words and signs between two parts, with a blank on each side.
+/// Words and signs that separate two parts if a blank stands on each side.
 const JOINING_WORDS: [&[&str]; 19] = [
     &["-", "/", "&", "&&", "+", "·"],
     // English and German.
@@ -45,36 +45,37 @@ const JOINING_WORDS: [&[&str]; 19] = [
 /// The parts of a line between its separators: punctuation, and words such as `and`. Of
 /// `Larkspur (old), Wren and Tansy`, these are `Larkspur `, `old`, ` Wren` and `Tansy`.
 ///
-/// A part of blanks is left out. `Mary-Ann O'Hara` and `v1.2/beta` are one part.
+/// A part of blanks is left out. Nothing in `Mary-Ann O'Hara` and `v1.2/beta` separates: each is one
+/// part.
 pub(crate) fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
-    let mut rest = Some(line);
-    while let Some(text) = rest {
+    let mut uncut = Some(line);
+    while let Some(text) = uncut {
+        // None behind the last part, which has no separator behind it.
         let (part, behind) = cut_at_first_separator(text);
         if !part.trim().is_empty() {
             parts.push(part);
         }
-        rest = behind;
+        uncut = behind;
     }
     parts
 }
 
-/// The sentences of a line, without the full stops between them. A full stop ends a sentence if a
-/// word of four letters or more stands before it, and a blank and a capital behind it.
-/// `Gul Sok. No: 14` and `Dr. Strong` are one sentence each.
+/// The sentences of a line, without the full stops between them: of `Ask Wren. Then call Theo.`, these
+/// are `Ask Wren` and `Then call Theo.`.
+///
+/// A full stop ends a sentence if a word of four letters or more stands before it, and a blank and a
+/// capital behind it. `Dr. Strong` (two letters before it), `Gul Sok. No: 14` (three) and
+/// `at noon. not before` (no capital) are one sentence each.
 pub(crate) fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
     for (at, mark) in line.match_indices(". ") {
-        let (before, behind) = line.split_at(at);
-        let last_word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
-        let is_long = last_word.is_some_and(|word| word.chars().count() >= 4);
-        // The text behind the full stop and the blank.
-        if is_long
-            && behind
-                .get(2..)
-                .is_some_and(|next| next.starts_with(char::is_uppercase))
-        {
+        let (before, _) = line.split_at(at);
+        let (_, next_sentence) = line.split_at(at + mark.len());
+        let mut words_from_end = before.rsplit(|c: char| !c.is_alphanumeric());
+        let last_word = words_from_end.next().unwrap_or_default();
+        if last_word.chars().count() >= 4 && next_sentence.starts_with(char::is_uppercase) {
             sentences.extend(line.get(start..at));
             start = at + mark.len();
         }
@@ -83,31 +84,32 @@ pub(crate) fn sentences(line: &str) -> Vec<&str> {
     sentences
 }
 
-/// The first part of a text, and all that stands behind it. A text without a separator is one
-/// part.
+/// The first part of a text, and all that stands behind the separator: `Wren` and `Tansy, Theo` of
+/// `Wren,Tansy, Theo`. Without a separator, all of the text, and an empty text.
 pub(crate) fn first_part(text: &str) -> (&str, &str) {
-    let (part, rest) = cut_at_first_separator(text);
-    (part, rest.unwrap_or_default())
+    let (part, behind) = cut_at_first_separator(text);
+    (part, behind.unwrap_or_default())
 }
 
-/// The text up to its first separator, and what stands behind the separator. Without a separator:
-/// all of the text, and None.
+/// The text up to its first separator, and what stands behind the separator: `Wren` and ` Tansy` of
+/// `Wren, Tansy`, and `Wren` and an empty text of `Wren,`. Without a separator: all of the text, and
+/// None.
 fn cut_at_first_separator(text: &str) -> (&str, Option<&str>) {
     for (at, c) in text.char_indices() {
         // No separator begins with a letter or digit of ASCII. Most characters are one.
         if c.is_ascii_alphanumeric() {
             continue;
         }
-        let (part, rest) = text.split_at(at);
-        if let Some(behind) = behind_separator(rest) {
+        let (part, from_here) = text.split_at(at);
+        if let Some(behind) = behind_separator(from_here) {
             return (part, Some(behind));
         }
     }
     (text, None)
 }
 
-/// What stands behind the separator that this text begins with: `old)` of `(old)`. `-Ann` begins
-/// with none.
+/// What stands behind the separator that this text begins with: `old)` of `(old)`, and `Tansy` of
+/// ` and Tansy`. None for `-Ann`, which begins with no separator.
 fn behind_separator(text: &str) -> Option<&str> {
     SEPARATING_SIGNS
         .iter()
@@ -118,7 +120,8 @@ fn behind_separator(text: &str) -> Option<&str> {
         .or_else(|| behind_slash(text))
 }
 
-/// `Tansy` of ` and Tansy`. ` but Tansy` has no such word.
+/// What stands behind the joining word that this text begins with: `Tansy` of ` and Tansy`. None for
+/// ` but Tansy`.
 fn behind_and(text: &str) -> Option<&str> {
     let (word, behind) = text.strip_prefix(' ')?.split_once(' ')?;
     let mut ands = JOINING_WORDS.iter().copied().flatten();
@@ -129,14 +132,15 @@ fn behind_and(text: &str) -> Option<&str> {
     }
 }
 
-/// `木` of `.木`: behind a list's number, a word of a script without blanks may stand so. `.md` is
-/// an ending.
+/// What stands behind the dot of a list's number, if no blank is between, as in Chinese: `木` of `.木`,
+/// the end of `1.木`. None for `.md`, the ending of a file's name.
 fn behind_number(text: &str) -> Option<&str> {
     text.strip_prefix('.')
         .filter(|behind| behind.starts_with(|c: char| !c.is_ascii()))
 }
 
-/// `Tansy` of `/Tansy`. `/tansy` may be a path.
+/// What stands behind a slash that separates two names: `Tansy` of `/Tansy`. None for `/tansy`, which
+/// may be a path.
 fn behind_slash(text: &str) -> Option<&str> {
     text.strip_prefix('/')
         .filter(|behind| behind.starts_with(|c: char| !c.is_ascii() || c.is_uppercase()))

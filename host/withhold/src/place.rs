@@ -3,16 +3,21 @@
 use crate::run::Run;
 use std::ops::Range;
 
-/// So many characters before a number show whether it is a place: to look at all would take too
-/// long.
+/// Only so many characters before a number are looked at, to see whether it is a place in a file. To
+/// look at all would take too long.
 const LOOK_BACK_CHARS: usize = 128;
 
-/// The most characters of an ending of a file's name, as in `a.jsonl`.
-const MAX_ENDING_CHARS: usize = 5;
+/// The most characters of a file's extension, as in `a.jsonl`.
+const MAX_EXTENSION_CHARS: usize = 5;
 
-/// Whether this run in the report is the number of a place in a file, as in `a.md:12` and
-/// `a.md:12:4`, or a number in a path, as in `src/12/a.md` and `12.md`. In `room 12`, it is not. A
-/// long number (six digits or more) counts only behind a file's name, and with a colon in it.
+/// Whether this run of the report is a number that says a place in a file:
+///
+/// - behind a file's name and a mark, as `4711` in `a.md:4711`. A number of six digits or more needs a
+///   colon in it, as a line and a column have: `4711:22` in `a.md:4711:22` is a place, and `551234`
+///   in `a.md:551234` is none;
+/// - of fewer than six digits, in a path, as in `src/4711/a.md` and `4711.md`.
+///
+/// `4711` in `room 4711` is no place, and neither is a run with a letter.
 pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     if !run.is_number() {
         return false;
@@ -20,47 +25,45 @@ pub(crate) fn is_place(report: &str, run: &Run) -> bool {
     let (up_to_end, after) = report.split_at(run.at.end);
     let (before, number) = up_to_end.split_at(run.at.start);
     let just_before = end_of(before);
-    // A line and a column, as in `12:4`, may have more digits together.
     if ends_with_file_and_mark(just_before) && (run.is_short_number() || number.contains(':')) {
         return true;
     }
-    run.is_short_number() && (is_in_path(just_before) || is_before_ending(after))
+    run.is_short_number() && (is_in_path(just_before) || is_before_extension(after))
 }
 
-/// The last [`LOOK_BACK_CHARS`] characters of the text, or all.
+/// The last 128 characters of the text ([`LOOK_BACK_CHARS`]). A shorter text is returned as it is.
 fn end_of(text: &str) -> &str {
     let mut starts = text.char_indices().rev();
     let start = starts.nth(LOOK_BACK_CHARS - 1).map_or(0, |(at, _)| at);
     text.split_at(start).1
 }
 
-/// Whether the text ends as what `grep` prints before a line that it found: a file's name with an
-/// extension, perhaps a line's number, and a mark. `a.md:` and `a.md:12-` do. `note:` does not: it
-/// has no extension.
+/// Whether the text ends with a file's name and a mark (`:`, `-` or `(`), as `grep` prints them before
+/// a line: `in a.md:`. Numbers of lines may stand before the mark, and quotes around the name:
+/// `a.md:12-`, `"a.md":`. `note:` has no extension, and `a.md ` no mark: both do not.
 fn ends_with_file_and_mark(text: &str) -> bool {
     let Some(name_and_lines) = text.strip_suffix([':', '-', '(']) else {
         return false;
     };
-    // Other numbers of lines may be before the mark, and marks of code or quotes around the name.
     let name = name_and_lines
         .trim_end_matches(|c: char| ":-".contains(c) || c.is_ascii_digit())
         .trim_end_matches(['`', '*', '"']);
     match end_of_path(name).rsplit_once('.') {
-        Some((_, ending)) => is_file_extension(ending),
+        Some((_, extension)) => is_file_extension(extension),
         None => false,
     }
 }
 
-/// Whether the text ends with the start of a path: `in src/` does. `on 3/` does not: it may be the
-/// start of a date.
+/// Whether the text ends with the start of a path: `in src/` does. `in src` has no slash, and `on 3/`
+/// no letter, as it may be the start of a date: both do not.
 fn is_in_path(text: &str) -> bool {
     let path = end_of_path(text);
     path.contains(['/', '\\']) && path.contains(char::is_alphabetic)
 }
 
-/// Whether the text begins with a dot and the ending of a file's name: `.md is missing`. In
-/// `. The`, and in `.Md`, it does not.
-fn is_before_ending(text: &str) -> bool {
+/// Whether the text begins with a dot and a file's extension: `.md is missing` does, and `. The` and
+/// `.Md` do not.
+fn is_before_extension(text: &str) -> bool {
     let Some(behind) = text.strip_prefix('.') else {
         return false;
     };
@@ -74,9 +77,10 @@ fn end_of_path(text: &str) -> &str {
     paths.next().unwrap_or_default()
 }
 
-/// Whether a file's name may end so, behind the dot: `md`, `mp3`. `Blix` and `7z` do not.
+/// Whether this may be a file's extension: at most five small letters and digits, with a letter first.
+/// `md` and `mp3` may be one; `Blix`, `7z` and `larkspur` may not.
 fn is_file_extension(text: &str) -> bool {
-    text.len() <= MAX_ENDING_CHARS
+    text.len() <= MAX_EXTENSION_CHARS
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text
             .chars()
@@ -84,13 +88,12 @@ fn is_file_extension(text: &str) -> bool {
 }
 
 /// Where `path` stands in the report, alone or in a longer path: `/home/theo` stands in
-/// `/home/theo/a.md`, and not in `/home/theodor`, where a letter is beside it. The path `/` has no
-/// place.
+/// `/home/theo/a.md`, and not in `/home/theodor`, where a letter or digit is beside it. The path
+/// `/` would be found everywhere, so it is never found.
 pub(crate) fn places_of_path(report: &str, path: &str) -> Vec<Range<usize>> {
     let folder = path.trim_end_matches(['/', '\\']);
     let mut places = Vec::new();
     if folder.is_empty() {
-        // The path `/` would be found everywhere.
         return places;
     }
     for (start, found) in report.match_indices(folder) {
@@ -104,8 +107,9 @@ pub(crate) fn places_of_path(report: &str, path: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether a path does not end before this character of a word. From Thai on, there may be no
-/// blank between a path and a word.
+/// Whether a path goes on in this character: a letter or digit does that, as the `d` in
+/// `/home/theodor`. Letters of Thai and of scripts behind it in Unicode do not: a word of theirs may
+/// follow a path without a blank.
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() && c < '\u{e00}'
 }
