@@ -19,6 +19,8 @@ use dlmalloc::GlobalDlmalloc;
 struct Component;
 
 impl Guest for Component {
+    /// The bytes of the file of `key`, or why there are none. Without a grant, the host opens no
+    /// directory to the guest.
     fn load(key: String) -> Result<Vec<u8>, LoadError> {
         let preopened = preopens::get_directories().into_iter().next();
         let directory = preopened.as_ref().map(|(directory, _)| directory);
@@ -28,10 +30,11 @@ impl Guest for Component {
 
 bindings::export!(Component with_types_in bindings);
 
-/// Without a flag, a link at the end of a path is not followed.
+/// All flags here are empty: so a link at the end of a path is not followed.
 impl Directory for Descriptor {
     type File = Descriptor;
 
+    /// Whether the name is that of a file. A link is an error: it could lead out of the directory.
     fn is_regular(&self, name: &str) -> Result<bool, LoadError> {
         let stat = self.stat_at(PathFlags::empty(), name)?;
         match stat.type_ {
@@ -63,18 +66,18 @@ impl File for Descriptor {
     }
 }
 
-/// A time as the guest compares it.
+/// A time as the guest compares it: seconds, then nanoseconds.
 fn time(time: Datetime) -> Time {
     (time.seconds, time.nanoseconds)
 }
 
 impl From<ErrorCode> for LoadError {
+    /// What the caller learns if a call to the host ends with this code.
     fn from(code: ErrorCode) -> Self {
         match code {
             ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::NameTooLong => Self::NotFound,
             ErrorCode::Access => Self::PermissionDenied,
-            // The host answers `not-permitted` for what it does not grant, and `loop`
-            // for a link that it must not follow.
+            // The host answers `not-permitted` for what it does not grant, and `loop` for a link.
             ErrorCode::NotPermitted | ErrorCode::Loop => Self::OutsideRoot,
             ErrorCode::IsDirectory
             | ErrorCode::NoDevice
