@@ -15,8 +15,8 @@ pub(crate) struct Day {
 /// Days, each with the section of the document in which it stands first.
 pub(crate) type Days = HashMap<Day, usize>;
 
-/// How the names of the months begin, from January on, without case and accents: in English, German, French,
-/// Spanish, Italian, Portuguese, Dutch and Polish.
+/// How the names of the months begin, from January on, without case and accents: in English,
+/// German, French, Spanish, Italian, Portuguese, Dutch and Polish.
 const MONTHS: [&[&str]; 12] = [
     &["jan", "ene", "gen", "sty"],
     &["feb", "fev", "lut"],
@@ -44,8 +44,8 @@ pub(crate) struct Date {
 ///
 /// - Three numbers are a year, month and day; a day, month and year; or a month, day and year. Each
 ///   order that is possible gives a day: `2011-03-12` one, and `3/4/2011` two.
-/// - A number and a word, in any order, and a year: `12 March 2011`, `March 12, 2011`. The word must
-///   name a month.
+/// - A number and a word, in any order, and a year: `12 March 2011`, `March 12, 2011`. The word
+///   must name a month.
 /// - None for two words before the year (`at March 2011`), for three words that are no day
 ///   (`12 March at`, `12 blue 2011`, `32 March 2011`), and for fewer than three words.
 pub(crate) fn date_at(words: &[Word]) -> Option<Date> {

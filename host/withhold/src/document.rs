@@ -10,8 +10,8 @@ use crate::words::words_in;
 /// What ends a line, in any of Unicode's ways. Some formats end lines with a NUL.
 const LINE_ENDS: &str = "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0";
 
-/// The values of a Markdown document, and its names of rules: of `# Name\n- Theo Blix`, `Theo Blix` is
-/// a value, and `Name` the name of a rule. A mark of the byte order at its start is left out.
+/// The values of a Markdown document, and its names of rules: of `# Name\n- Theo Blix`, `Theo Blix`
+/// is a value, and `Name` the name of a rule. A mark of the byte order at its start is left out.
 pub(crate) fn read(document: &str) -> Values {
     let text = document
         .trim_start_matches('\u{feff}')
@@ -89,8 +89,8 @@ impl<'t> Reader<'t> {
     /// Begins a section below this heading, and ends notes. The heading is added as the name of a
     /// rule, and so is its first part: `Name (high)`, and `Name`.
     ///
-    /// A heading `Notes`, in any case, begins no section, but notes. In notes, a heading of a deeper
-    /// level is a note as well, and is only counted: `## Old` below `# Notes`.
+    /// A heading `Notes`, in any case, begins no section, but notes. In notes, a heading of a
+    /// deeper level is a note as well, and is only counted: `## Old` below `# Notes`.
     fn read_heading(&mut self, heading: &Heading<'_>) {
         let text = heading.text.trim();
         let is_in_notes = self.notes_level.is_some_and(|level| level < heading.level);
@@ -113,8 +113,8 @@ impl<'t> Reader<'t> {
 
     /// Reads each cell of a row, but for blank ones. A line without a bar is one cell.
     ///
-    /// A cell of the first column, if this column has names of rules, is added as the name of a rule,
-    /// and read as a label. Any other cell is read
+    /// A cell of the first column, if this column has names of rules, is added as the name of a
+    /// rule, and read as a label. Any other cell is read
     ///
     /// - as a label, if the line `names_what_follows`, as `- Family` above `  - Theo`;
     /// - else as an item, if the line has a bar or a list's mark: `| Wren | 7 |`, `- Wren`;

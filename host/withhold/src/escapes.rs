@@ -41,8 +41,8 @@ fn first_decoded(text: &str) -> Option<(char, &str)> {
 /// escape: `é` for `\u00e9`, `\u{e9}`, `\xe9` and `\\u00e9`, a blank for `\n`, and `😀` for
 /// `\ud83d\ude00`, its two units in UTF-16.
 ///
-/// None if the text begins with no escape (`\d`), with one of these two units alone, or with a number
-/// that no character has (`\u{110000}`).
+/// None if the text begins with no escape (`\d`), with one of these two units alone, or with a
+/// number that no character has (`\u{110000}`).
 fn backslash(text: &str) -> Option<(char, &str)> {
     let (unit, behind) = code_unit(text)?;
     if let Some(c) = char::from_u32(unit) {
@@ -55,14 +55,14 @@ fn backslash(text: &str) -> Option<(char, &str)> {
 }
 
 /// The number of the escape that the text begins with, and what is behind the escape: 0xe9 for
-/// `\xe9`, `\u00e9`, `\u{e9}` and `\U000000e9`, and 0x20, a blank's, for `\n`, `\t` and the like. Up
-/// to eight backslashes may stand in place of one.
+/// `\xe9`, `\u00e9`, `\u{e9}` and `\U000000e9`, and 0x20, a blank's, for `\n`, `\t` and the like.
+/// Up to eight backslashes may stand in place of one.
 ///
 /// None for a text without a backslash at its start, for `\u00e`, which is too short, for `\xeg`,
 /// which has no hexadecimal number, and for `\d`, which is no escape.
 fn code_unit(text: &str) -> Option<(u32, &str)> {
-    // Each backslash of a long row is looked at in turn, and only eight from there on: to look at all
-    // of them would take too long. So the escape begins at one of the last eight.
+    // Each backslash of a long row is looked at in turn, and only eight from there on: to look at
+    // all of them would take too long. Of more than eight, only the last eight are in the escape.
     let slashes = text.bytes().take(8).take_while(|b| *b == b'\\').count();
     if slashes == 0 {
         return None;
@@ -107,9 +107,9 @@ fn percent_byte(text: &str) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// The character of the escape of HTML that the text begins with, and what is behind the escape: `é`
-/// for `&#233;` and `&#xe9;`, and `e` for `&eacute;`. None for `&eacute`, which has no `;` within 16
-/// bytes.
+/// The character of the escape of HTML that the text begins with, and what is behind the escape:
+/// `é` for `&#233;` and `&#xe9;`, and `e` for `&eacute;`. None for `&eacute`, which has no `;`
+/// within 16 bytes.
 fn entity(text: &str) -> Option<(char, &str)> {
     let end = text.bytes().take(16).position(|byte| byte == b';')?;
     let name = text.get(1..end)?;

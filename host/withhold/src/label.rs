@@ -25,8 +25,8 @@ pub(crate) struct Labelled<'t> {
     pub(crate) value: &'t str,
 }
 
-/// A text, cut behind the `:` or `=` that ends its label: `Phone: 1 555 0100` is cut into `Phone:` and
-/// ` 1 555 0100`.
+/// A text, cut behind the `:` or `=` that ends its label: `Phone: 1 555 0100` is cut into `Phone:`
+/// and ` 1 555 0100`.
 ///
 /// The first mark that can end a label decides. An `=` can, and so can a colon
 /// (`colon_can_end_label`), but not the one in `https://example.org`. No mark of a longer sign can,
@@ -118,8 +118,8 @@ pub(crate) fn is_rule_label(label: &str) -> bool {
 ///   ` full name, high`.
 /// - Else it ends before a blank, too: `phone` of `phone severity=high`.
 ///
-/// In any case, it ends before a comment: ` full name` of ` full name # of a person`. Without an end,
-/// all of `value` is the name.
+/// In any case, it ends before a comment: ` full name` of ` full name # of a person`. Without an
+/// end, all of `value` is the name.
 pub(crate) fn rule_name(value: &str) -> &str {
     let (text, _comment) = value.split_once(" #").unwrap_or((value, ""));
     let end = match text.trim_start().chars().next() {

@@ -60,8 +60,8 @@ fn fold_part(part: char, letters: &mut String) {
     if is_combining_mark(part) {
         return;
     }
-    // Small, capital, and small again: in capitals, `ß` is `SS`, and `ς` is `Σ` as `σ` is. The first
-    // step is for `ẞ`, which is a capital already: only `ß` becomes `SS`.
+    // Small, capital, and small again: in capitals, `ß` is `SS`, and `ς` is `Σ` as `σ` is. The
+    // first step is for `ẞ`, which is a capital already: only `ß` becomes `SS`.
     let small = part
         .to_lowercase()
         .flat_map(char::to_uppercase)
@@ -86,8 +86,8 @@ fn digit(c: char) -> Option<char> {
     })
 }
 
-/// The letter that `c` is compared as: `l` for `ł`, which Unicode does not make of `l` and a stroke.
-/// A letter that is not listed here is returned as it is.
+/// The letter that `c` is compared as: `l` for `ł`, which Unicode does not make of `l` and a
+/// stroke. A letter that is not listed here is returned as it is.
 fn without_stroke(c: char) -> char {
     match c {
         'ł' => 'l',
@@ -108,9 +108,9 @@ fn without_stroke(c: char) -> char {
 
 /// Whether `c` separates two parts of a line.
 ///
-/// Of ASCII, only these do: a comma, semicolon, round or square bracket, bar, `"` and "`". Beyond
-/// ASCII, each sign does (`•`, `“`, `①`), but no letter, no sign that counts as one (`℃` as `C`), no blank,
-/// nothing invisible, and no apostrophe or hyphen (`’`, `‐`).
+/// Of ASCII, only these do: a comma, semicolon, round or square bracket, bar, `"` and
+/// "`". Beyond ASCII, each sign does (`•`, `“`, `①`), but no letter, no sign that counts as one
+/// (`℃` as `C`), no blank, nothing invisible, and no apostrophe or hyphen (`’`, `‐`).
 pub(crate) fn is_separator(c: char) -> bool {
     if c.is_ascii() {
         return ",;()[]|\"`".contains(c);

@@ -68,9 +68,9 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The numbers of this document. Of `- Wren\n# Names\n- Theo Blix\n# Codes\n`, there is one value
-    /// without a heading (`Wren`), one below `Names` and none below `Codes`, so a heading is empty.
-    /// In `# All\n## Names\n- Theo Blix`, no heading is empty: a deeper one follows `All`.
+    /// The numbers of this document. Of `- Wren\n# Names\n- Theo Blix\n# Codes\n`, there is one
+    /// value without a heading (`Wren`), one below `Names` and none below `Codes`, so a heading is
+    /// empty. In `# All\n## Names\n- Theo Blix`, no heading is empty: a deeper one follows `All`.
     ///
     /// An empty document has neither an empty heading nor few values.
     pub fn of(document: &str) -> Self {
@@ -93,8 +93,8 @@ impl Summary {
     }
 }
 
-/// The report with [`MARK`] in place of each quotation. `quotations` are where these stand, sorted by
-/// where each starts. Two that overlap, or have only spaces between them, get one mark:
+/// The report with [`MARK`] in place of each quotation. `quotations` are where these stand, sorted
+/// by where each starts. Two that overlap, or have only spaces between them, get one mark:
 /// `ask Theo Blix` with a quotation at 4..8 and one at 9..13 becomes `ask [withheld]`.
 fn replace(report: &str, quotations: Vec<Range<usize>>) -> String {
     let mut kept = String::with_capacity(report.len());

@@ -17,8 +17,8 @@ pub(crate) enum Rank {
 static COMMON_WORDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../words.txt").lines().collect());
 
-/// The rank of a word, in any case of its letters: `SaysNothing` for `The`. None for `Larkspur`, which
-/// the list does not have.
+/// The rank of a word, in any case of its letters: `SaysNothing` for `The`. None for `Larkspur`,
+/// which the list does not have.
 pub(crate) fn rank(word: &str) -> Option<Rank> {
     let small = word.to_ascii_lowercase();
     let found = COMMON_WORDS.binary_search_by_key(&&*small, |line| without_rank(line));
@@ -33,8 +33,8 @@ pub(crate) fn rank(word: &str) -> Option<Rank> {
 static WORDS_OF_FIELDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../fields.txt").lines().collect());
 
-/// Whether a word, of which these are the folded letters, stands in names of fields: `phone` does, and
-/// `larkspur` does not.
+/// Whether a word, of which these are the folded letters, stands in names of fields: `phone` does,
+/// and `larkspur` does not.
 pub(crate) fn is_word_of_field(letters: &str) -> bool {
     WORDS_OF_FIELDS.binary_search(&letters).is_ok()
 }

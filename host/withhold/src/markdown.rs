@@ -45,17 +45,17 @@ impl<'t> Line<'t> {
         self.item != self.content
     }
 
-    /// Whether this line has more blanks before its content than the `other` line, and as many marks
-    /// of quotes.
+    /// Whether this line has more blanks before its content than the `other` line, and as many
+    /// marks of quotes.
     fn is_deeper_than(&self, other: &Self) -> bool {
         self.quotes == other.quotes && self.indent > other.indent
     }
 
-    /// Whether this line is an item above deeper items, as `- Family` above `  - Theo`. `below` are the
-    /// lines below this one: blank lines and deeper texts may come before the deeper item.
+    /// Whether this line is an item above deeper items, as `- Family` above `  - Theo`. `below` are
+    /// the lines below this one: blank lines and deeper texts may come before the deeper item.
     ///
-    /// False for a line that is no item, and if a line that is no deeper comes before (`- Friends`),
-    /// or no deeper item comes at all.
+    /// False for a line that is no item, and if a line that is no deeper comes before
+    /// (`- Friends`), or no deeper item comes at all.
     pub(crate) fn is_above_items(&self, below: impl Iterator<Item = &'t str>) -> bool {
         if !self.is_item() {
             return false;
@@ -97,23 +97,23 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// Whether this line names the columns of a table: `| Bank | IBAN |` above the line `next`, if that
-    /// has only bars and dashes, as `|---|---|`. A row above another row does not.
+    /// Whether this line names the columns of a table: `| Bank | IBAN |` above the line `next`, if
+    /// that has only bars and dashes, as `|---|---|`. A row above another row does not.
     pub(crate) fn is_table_head(&self, next: &str) -> bool {
         let has_bars_and_dashes = next.contains('|') && next.contains('-');
         let other_signs = next.trim_matches(|c| "> |-:\t".contains(c));
         self.content.contains('|') && has_bars_and_dashes && other_signs.is_empty()
     }
 
-    /// Whether the line `next` explains this line, as `: our next product` explains `Larkspur`. A line
-    /// that begins with `: ` itself is not explained.
+    /// Whether the line `next` explains this line, as `: our next product` explains `Larkspur`. A
+    /// line that begins with `: ` itself is not explained.
     pub(crate) fn is_explained_by(&self, next: &str) -> bool {
         next.starts_with(": ") && !self.text.starts_with(": ")
     }
 
-    /// The marks with which this line begins or ends a block of code: "```" of "```sh", and `~~~~` of
-    /// `- ~~~~`. None if the item does not begin with three "`" or `~`, and for "```sh```", which is
-    /// code within a line.
+    /// The marks with which this line begins or ends a block of code: "```" of "```sh", and `~~~~`
+    /// of `- ~~~~`. None if the item does not begin with three
+    /// "`" or `~`, and for "```sh```", which is code within a line.
     pub(crate) fn code_marks(&self) -> Option<&'t str> {
         let line = self.item;
         let mark = line.chars().next()?;
@@ -129,8 +129,8 @@ impl<'t> Line<'t> {
         Some(marks)
     }
 
-    /// Whether this line ends the block of code that the marks `open` began: "```" is ended by "```" and
-    /// "````", and not by "``", `~~~` or "```sh".
+    /// Whether this line ends the block of code that the marks `open` began:
+    /// "```" is ended by "```" and "````", and not by "``", `~~~` or "```sh".
     pub(crate) fn ends_code_of(&self, open: &str) -> bool {
         self.code_marks() == Some(self.item.trim_end()) && self.item.starts_with(open)
     }
@@ -155,9 +155,9 @@ pub(crate) fn without_marker(line: &str) -> &str {
     rest
 }
 
-/// Whether this word is a mark of a list: `-`, `*` or `+`; a box, as `[x]`, or a half of `[ ]`; or a
-/// number or letter with a dot or bracket behind it, as `1.`, `1.2.`, `a)` and `가.`. `1` and `ab.`
-/// are none.
+/// Whether this word is a mark of a list: `-`, `*` or `+`; a box, as `[x]`, or a half of `[ ]`; or
+/// a number or letter with a dot or bracket behind it, as `1.`, `1.2.`, `a)` and `가.`. `1` and
+/// `ab.` are none.
 fn is_marker(word: &str) -> bool {
     if matches!(word, "-" | "*" | "+" | "[" | "]" | "[x]" | "[X]") {
         return true;

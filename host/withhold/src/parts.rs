@@ -45,8 +45,8 @@ const JOINING_WORDS: [&[&str]; 19] = [
 /// The parts of a line between its separators: punctuation, and words such as `and`. Of
 /// `Larkspur (old), Wren and Tansy`, these are `Larkspur `, `old`, ` Wren` and `Tansy`.
 ///
-/// A part of blanks is left out. Nothing in `Mary-Ann O'Hara` and `v1.2/beta` separates: each is one
-/// part.
+/// A part of blanks is left out. Nothing in `Mary-Ann O'Hara` and `v1.2/beta` separates: each is
+/// one part.
 pub(crate) fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut uncut = Some(line);
@@ -61,11 +61,11 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     parts
 }
 
-/// The sentences of a line, without the full stops between them: of `Ask Wren. Then call Theo.`, these
-/// are `Ask Wren` and `Then call Theo.`.
+/// The sentences of a line, without the full stops between them: of `Ask Wren. Then call Theo.`,
+/// these are `Ask Wren` and `Then call Theo.`.
 ///
-/// A full stop ends a sentence if a word of four letters or more stands before it, and a blank and a
-/// capital behind it. `Dr. Strong` (two letters before it), `Gul Sok. No: 14` (three) and
+/// A full stop ends a sentence if a word of four letters or more stands before it, and a blank and
+/// a capital behind it. `Dr. Strong` (two letters before it), `Gul Sok. No: 14` (three) and
 /// `at noon. not before` (no capital) are one sentence each.
 pub(crate) fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
@@ -92,8 +92,8 @@ pub(crate) fn first_part(text: &str) -> (&str, &str) {
 }
 
 /// The text up to its first separator, and what stands behind the separator: `Wren` and ` Tansy` of
-/// `Wren, Tansy`, and `Wren` and an empty text of `Wren,`. Without a separator: all of the text, and
-/// None.
+/// `Wren, Tansy`, and `Wren` and an empty text of `Wren,`. Without a separator: all of the text,
+/// and None.
 fn cut_at_first_separator(text: &str) -> (&str, Option<&str>) {
     for (at, c) in text.char_indices() {
         // No separator begins with a letter or digit of ASCII. Most characters are one.
@@ -120,8 +120,8 @@ fn behind_separator(text: &str) -> Option<&str> {
         .or_else(|| behind_slash(text))
 }
 
-/// What stands behind the joining word that this text begins with: `Tansy` of ` and Tansy`. None for
-/// ` but Tansy`.
+/// What stands behind the joining word that this text begins with: `Tansy` of ` and Tansy`. None
+/// for ` but Tansy`.
 fn behind_and(text: &str) -> Option<&str> {
     let (word, behind) = text.strip_prefix(' ')?.split_once(' ')?;
     let mut ands = JOINING_WORDS.iter().copied().flatten();
@@ -132,15 +132,15 @@ fn behind_and(text: &str) -> Option<&str> {
     }
 }
 
-/// What stands behind the dot of a list's number, if no blank is between, as in Chinese: `木` of `.木`,
-/// the end of `1.木`. None for `.md`, the ending of a file's name.
+/// What stands behind the dot of a list's number, if no blank is between, as in Chinese: `木` of
+/// `.木`, the end of `1.木`. None for `.md`, the ending of a file's name.
 fn behind_number(text: &str) -> Option<&str> {
     text.strip_prefix('.')
         .filter(|behind| behind.starts_with(|c: char| !c.is_ascii()))
 }
 
-/// What stands behind a slash that separates two names: `Tansy` of `/Tansy`. None for `/tansy`, which
-/// may be a path.
+/// What stands behind a slash that separates two names: `Tansy` of `/Tansy`. None for `/tansy`,
+/// which may be a path.
 fn behind_slash(text: &str) -> Option<&str> {
     text.strip_prefix('/')
         .filter(|behind| behind.starts_with(|c: char| !c.is_ascii() || c.is_uppercase()))

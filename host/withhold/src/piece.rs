@@ -28,16 +28,16 @@ pub(crate) enum Role {
     Text,
 }
 
-/// Adds the values of this line, item or cell. Of `Phone: 1 555 0100`, the label is `Phone:`, and the
-/// number is a value. In the role `Label`, all of the text is a label.
+/// Adds the values of this line, item or cell. Of `Phone: 1 555 0100`, the label is `Phone:`, and
+/// the number is a value. In the role `Label`, all of the text is a label.
 ///
 /// Of the label, these are values: codes (`tblix42`), dates, and words that are enough for a
-/// quotation, if all are like names (`Theo Wexel`). Each name in it is one only if a `:` or `=` ends
-/// more than four words (a sentence), or if all its words, at least two, are like names.
+/// quotation, if all are like names (`Theo Wexel`). Each name in it is one only if a `:` or `=`
+/// ends more than four words (a sentence), or if all its words, at least two, are like names.
 ///
 /// Of the text behind the label, these are values: codes, dates and quotations; all of the text, if
-/// it has at most twelve words and says enough; its parts (`add_parts`); and, in an `Item`, the term
-/// that it explains (`add_term`).
+/// it has at most twelve words and says enough; its parts (`add_parts`); and, in an `Item`, the
+/// term that it explains (`add_term`).
 ///
 /// Behind a label such as `id:`, the name of a rule is added: `R-7` of `id: R-7`.
 pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
@@ -70,8 +70,8 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     add_parts(values, &piece);
 }
 
-/// Adds the term that an item begins with and explains, as one value, and each name in it: `Bluebell`
-/// of `Bluebell: the second will`, of `Bluebell – the second will` and of
+/// Adds the term that an item begins with and explains, as one value, and each name in it:
+/// `Bluebell` of `Bluebell: the second will`, of `Bluebell – the second will` and of
 /// `Bluebell (the second will)`. The term is the item's label, or without a label the first part of
 /// its text.
 ///
@@ -135,8 +135,8 @@ impl<'t> Piece<'t> {
     /// - `1 555`: the label is empty, and the value all of the text.
     /// - `id: R-7, Theo`: behind a label such as `id:`, the name of a rule follows up to a comma or
     ///   the like (`rule_name`). The label is `id: R-7`, the rule ` R-7`, and the value `, Theo`.
-    /// - `id: R-7 Theo Blix`: the rule ends before a person's name (`up_to_person`), so the value is
-    ///   `Theo Blix`.
+    /// - `id: R-7 Theo Blix`: the rule ends before a person's name (`up_to_person`), so the value
+    ///   is `Theo Blix`.
     fn of(text: &'t str) -> Self {
         let Labelled { label, value } = labelled(text);
         let mut piece = Self {
@@ -154,9 +154,9 @@ impl<'t> Piece<'t> {
         piece
     }
 
-    /// The name of a rule up to the first word, behind a blank and not the rule's first one, that is
-    /// like a name: ` R-12 ` of ` R-12 Zaphod Wexel`. Without such a word, as in ` full name`, all
-    /// of the name of the rule.
+    /// The name of a rule up to the first word, behind a blank and not the rule's first one, that
+    /// is like a name: ` R-12 ` of ` R-12 Zaphod Wexel`. Without such a word, as in ` full name`,
+    /// all of the name of the rule.
     fn up_to_person<'p>(&self, rule: &'p str) -> &'p str {
         let mut behind_first = self.words_of(rule).iter().skip(1);
         match behind_first.find(|word| word.has_blank && word.is_like_a_name()) {
@@ -171,7 +171,8 @@ impl<'t> Piece<'t> {
         part.as_ptr() as usize - self.text.as_ptr() as usize
     }
 
-    /// The words of the text that lie in this part as a whole. `part` must be a slice of `self.text`.
+    /// The words of the text that lie in this part as a whole. `part` must be a slice of
+    /// `self.text`.
     fn words_of(&self, part: &str) -> &[Word] {
         let start = self.start_of(part);
         let end = start + part.len();
@@ -182,7 +183,8 @@ impl<'t> Piece<'t> {
 }
 
 /// Adds each code in `text` that has several words and no blank: a digit or a `_` makes it one.
-/// `P-017` and `first_second` are added. `blue-door` is not, and neither is `v2.0:`, which is a label.
+/// `P-017` and `first_second` are added. `blue-door` is not, and neither is `v2.0:`, which is a
+/// label.
 fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
     for chunk in text.split_whitespace() {
         let words = piece.words_of(chunk);
@@ -204,8 +206,8 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
 /// - A part is a value without its own label: `Wren` of `cat: Wren`. A quoted part is one with its
 ///   label, too.
 /// - A quoted label, such as `"phone":`, adds nothing.
-/// - A part behind a label such as `id:`, or a quoted part behind a quoted `"id":`, is also the name
-///   of a rule.
+/// - A part behind a label such as `id:`, or a quoted part behind a quoted `"id":`, is also the
+///   name of a rule.
 /// - Each name in a part is a value (`add_names`).
 fn add_parts(values: &mut Values, piece: &Piece<'_>) {
     let parts: Vec<Part<'_>> = parts(piece.value)
@@ -308,22 +310,23 @@ impl Quotes {
     }
 }
 
-/// Whether this is a quotation mark of some language, or one of Markdown's. `'` is none: it may be an
-/// apostrophe.
+/// Whether this is a quotation mark of some language, or one of Markdown's. `'` is none: it may be
+/// an apostrophe.
 fn is_quote(c: char) -> bool {
     "\"`“”„«»‹›「」『』｢｣＂〝〞〟﹁﹂﹃﹄《》【】״".contains(c)
 }
 
-/// Whether the `parts` of this text are those of a list. They are if no part is long (more than three
-/// words), as in `Wren, old barn`; or if at most a third are, and the text has no quote, as in
-/// `Wren, Tansy, the barn behind the mill`. `call us, as we agreed last week` is no list.
+/// Whether the `parts` of this text are those of a list. They are if no part is long (more than
+/// three words), as in `Wren, old barn`; or if at most a third are, and the text has no quote, as
+/// in `Wren, Tansy, the barn behind the mill`. `call us, as we agreed last week` is no list.
 /// `long_parts` is how many of the parts are long.
 fn is_list(parts: &[Part<'_>], long_parts: usize, text: &str) -> bool {
     long_parts == 0 || long_parts * 3 <= parts.len() && !text.contains(is_quote)
 }
 
 /// Whether these words are one English word without a capital, as `drafts` in
-/// `look for these in drafts, precedents and file names`. `Drafts`, `wexel` and `file names` are not.
+/// `look for these in drafts, precedents and file names`. `Drafts`, `wexel` and `file names` are
+/// not.
 fn is_ordinary_word(words: &[Word]) -> bool {
     match words {
         [word] => !word.is_capital && word.rank.is_some(),

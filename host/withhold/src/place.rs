@@ -3,8 +3,8 @@
 use crate::run::Run;
 use std::ops::Range;
 
-/// Only so many characters before a number are looked at, to see whether it is a place in a file. To
-/// look at all would take too long.
+/// Only so many characters before a number are looked at, to see whether it is a place in a file.
+/// To look at all would take too long.
 const LOOK_BACK_CHARS: usize = 128;
 
 /// The most characters of a file's extension, as in `a.jsonl`.
@@ -12,9 +12,9 @@ const MAX_EXTENSION_CHARS: usize = 5;
 
 /// Whether this run of the report is a number that says a place in a file:
 ///
-/// - behind a file's name and a mark, as `4711` in `a.md:4711`. A number of six digits or more needs a
-///   colon in it, as a line and a column have: `4711:22` in `a.md:4711:22` is a place, and `551234`
-///   in `a.md:551234` is none;
+/// - behind a file's name and a mark, as `4711` in `a.md:4711`. A number of six digits or more
+///   needs a colon in it, as a line and a column have: `4711:22` in `a.md:4711:22` is a place, and
+///   `551234` in `a.md:551234` is none;
 /// - of fewer than six digits, in a path, as in `src/4711/a.md` and `4711.md`.
 ///
 /// `4711` in `room 4711` is no place, and neither is a run with a letter.
@@ -38,9 +38,9 @@ fn end_of(text: &str) -> &str {
     text.split_at(start).1
 }
 
-/// Whether the text ends with a file's name and a mark (`:`, `-` or `(`), as `grep` prints them before
-/// a line: `in a.md:`. Numbers of lines may stand before the mark, and quotes around the name:
-/// `a.md:12-`, `"a.md":`. `note:` has no extension, and `a.md ` no mark: both do not.
+/// Whether the text ends with a file's name and a mark (`:`, `-` or `(`), as `grep` prints them
+/// before a line: `in a.md:`. Numbers of lines may stand before the mark, and quotes around the
+/// name: `a.md:12-`, `"a.md":`. `note:` has no extension, and `a.md ` no mark: both do not.
 fn ends_with_file_and_mark(text: &str) -> bool {
     let Some(name_and_lines) = text.strip_suffix([':', '-', '(']) else {
         return false;
@@ -54,15 +54,15 @@ fn ends_with_file_and_mark(text: &str) -> bool {
     }
 }
 
-/// Whether the text ends with the start of a path: `in src/` does. `in src` has no slash, and `on 3/`
-/// no letter, as it may be the start of a date: both do not.
+/// Whether the text ends with the start of a path: `in src/` does. `in src` has no slash, and
+/// `on 3/` no letter, as it may be the start of a date: both do not.
 fn is_in_path(text: &str) -> bool {
     let path = end_of_path(text);
     path.contains(['/', '\\']) && path.contains(char::is_alphabetic)
 }
 
-/// Whether the text begins with a dot and a file's extension: `.md is missing` does, and `. The` and
-/// `.Md` do not.
+/// Whether the text begins with a dot and a file's extension: `.md is missing` does, and `. The`
+/// and `.Md` do not.
 fn is_before_extension(text: &str) -> bool {
     let Some(behind) = text.strip_prefix('.') else {
         return false;
@@ -77,8 +77,8 @@ fn end_of_path(text: &str) -> &str {
     paths.next().unwrap_or_default()
 }
 
-/// Whether this may be a file's extension: at most five small letters and digits, with a letter first.
-/// `md` and `mp3` may be one; `Blix`, `7z` and `larkspur` may not.
+/// Whether this may be a file's extension: at most five small letters and digits, with a letter
+/// first. `md` and `mp3` may be one; `Blix`, `7z` and `larkspur` may not.
 fn is_file_extension(text: &str) -> bool {
     text.len() <= MAX_EXTENSION_CHARS
         && text.starts_with(|c: char| c.is_ascii_lowercase())
@@ -108,8 +108,8 @@ pub(crate) fn places_of_path(report: &str, path: &str) -> Vec<Range<usize>> {
 }
 
 /// Whether a path goes on in this character: a letter or digit does that, as the `d` in
-/// `/home/theodor`. Letters of Thai and of scripts behind it in Unicode do not: a word of theirs may
-/// follow a path without a blank.
+/// `/home/theodor`. Letters of Thai and of scripts behind it in Unicode do not: a word of theirs
+/// may follow a path without a blank.
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() && c < '\u{e00}'
 }

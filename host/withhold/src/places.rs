@@ -23,8 +23,8 @@ pub struct Rule {
     pub number: usize,
     /// The text of the heading.
     pub name: String,
-    /// Whether the heading may be a value itself, as `Bill Gates`. False for `Home address (high)`, of
-    /// which each word stands in names of fields. True for a heading without words.
+    /// Whether the heading may be a value itself, as `Bill Gates`. False for `Home address (high)`,
+    /// of which each word stands in names of fields. True for a heading without words.
     pub is_telling: bool,
 }
 
@@ -43,8 +43,8 @@ impl Rule {
 }
 
 /// Where `text` has a value of the `document`, sorted, each with the heading above this value in
-/// the document: of `# Name\n- Theo Blix`, `THEO_BLIX` is one, with the rule `Name`. Two that overlap
-/// are one, with the heading of the first.
+/// the document: of `# Name\n- Theo Blix`, `THEO_BLIX` is one, with the rule `Name`. Two that
+/// overlap are one, with the heading of the first.
 ///
 /// The text is code, or whatever else is published. A name of up to four letters counts only as the
 /// document writes it: if the document has `Max`, then `max` is no value. As in a report, the name

@@ -8,8 +8,8 @@ use crate::values::{MAX_WORDS, Values};
 use crate::words::{Word, decoded_words_in, words_in};
 use std::ops::Range;
 
-/// The most words of a report that are compared as one value. A value has at most half as many, but a
-/// report may write its numbers in more pieces.
+/// The most words of a report that are compared as one value. A value has at most half as many, but
+/// a report may write its numbers in more pieces.
 const MAX_RUN_WORDS: usize = 2 * MAX_WORDS;
 
 /// A value in a text.
@@ -31,8 +31,8 @@ pub(crate) enum TextKind {
 }
 
 /// Where the report quotes one of these values, sorted by where each quotation starts. They may
-/// overlap: of `Theo Blix`, there may be one for each name, and one for both. The report is compared
-/// as it is, and also with its escapes decoded: `Theo%20Blix` quotes `Theo Blix`.
+/// overlap: of `Theo Blix`, there may be one for each name, and one for both. The report is
+/// compared as it is, and also with its escapes decoded: `Theo%20Blix` quotes `Theo Blix`.
 ///
 /// A quotation that lies as a whole in one of the `known` paths, or in the name of a rule, is left
 /// out: if `/home/theo` is known, `theo` in `/home/theo/a.md` stays.
@@ -77,8 +77,8 @@ impl Comparison<'_> {
     ///   each date; and each run that is a value;
     /// - in `allowed`: each run that is the name of a rule.
     ///
-    /// At each word, runs of one word, two, and so on begin, up to 24 ([`MAX_RUN_WORDS`]): at `Theo`
-    /// in `Theo Blix called`, these are `Theo`, `Theo Blix` and `Theo Blix called`.
+    /// At each word, runs of one word, two, and so on begin, up to 24 ([`MAX_RUN_WORDS`]): at
+    /// `Theo` in `Theo Blix called`, these are `Theo`, `Theo Blix` and `Theo Blix called`.
     fn compare(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
             if let Some(section) = section_of_name(&word.letters, &self.values.names) {

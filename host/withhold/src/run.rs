@@ -142,8 +142,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds `word` to the end of this run. `letters` are those of the word that are compared: all of
-    /// them; but if a number begins the run, they may lack its first digits, which may be a
+    /// Adds `word` to the end of this run. `letters` are those of the word that are compared: all
+    /// of them; but if a number begins the run, they may lack its first digits, which may be a
     /// country's code (see [`Word::compared_forms`]).
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
         if self.word_count == 0 {
@@ -167,10 +167,10 @@ impl Run {
         self.lacks_capital |= !word.is_capital;
     }
 
-    /// Notes the place between this run and the next `word`, which has these letters: in `gaps`, and
-    /// also in `filled_gaps` if a character stands there, and not between two digits. So `a-2` has
-    /// a filled gap, and `1-2` and `harborPine` have none. Behind 128 bytes of letters, only a blank
-    /// is noted, in `has_blank`.
+    /// Notes the place between this run and the next `word`, which has these letters: in `gaps`,
+    /// and also in `filled_gaps` if a character stands there, and not between two digits. So `a-2`
+    /// has a filled gap, and `1-2` and `harborPine` have none. Behind 128 bytes of letters, only a
+    /// blank is noted, in `has_blank`.
     fn push_gap(&mut self, letters: &str, word: &Word) {
         self.has_blank |= word.has_blank;
         if self.byte_count >= MAX_GAP_PLACE {
@@ -206,8 +206,8 @@ impl Run {
         self.has_letters && self.byte_count <= SHORT_NAME_BYTES
     }
 
-    /// Adds this run to the `runs` of a document. If a run of the same letters is there, its section
-    /// stays, and its gaps and this run's are both allowed from now on.
+    /// Adds this run to the `runs` of a document. If a run of the same letters is there, its
+    /// section stays, and its gaps and this run's are both allowed from now on.
     pub(crate) fn add_to(&self, runs: &mut Runs, section: usize) {
         let known = runs.entry(self.letters_hash).or_insert_with(|| Known {
             section,
@@ -226,8 +226,9 @@ impl Run {
     /// - a gap counts, and no run of the document has a gap there. If the document has `4711` and
     ///   `larkspur`, then `47 11` and `lark-spur` are no quotations.
     ///
-    /// Each gap counts in a number of fewer than six digits. None counts in a code of ten characters
-    /// or more, or if no word is of a script with capitals. Else the `filled_gaps` count.
+    /// Each gap counts in a number of fewer than six digits. None counts in a code of ten
+    /// characters or more, or if no word is of a script with capitals. Else the `filled_gaps`
+    /// count.
     pub(crate) fn known_in<'r>(&self, runs: &'r Runs) -> Option<&'r Known> {
         let known = runs.get(&self.letters_hash)?;
         let is_joined = self.word_count > 1 && !self.has_blank;

@@ -131,10 +131,10 @@ impl Values {
         self.sections.len().saturating_sub(1)
     }
 
-    /// Adds each of these words that is a name, as a value and to `names`. A name has four letters or
-    /// more, no digit, and is not in the list of English words (`may_be_name`). It has a capital, or
-    /// the text is short: blanks cut it into three pieces at most. `Wexel` is a name in any text;
-    /// `wexel` is one in `wexel of office`, and none in `see wexel of office`.
+    /// Adds each of these words that is a name, as a value and to `names`. A name has four letters
+    /// or more, no digit, and is not in the list of English words (`may_be_name`). It has a
+    /// capital, or the text is short: blanks cut it into three pieces at most. `Wexel` is a name in
+    /// any text; `wexel` is one in `wexel of office`, and none in `see wexel of office`.
     ///
     /// Of `for O'Wexel`, `Wexel` is a name. An apostrophe joins `O` to it, so both words together
     /// are a value as well.
@@ -156,7 +156,8 @@ impl Values {
             self.names
                 .entry(TextHash::of(&word.letters))
                 .or_insert(name);
-            // A sign such as an apostrophe stands between this word and the one before, and no blank.
+            // A sign such as an apostrophe stands between this word and the one before, and no
+            // blank.
             let is_joined = word.has_gap && !word.has_blank;
             if is_joined && index > 0 {
                 let both = words.get(index - 1..=index).unwrap_or_default();
@@ -165,8 +166,8 @@ impl Values {
         }
     }
 
-    /// Adds as a value, from each of these words on, the fewest words that are enough for a quotation
-    /// (`is_quotation`): of `red house garden wall`, these are `red house garden` and
+    /// Adds as a value, from each of these words on, the fewest words that are enough for a
+    /// quotation (`is_quotation`): of `red house garden wall`, these are `red house garden` and
     /// `house garden wall`.
     ///
     /// The first `words_in_label` words are a label. Of quotations that begin there, only those are
@@ -231,9 +232,9 @@ impl Values {
         }
     }
 
-    /// Adds a phone number without the zeros before it, and also without its first one, two and three
-    /// digits, which may be the country's code: of `0049 551 234055`, these are `49551234055`,
-    /// `9551234055`, `551234055` and `51234055`.
+    /// Adds a phone number without the zeros before it, and also without its first one, two and
+    /// three digits, which may be the country's code: of `0049 551 234055`, these are
+    /// `49551234055`, `9551234055`, `551234055` and `51234055`.
     ///
     /// Nothing is added for a number of fewer than eight digits ([`PHONE_DIGITS`]). For each digit
     /// that is left out, the number needs one digit more: `0551 2340` has eight, so none is left

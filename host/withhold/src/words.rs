@@ -65,9 +65,10 @@ impl Word {
         self.is_capital && self.may_be_name()
     }
 
-    /// The letters of the word. A number that begins with 0, or has more than eight digits, may have
-    /// a country's code: then also the number without its first digit, and without its first two,
-    /// three and four. `0551234` is compared as `0551234`, `551234`, `51234`, `1234` and `234`.
+    /// The letters of the word. A number that begins with 0, or has more than eight digits, may
+    /// have a country's code: then also the number without its first digit, and without its first
+    /// two, three and four. `0551234` is compared as `0551234`, `551234`, `51234`, `1234` and
+    /// `234`.
     pub(crate) fn compared_forms(&self) -> impl Iterator<Item = &str> {
         let mut most_left_out = 0;
         if self.is_number && (self.char_count > PHONE_DIGITS || self.letters.starts_with('0')) {
