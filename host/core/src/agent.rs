@@ -35,11 +35,12 @@ impl AgentName {
         ))
     }
 
-    /// Whether this name, as a map has it, means the agent `caller`: both are equal, or are
-    /// equal without the marketplace that this name says. A map may say from which marketplace a
-    /// plugin is, as in `acme@market:reviewer`, which means the caller `acme:reviewer`. No
-    /// caller's name says it. The plugin's own module compares that part, in clients that tell a
-    /// module.
+    /// Whether this name, as a map has it, means the agent `caller`: both are equal, or are equal
+    /// without this name's marketplace. `acme:reviewer` and `acme@market:reviewer` in a map both
+    /// mean the caller `acme:reviewer`; `acme@other:scout` does not.
+    ///
+    /// No caller's name has a marketplace. In clients with mods, the plugin's own mod compares that
+    /// part.
     pub fn means(&self, caller: &Self) -> bool {
         if self == caller {
             return true;

@@ -11,7 +11,7 @@ use std::time::Instant;
 /// What a call asks for.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// The file of this key, which the caller sends with the call. The text may be anything.
+    /// The file of this key, which the model sends with the call. The text may be anything.
     SentKey(String),
     /// The file of the binding of this name, which the operator gave at the start.
     Bound(BindingName),
@@ -30,15 +30,17 @@ struct Asked<'m> {
 }
 
 impl<'m> Asked<'m> {
-    /// The key or binding that `caller` gets in `map` by asking for `target`. If the map has no
-    /// such key or binding, its `entry` is None.
+    /// What `caller` asks for, and its entry in `map`. The entry is None if the map has none.
     ///
-    /// A ticket's key counts only for a key that the model has sent. A binding, and a key that the
-    /// operator gave when they started the server ([`Target::OperatorsKey`]), are the server's own.
+    /// - [`Target::Bound`]: the binding of this name.
+    /// - [`Target::OperatorsKey`]: this key.
+    /// - [`Target::OfCaller`]: the key of the one entry that names the caller's agent.
+    /// - [`Target::SentKey`]: the key in the caller's ticket, if there is one. Else the sent text,
+    ///   if it can be a key; `two words` cannot, so it has no entry.
     ///
     /// # Errors
     /// [`Refusal::UnknownKey`] for [`Target::OfCaller`], if nobody knows which agent calls, or if
-    /// the agent is named in no entry of the map, or in more than one.
+    /// no entry names the agent, or more than one does.
     fn find(target: Target, caller: &Verified, map: &'m Map) -> Result<Self, Refusal> {
         match (target, &caller.ticket_key) {
             (Target::Bound(name), _) => Ok(Self {
@@ -51,18 +53,16 @@ impl<'m> Asked<'m> {
                 let key = map.only_key_of(agent).ok_or(Refusal::UnknownKey)?;
                 Ok(Self::of(key, map))
             }
-            // The client's hook judged the key in the ticket before this call. So that key counts,
-            // whatever was sent.
+            // The client's hook judged this key before the call. So it counts, whatever was sent.
             (Target::SentKey(_), Some(judged)) => Ok(Self::of(judged, map)),
             (Target::SentKey(text), None) => match Key::try_from(&*text) {
                 Ok(key) => Ok(Self::of(&key, map)),
-                // No map can have this text as a key.
                 Err(_) => Ok(Self { text, entry: None }),
             },
         }
     }
 
-    /// This key, which the map may have or not.
+    /// This key, and its entry in `map`. The entry is None if the map does not have the key.
     fn of(key: &Key, map: &'m Map) -> Self {
         Self {
             text: key.expose().to_owned(),
@@ -71,11 +71,14 @@ impl<'m> Asked<'m> {
     }
 }
 
-/// Makes one call: the text of the file that `caller` gets by asking for `target`. It must have
-/// ended at `deadline`, and runs on a thread that may block.
+/// Makes one call: returns the text of the file that `caller` gets by asking for `target`. This may
+/// block, so it runs on a thread of its own.
 ///
-/// # Errors
-/// The first [`Refusal`] that applies, in the order of the lines below.
+/// # Errors The first of these that applies: [`Refusal::TimedOut`] if the call begins after
+/// `deadline`; why the caller is not verified; why there is no map; why nothing was asked for
+/// ([`Refusal::UnknownKey`] of [`Target::OfCaller`]); why the file of the entry must not be read;
+/// and what the guest refuses. The guest refuses with [`Refusal::UnknownKey`] if the map has no
+/// entry for what was asked, or has one for other agents only.
 pub fn call<M: Maps>(
     target: Target,
     caller: &Caller,
@@ -86,12 +89,13 @@ pub fn call<M: Maps>(
     if Instant::now() >= deadline {
         return Err(Refusal::TimedOut);
     }
-    // This comes first: a caller that is not verified learns nothing, not even about the map.
+    // This comes before the map: a caller that is not verified learns nothing about the map.
     let verified = caller.verify()?;
     let map = maps.map_now(deadline)?;
     let asked = Asked::find(target, &verified, &map)?;
     let agent = verified.agent.as_ref();
-    // Without an entry there is no grant. The guest refuses, on the same path as for a right key.
+    // Without a grant, the guest still runs, and refuses: so a wrong key takes the same path as a
+    // right one.
     let grant = match asked.entry.filter(|entry| entry.is_for(agent)) {
         Some(entry) => Some(maps.resolve(&map, entry, deadline)?),
         None => None,

@@ -41,12 +41,13 @@ impl Caller {
         caller
     }
 
-    /// Who makes this call. With tickets, this reads and uses up the call's ticket.
+    /// Who makes this call: of [`Self::Nobody`], no agent and no key; of [`Self::Agent`], that
+    /// agent and no key; of [`Self::Ticket`], what the call's ticket says, which is then used up.
     ///
     /// # Errors
-    /// [`Refusal::CallerNotVerified`] if the call has no valid ticket, or has that of another
-    /// agent than the one that is served: the user is told why. [`Refusal::RestartNeeded`] if the
-    /// folder of tickets was made again since the server started.
+    /// Only with tickets: [`Refusal::RestartNeeded`] if the folder of tickets was made again since
+    /// the server started; [`Refusal::CallerNotVerified`] if the call has no valid ticket, or has
+    /// that of another agent than the one that is served. Of the second, `tell` tells the user why.
     pub(crate) fn verify(&self) -> Result<Verified, Refusal> {
         match self {
             Self::Nobody => Ok(Verified::default()),
@@ -64,7 +65,7 @@ impl Caller {
                     agent: Some(ticket.agent),
                     ticket_key: ticket.key,
                 }),
-                // The code says all that the user must know.
+                // This code says all that the user must know, so `tell` is not needed.
                 Err(Unverified::MadeAgain) => Err(Refusal::RestartNeeded),
                 Err(why) => {
                     tell(&why);
@@ -87,6 +88,10 @@ pub(crate) struct Verified {
 
 /// The ticket of the call with this `id`, which is then used up. `only` is the one agent that the
 /// server serves; None means any.
+///
+/// # Errors
+/// [`Unverified::NoId`] if the client sent no id; [`Unverified::OtherAgent`] if the ticket names
+/// another agent than `only`; and what [`Tickets::redeem`] says.
 fn redeem(
     tickets: &Tickets,
     only: Option<&AgentName>,

@@ -73,7 +73,11 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
         }
     }
 
-    /// A permit to run one call. It waits for it at most as long as a call may take.
+    /// A permit to run one call, once fewer calls run than may.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`] if no permit is free within [`Limits::deadline`], the time that a call may
+    /// take. [`Refusal::Internal`] if there are no permits any more, which does not happen.
     async fn permit_to_run(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let running = Arc::clone(&self.running);
         match timeout(self.limits.deadline, running.acquire_owned()).await {
@@ -101,16 +105,17 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
 }
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
-    /// The call waits for a permit to run, runs on a thread, and gets its content. If the future is
-    /// dropped, a call that waits ends; one that runs goes on, and keeps its permit.
+    /// Waits for a permit to run, runs the call on a thread, and returns its content. If the future
+    /// is dropped, a call that still waits ends. A call that runs goes on, and keeps its permit
+    /// until its thread ends.
     ///
-    /// # Errors
-    /// [`Refusal::Busy`] if as many calls run or wait as may, or if no permit comes in the time that
-    /// a call may take. [`Refusal::TimedOut`] if all threads for calls hang, or if the call runs
-    /// past its deadline. Else what [`call`] refuses.
+    /// # Errors [`Refusal::Busy`] if as many calls run and wait as may ([`Limits`]), or if no
+    /// permit comes in the time that a call may take. [`Refusal::TimedOut`] if all threads for
+    /// calls hang, or if the call runs past its deadline. [`Refusal::Internal`] if the call
+    /// panicked. Else what [`call`] refuses.
     async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
-        // Every thread for calls hangs in the kernel, so nobody need wait for one.
+        // Every thread for calls hangs in the kernel. To wait for one is no use.
         if self.hanging.load(Ordering::Relaxed) >= self.limits.running {
             return Err(Refusal::TimedOut);
         }
@@ -132,10 +137,11 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
 
 /// A call that runs on a thread.
 struct RunningCall<G> {
-    /// What the thread ends with. It is an error if the call panicked.
+    /// The thread of the call. Waiting for it gives the call's result, or an error if the call
+    /// panicked.
     result: JoinHandle<Result<Content, Refusal>>,
     deadline: Instant,
-    /// Takes the result to whoever waits for it, if anybody still does.
+    /// Sends the result to [`Loader::load`]. This fails if nobody waits there any more.
     tell: oneshot::Sender<Result<Content, Refusal>>,
     guest: Arc<G>,
     /// See [`Loader::hanging`].
@@ -143,13 +149,14 @@ struct RunningCall<G> {
 }
 
 impl<G: Executor> RunningCall<G> {
-    /// Tells the result of the call. At its deadline, the guest is interrupted, and the call has
-    /// timed out. A thread that has not ended soon after that counts as hanging until it ends,
-    /// which may be never.
+    /// Sends the result of the call as soon as its thread ends. If it has not ended at the
+    /// deadline, sends [`Refusal::TimedOut`] then, and interrupts the guest. If the thread has not
+    /// ended [`TIME_TO_END`] (100 ms) later either, it counts as hanging until it ends, which may
+    /// be never.
     async fn follow_to_its_end(mut self) {
         if let Ok(ended) = timeout_at(self.deadline, &mut self.result).await {
-            // If nobody waits for the result any more, it is dropped, and its permit to run is
-            // free.
+            // If nobody waits any more, sending fails. The result is dropped, which frees its
+            // permit.
             drop(self.tell.send(ended.unwrap_or(Err(Refusal::Internal))));
             return;
         }

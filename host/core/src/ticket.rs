@@ -146,8 +146,12 @@ impl Tickets {
         }
     }
 
-    /// Whether tickets could be left and redeemed here: where the data folder is, or would be made,
-    /// the user may write, and nobody else may. The error says why not.
+    /// Checks that tickets could be left and redeemed here: where the data folder is, or would be
+    /// made, the user may write, and nobody else may.
+    ///
+    /// # Errors
+    /// Why not. If the system denies it because the folder, or one above it, belongs to another
+    /// user, [`TicketError::Foreign`] says to whom.
     pub fn could_be_made(&self) -> Result<(), TicketError> {
         match self.try_making() {
             Err(why @ TicketError::System(SystemError::Denied)) => {
@@ -157,20 +161,27 @@ impl Tickets {
         }
     }
 
-    /// Does the work of [`Self::could_be_made`], which says more of a denial.
+    /// What [`Self::could_be_made`] checks, which only says more of a denial:
+    ///
+    /// - If the data folder and the folder of tickets are there, they must be usable
+    ///   ([`Self::open_folder`]).
+    /// - If one is missing, the lowest folder that is there decides, on the way to the data folder:
+    ///   nobody else may change it, and the user must be able to write in it. A file in place of a
+    ///   folder is an error.
     #[expect(clippy::disallowed_methods, reason = "it only says what is wrong")]
     fn try_making(&self) -> Result<(), TicketError> {
         match self.open_folder() {
             Err(TicketError::System(SystemError::Missing)) => {}
             opened => return opened.map(drop),
         }
-        // The folders that are missing would be made in the lowest one that is there.
+        // From the data folder upwards: what is missing would be made in the first that is there.
         for place in self.data_path.ancestors() {
             match Self::walk_to(place) {
                 Ok(_) => {
                     access(place, Access::WRITE_OK).map_err(SystemError::from)?;
                     return Ok(());
                 }
+                // Something is there, but no folder.
                 Err(TicketError::System(SystemError::Missing)) if is_there(place) => {
                     return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
                 }
@@ -181,8 +192,11 @@ impl Tickets {
         Ok(())
     }
 
-    /// Makes the data folder, and those above it, for the user alone, if nobody else could write
-    /// there.
+    /// Makes the data folder, and those above it that are missing, for the user alone; and in it
+    /// the folder of tickets. Makes nothing if both are there already.
+    ///
+    /// # Errors
+    /// What [`Self::could_be_made`] says, or why a folder cannot be made.
     #[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
     pub fn make(&self) -> Result<(), TicketError> {
         if self.data_folder().is_ok() {
@@ -197,27 +211,32 @@ impl Tickets {
         self.data_folder().map(drop)
     }
 
-    /// Opens the data folder, for a server that may later read and delete only beneath it: the
-    /// folder in it may be made again.
+    /// Opens the data folder, and makes the folder of tickets in it if that is missing. A server
+    /// that restricts itself may later read and delete only beneath this open folder.
     pub fn data_folder(&self) -> Result<File, TicketError> {
         let data = self.open_data()?;
         folder::open_or_make(&data)?;
         Ok(data)
     }
 
-    /// Cleans up, and writes a ticket for the call with this `id`, by which the server knows that a
-    /// hook has allowed the call; and a receipt, by which the hook behind the call knows that it was
-    /// ours. Writes both or neither.
+    /// Writes two files for the call with this `id`: a ticket, by which the server knows that a
+    /// hook has allowed the call; and a receipt, by which the hook after the call knows that our
+    /// server answered it. Writes both or neither. Before that, removes old files.
+    ///
+    /// # Errors
+    /// [`TicketError::Again`] if the call has a ticket or receipt already; or why the folder cannot
+    /// be used.
     pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
         let folder = folder::open_or_make(&self.open_data()?)?;
         let now = SystemTime::now();
         self.sweep(&folder);
         let key = ticket.key.as_ref().map_or("", Key::expose);
-        // The newlines say that the text is complete.
+        // Without the last newline, the text is not complete, and the ticket not valid.
         let text = format!("{}\n{key}\n", &*ticket.agent);
         let ticket_name = ticket_file(id, self.client);
         write(&folder, &ticket_name, &text, now)?;
-        // Last: a ticket without a receipt only means that an answer is not believed.
+        // The receipt comes last. If this process ends before it, the call's answer is not
+        // believed, and no more.
         let receipt_left = write(&folder, &receipt_file(id, self.client), "", now);
         if receipt_left.is_err() {
             folder::remove(&folder, &ticket_name);
@@ -238,8 +257,8 @@ impl Tickets {
         let folder = self.open_folder()?;
         let mut taken = folder::take(&folder, &ticket_file(id, self.client));
         if matches!(taken, Err(SystemError::Missing)) {
-            // A guard that is not told the client's process leaves a ticket under the name without
-            // it.
+            // A guard that is not told the client's process leaves the ticket under a name without
+            // the process.
             taken = folder::take(&folder, &ticket_file(id, None));
         }
         match taken {
@@ -253,13 +272,15 @@ impl Tickets {
         }
     }
 
-    /// What the file of a ticket says: `identifier-scanner`, a newline, a key or nothing, and a
-    /// newline. None if the file is too old, is not private, or has another form.
+    /// What the file of a ticket says. Its text is an agent's name, a newline, a key or nothing,
+    /// and a newline: `scanner\nk1\n`, or `scanner\n\n` without a key. None if the file is older
+    /// than a minute, is not private to the user, or has another form, as without its last newline.
     fn read(ticket: &File) -> Option<Ticket> {
         if !is_younger(ticket, TICKET_LIFE) {
             return None;
         }
-        // Two newlines, and one byte more: a text that is too long fails below.
+        // Two newlines, and one byte more: of a text that is too long, the last newline is not
+        // read, or the name or the key is refused.
         let most = AgentName::MAX_BYTES + Key::MAX_LEN + 3;
         let mut text = String::new();
         ticket.take(most as u64).read_to_string(&mut text).ok()?;
@@ -275,7 +296,9 @@ impl Tickets {
     }
 
     /// Whether our server has redeemed the ticket for the call with this `id`: the guard left a
-    /// receipt, and the ticket is gone. This uses up the receipt, and the ticket if it is there.
+    /// receipt within the last 90 seconds, and the ticket is gone. False if the
+    /// ticket is still there, there is no such receipt, or the folder cannot be used. This uses up
+    /// the receipt, and the ticket if it is there.
     #[must_use]
     pub fn was_redeemed(&self, id: &str) -> bool {
         let Ok(folder) = self.open_folder() else {
@@ -283,20 +306,22 @@ impl Tickets {
         };
         let receipt = folder::take(&folder, &receipt_file(id, self.client));
         let ticket = folder::take(&folder, &ticket_file(id, self.client));
-        // No other error than that the ticket is gone says that a server has it.
+        // Any other error does not say that a server took the ticket.
         let is_gone = matches!(ticket, Err(SystemError::Missing));
         is_gone && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
     }
 
-    /// Removes tickets and receipts that are too old to be used. What cannot be removed now is
-    /// tried again the next time. The names are listed by the folder's path, but removed only in
-    /// the open `folder`. The names of tickets and of receipts are equally long.
+    /// Removes tickets and receipts that are older than two minutes: neither is valid then. Other
+    /// files stay: their names have not the 64 characters of a ticket's or receipt's. What cannot
+    /// be removed now is tried again the next time. At most 256 files are looked at
+    /// ([`MAX_SWEPT`]).
+    ///
+    /// The names are listed by the folder's path, but removed only in the open `folder`.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
     fn sweep(&self, folder: &File) {
         let Ok(entries) = fs::read_dir(self.data_path.join(TICKETS_FOLDER)) else {
             return;
         };
-        // After two lives of a ticket, no receipt is valid either: see `RECEIPT_LIFE`.
         for entry in entries.flatten().take(MAX_SWEPT) {
             if let Ok(name) = entry.file_name().into_string()
                 && name.len() == FILE_NAME_CHARS
@@ -308,13 +333,14 @@ impl Tickets {
         }
     }
 
-    /// The folder of tickets, open, if it is there and is the user's alone.
+    /// The folder of tickets, open. An error if it is missing, or is not the user's alone.
     fn open_folder(&self) -> Result<File, TicketError> {
         let data = self.open_data()?;
         folder::open(&data)
     }
 
-    /// The data folder, open, if nobody else could have put it there or written in it.
+    /// The data folder, open. [`TicketError::NotTrusted`] if others could have put it there, or may
+    /// write in it.
     fn open_data(&self) -> Result<File, TicketError> {
         let data = Self::walk_to(&self.data_path)?;
         // The plugin's launcher writes files there, under names that others could have made before.
@@ -324,7 +350,8 @@ impl Tickets {
         Ok(data.handle.into())
     }
 
-    /// The folder at this path, if nobody else could change what the path leads to.
+    /// The folder at this path, open. [`TicketError::NotTrusted`] if others could change what the
+    /// path leads to; else why the folder cannot be opened.
     fn walk_to(folder: &Path) -> Result<Walked<Handle>, TicketError> {
         let walked = Walker::new(System).walk(folder, Policy::Directory);
         walked.map_err(|error| match error {
@@ -345,10 +372,11 @@ fn error_if_foreign(data: &Path) -> Option<TicketError> {
     Some(TicketError::Foreign(found.uid()))
 }
 
-/// Writes a new file with this text in the folder, or leaves none there.
+/// Writes a new file with this text in the folder, as one that was written at `now`. If that fails,
+/// there is no file. [`TicketError::Again`] if there was one of this name before: that one stays.
 fn write(folder: &File, name: &str, text: &str, now: SystemTime) -> Result<(), TicketError> {
     let mut file = folder::make(folder, name)?;
-    // The time is that of our own clock: a network file system gives files that of another clock.
+    // A network file system would give the file the time of another clock.
     let written = file
         .write_all(text.as_bytes())
         .and_then(|()| file.set_modified(now));
@@ -363,7 +391,8 @@ fn is_there(place: &Path) -> bool {
     Walker::new(System).walk(place, Policy::Name).is_ok()
 }
 
-/// Whether this is a file that is private to its user, and not older than `life`.
+/// Whether this is a file that is private to its user, and was written within the last `life`.
+/// False for one whose time is in the future.
 fn is_younger(file: &File, life: Duration) -> bool {
     let Ok(found) = file.metadata() else {
         return false;

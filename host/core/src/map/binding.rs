@@ -50,8 +50,9 @@ impl Binding {
     /// The longest description, in characters: a model reads it with each of its requests.
     pub const MAX_DESCRIPTION: usize = 400;
 
-    /// Whether a client would show a key of `map`: this binding's `name`, title or description
-    /// contains one. A key that can be guessed does not count: it may be a usual word.
+    /// Whether a client that shows this binding would show a key of `map`: its `name`, title or
+    /// description contains one, as the title `Notes of 7d1f0c3a9b2e4f68`. A key that can be
+    /// guessed does not count: it may be a usual word.
     pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {
         let title = self.title.as_deref();
         let description = self.description.as_deref();

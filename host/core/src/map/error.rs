@@ -30,7 +30,9 @@ pub enum MapError {
 }
 
 impl MapError {
-    /// What a caller learns.
+    /// What a caller learns: [`Refusal::MapMissing`] if there is no file. If the system was out of
+    /// resources, too slow, confined or busy, the refusal that says so. [`Refusal::MapInvalid`] for
+    /// all else, as a map that is wrong, too large, denied, or not trusted.
     pub fn code(&self) -> Refusal {
         use SystemError::{Busy, Confined, Late, OutOfResources};
         match self {

@@ -19,7 +19,8 @@ impl Key {
     pub const MAX_LEN: usize = 128;
 
     /// A key with fewer characters than this counts as one that can be guessed: a server answers
-    /// some ten thousand calls a second. 16 hexadecimal characters are 64 bits, which nobody guesses.
+    /// some ten thousand calls a second. 16 hexadecimal characters are 64 bits, which nobody
+    /// guesses.
     pub const STRONG_LEN: usize = 16;
 
     /// A key with fewer different characters than this counts as one that can be guessed, too. 16

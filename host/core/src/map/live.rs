@@ -55,28 +55,37 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         self.current_in(&self.walker)
     }
 
-    /// The same with a walker of the caller's, which may have a deadline.
+    /// The map as it is now, read with this walker, which may have a deadline. What is found is
+    /// kept for the next call, also if the text is no valid map; if the file cannot be read,
+    /// nothing is.
     fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
-        // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
+        // The lock is not held while the file is read: that may hang, and other calls go on.
         let known = self.seen().clone();
         let read = self.read(walker, known);
-        // A map that is not found again is forgotten.
+        // The earlier map is forgotten if the file cannot be read now.
         let seen = read.inspect_err(|_| *self.seen() = None)?;
         *self.seen() = Some(Arc::clone(&seen));
         seen.outcome.clone()
     }
 
-    /// What the last call found. If a thread panicked while it held the lock, the value is complete.
+    /// What the last call found, locked. A thread that panicked while it held the lock left a
+    /// complete value, so that is no error.
     fn seen(&self) -> MutexGuard<'_, Option<Arc<Seen>>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the file holds now, which is `known` itself if it is unchanged.
+    /// What the file holds now. `known` is what the last call found. If the file has not changed,
+    /// this is `known` itself; if only its times have, a new [`Seen`] with the same map; else the
+    /// text is parsed, and the [`Seen`] says what is wrong in it, if anything.
+    ///
+    /// # Errors
+    /// Why the file cannot be read (`unread`); [`MapError::TooLarge`] above one MiB
+    /// ([`MAX_MAP_BYTES`]).
     fn read(&self, walker: &Walker<F>, known: Option<Arc<Seen>>) -> Result<Arc<Seen>, MapError> {
         let walked = walker.walk(&self.location.file, Policy::File);
         let file = walked.map_err(|error| self.unread(error))?;
         if let Some(known) = &known {
-            // The file is compared, and not read: many calls at once share one copy of its text.
+            // This compares without a copy of the file: many calls at once share one text.
             let is_still = walker.is_still(&file, &known.stat, &known.bytes);
             if is_still.map_err(|error| self.unread(error))? {
                 return Ok(Arc::clone(known));
@@ -84,6 +93,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         }
         let known_stat = known.as_ref().map(|known| &known.stat);
         let read = walker.read_at_rest(&file, MAX_MAP_BYTES, known_stat);
+        // None if the file is larger than that.
         let Some(bytes) = read.map_err(|error| self.unread(error))? else {
             let path = self.location.file.clone();
             return Err(MapError::TooLarge(path, file.stat.size));
@@ -99,7 +109,8 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         }))
     }
 
-    /// Why the map cannot be read, if a walk or a read ended so.
+    /// Why the map cannot be read, if its walk or a read ended with this error: others can change
+    /// the map, the map is missing, or the system says why.
     fn unread(&self, error: WalkError) -> MapError {
         let path = self.location.file.clone();
         match error {

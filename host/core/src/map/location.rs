@@ -45,6 +45,12 @@ pub enum LocationError {
 impl Location {
     /// The map's location, whether there is a file or not: `named` if the user named one
     /// (`--map`), else `keyhole/context-map.toml` in `$XDG_CONFIG_HOME`, or else in `~/.config`.
+    /// `variable` looks up an environment variable.
+    ///
+    /// # Errors
+    /// [`LocationError::NoCurrentDirectory`] if `named` is relative, and there is no directory to
+    /// begin in. [`LocationError::NoHome`] if nothing is named, and neither variable is an absolute
+    /// path.
     pub fn find(
         named: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -74,7 +80,8 @@ impl Location {
         }
     }
 
-    /// Where the map is, in words for a log: they hold no path of the user's.
+    /// Where the map is, in words for a log, which hold no path of the user's: that `--map` names
+    /// it, or the usual path, with `~` or `$XDG_CONFIG_HOME` for its beginning.
     pub fn in_words(&self) -> &'static str {
         if self.is_from_option {
             return "the place that --map names";
@@ -87,13 +94,15 @@ impl Location {
         }
     }
 
-    /// A path from the map, made absolute. None if it begins with `~/`, and there is no home.
-    /// A relative path begins in the folder of [`Self::file`], even if that is a link: so a map
-    /// that a dotfile manager keeps elsewhere means the same as one that is here.
+    /// A path from the map, made absolute: `~/a.md` is in the home, `a.md` in the folder of the map
+    /// ([`Self::file`]), and `/a.md` stays. None for `~/a.md` if there is no home.
+    ///
+    /// The folder is the same if the map is a link: so a map that a dotfile manager keeps elsewhere
+    /// means the same as one that is here.
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
         if let Some(below) = path.strip_prefix("~/") {
             let home = self.home.as_ref()?;
-            // `~//etc` is under the home as well: `join` would leave it.
+            // `~//etc` is in the home as well: `join` would leave the home for `/etc`.
             return Some(home.join(below.trim_start_matches('/')));
         }
         let folder = self.file.parent().unwrap_or(Path::new("/"));

@@ -105,9 +105,10 @@ impl Map {
         self.entries.get(key)
     }
 
-    /// The key of the one entry that names `agent`. None if no entry names it, if more than one
-    /// does, or if the entry names it with a marketplace: nobody has said from which one the
-    /// caller is. Bindings do not count: their agents are those of one server.
+    /// The key of the one entry that names `agent`. None if no entry names the agent, if more than
+    /// one does, or if the entry names it with a marketplace, as `acme@market:reviewer`: nobody has
+    /// said from which marketplace the caller is. Bindings do not count: their agents are those of
+    /// one server.
     pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
         let [(key, entry)] = self.entries_of(agent)[..] else {
             return None;

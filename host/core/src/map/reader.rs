@@ -27,17 +27,17 @@ const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "desc
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
 
-/// The help where a line has such a character, which may be the mistake itself.
+/// The help where a line has a character that nobody sees, which may be the mistake itself.
 const HAS_UNSEEN: &str = "a character that nobody sees stands in this line, as text from a web page may have it: write the line again";
 
 /// A name in the map's text, and where it stands.
 type Name<'a> = Spanned<Cow<'a, str>>;
 /// A value in the map's text, and where it stands.
 type Value<'a> = Spanned<DeValue<'a>>;
-/// What a part of the map says, or the first mistake in it.
+/// What a part of the map says, or the first mistake that was found in it.
 type Read<T> = Result<T, MapMistake>;
 
-/// A name in a table, and its value.
+/// A name in a table, and its value: `k1` and `"a.md"` of `k1 = "a.md"`.
 #[derive(Clone, Copy)]
 struct Item<'d> {
     name: &'d Name<'d>,
@@ -45,10 +45,12 @@ struct Item<'d> {
 }
 
 impl Map {
-    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice or a number
-    /// out of range is an error, never replaced by a default. Of several errors, this tells one: an
-    /// error of the TOML itself; else the first in the fields at the top; else in the keys; else in
-    /// the bindings. Each table is read from its top to its end.
+    /// Reads a map. `location` says where it is: relative paths begin in its folder.
+    ///
+    /// # Errors All of the map must be valid: an unknown field, a key that occurs twice or a number
+    /// out of range is an error, never replaced by a default. Of several errors, this returns one:
+    /// that the text is not UTF-8; else that it is not TOML; else an error in the fields at the
+    /// top; else the first in the keys; else the first in the bindings.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let mut line_ends = Vec::new();
         for (place, byte) in bytes.iter().enumerate() {
@@ -57,8 +59,7 @@ impl Map {
             }
         }
         let decoded = str::from_utf8(bytes);
-        // A text that is not UTF-8 is refused below. Until then, the reader needs only `line_ends`,
-        // for the line of that mistake.
+        // For a text that is not UTF-8, the reader only says on which line that is.
         let reader = Reader {
             text: decoded.unwrap_or_default(),
             line_ends,
@@ -74,7 +75,8 @@ impl Map {
     }
 }
 
-/// What `read` makes of the value of this field. None if the table has no such field.
+/// What `read` makes of the value of this field, or its mistake. None if the table has no such
+/// field.
 fn optional<T>(
     table: &DeTable<'_>,
     field: &str,
@@ -100,7 +102,8 @@ struct Reader<'l> {
 }
 
 impl Reader<'_> {
-    /// The map that this document is. A field at its top that no map has is refused.
+    /// The map that this document is. The fields at its top are read first, then `[keys]`, then
+    /// `[bindings]`: the first mistake is returned. A field at the top that no map has is one.
     fn map(&self, document: &DeTable<'_>) -> Read<Map> {
         self.check_fields(document, &MAP_FIELDS, "a map has")?;
         let roots = optional(document, "roots", |value| self.roots(value))?;
@@ -125,8 +128,9 @@ impl Reader<'_> {
         })
     }
 
-    /// The items of this table of the map, in the order of the text: none if there is no table.
-    /// `wanted` is what to write if the value there is no table.
+    /// The items of this table of the map, in the order of the text. `top` is the whole map.
+    /// Without the table, as in an empty map, there is no item. A value that is no table, as in
+    /// `keys = 1`, is refused, and `wanted` is what the mistake says to write instead.
     fn table<'d>(&self, top: &'d DeTable<'d>, table: Table, wanted: &str) -> Read<Vec<Item<'d>>> {
         let Some(value) = top.get(table.as_str()) else {
             return Ok(Vec::new());
@@ -142,7 +146,12 @@ impl Reader<'_> {
         Ok(items)
     }
 
-    /// A key and its entry. `default` is the largest file, in bytes, if the entry does not say it.
+    /// The key and the entry of an item of `[keys]`: `k1 = "a.md"` or `k1 = { path = "a.md" }`.
+    /// `default` is the largest file, in bytes, if the entry does not say it.
+    ///
+    /// Refused: a name that cannot be a key, as `"two words"`; a field that no entry has; what
+    /// [`Self::file`] refuses; and any other value, as in `k1 = 7`. If the name is that of a field
+    /// at the map's top (`max_bytes = 7`), the mistake says where to move it.
     fn entry(&self, item: Item<'_>, default: u64) -> Read<(Key, Entry)> {
         let Item { name, value } = item;
         let text: &str = name.get_ref();
@@ -163,8 +172,11 @@ impl Reader<'_> {
         Ok((key, entry))
     }
 
-    /// A binding's name, and the binding. `default` is the largest file, in bytes, if the binding
-    /// does not say it.
+    /// The name and the binding of an item of `[bindings]`: `notes = { path = "a.md" }`. `default`
+    /// is the largest file, in bytes, if the binding does not say it.
+    ///
+    /// Refused: a name that cannot be a binding's, as `Notes`; a value that is no table, as in
+    /// `notes = "a.md"`; a field that no binding has; and what [`Self::file`] refuses.
     fn binding(&self, item: Item<'_>, default: u64) -> Read<(BindingName, Binding)> {
         let Item { name, value } = item;
         let valid: BindingName = self.valid(name, name.get_ref().parse())?;
@@ -191,7 +203,8 @@ impl Reader<'_> {
     /// bytes, if the item does not say it.
     ///
     /// `fields` are those of the item's table, as in `k1 = { path = "a.md" }`. They are empty if
-    /// the item's value is the path itself, as in `k1 = "a.md"`. A table without `path` is refused.
+    /// the item's value is the path itself, as in `k1 = "a.md"`. A table without `path` is refused,
+    /// and so is the first field with a wrong value.
     fn file(&self, item: Item<'_>, fields: &DeTable<'_>, default: u64) -> Read<Entry> {
         let Item { name, value } = item;
         let path = match fields.get("path") {
@@ -217,8 +230,9 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether an entry with these `fields` withholds its file. `value` is its field `withhold`. An
-    /// entry without `agents` is refused, also with `withhold = false`.
+    /// Whether an entry with these `fields` withholds its file: its field `withhold`, of this
+    /// `value`, says so. Refused if the value is not `true` or `false`, and if the entry has no
+    /// `agents`, also with `withhold = false`.
     fn withhold(&self, value: &Value<'_>, fields: &DeTable<'_>) -> Read<bool> {
         let DeValue::Boolean(withhold) = *value.get_ref() else {
             return Err(self.wrong_type(value, "true or false"));
@@ -230,7 +244,7 @@ impl Reader<'_> {
         Ok(withhold)
     }
 
-    /// The folders of a list of roots.
+    /// The folders of a list of roots: `["~/notes"]`. An empty list is refused.
     fn roots(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
         let roots = self.list(value, "a list: write roots = [\"FOLDER\"]", empty)?;
@@ -238,7 +252,7 @@ impl Reader<'_> {
         folders.collect()
     }
 
-    /// The folders of a list, which may be empty.
+    /// The folders of the list `publish_only_in`, which may be empty.
     fn folders(&self, value: &Value<'_>) -> Read<Box<[PathBuf]>> {
         let DeValue::Array(items) = value.get_ref() else {
             let wanted = "a list: write publish_only_in = [\"FOLDER\"]";
@@ -248,8 +262,9 @@ impl Reader<'_> {
         folders.collect()
     }
 
-    /// A folder as an absolute path. Unlike a file's path, it must not be relative. `what` names it
-    /// in the mistake: "a root".
+    /// A folder as an absolute path: `/srv`, or the folder in the home for `~/notes`. Any other
+    /// path, as `notes`, is refused, unlike a file's: `what` names the folder in the mistake ("a
+    /// root").
     fn folder(&self, value: &Value<'_>, what: &str) -> Read<PathBuf> {
         let text = self.string(value)?;
         if text.starts_with('/') || text.starts_with("~/") {
@@ -262,7 +277,7 @@ impl Reader<'_> {
         Err(self.mistake(value.span(), message, None))
     }
 
-    /// The names of a list of agents.
+    /// The names of a list of agents: `["acme:reviewer"]`. An empty list is refused.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
         let agents = self.list(value, "a list: write agents = [\"NAME\"]", empty)?;
@@ -278,8 +293,8 @@ impl Reader<'_> {
         })
     }
 
-    /// The values of a list that is not empty. `wanted` is what to write if it is no list, and
-    /// `empty` what to do if it is empty.
+    /// The values of a list. Two values are refused: `[]`, where the mistake says what to do with
+    /// an `empty` list, and a value that is no list, where it says what is `wanted`.
     fn list<'v>(&self, value: &'v Value<'v>, wanted: &str, empty: &str) -> Read<&'v [Value<'v>]> {
         match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
@@ -290,8 +305,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A path in a form that a map may contain, wherever it leads: `/a.md`, `~/a.md` or `a.md`. An
-    /// empty path and `~theo/a.md` are refused.
+    /// A path in a form that a map may contain, wherever it leads: `/a.md`, `~/a.md` or `a.md`.
+    /// Refused: an empty path, one with a NUL, `~theo/a.md`, and `~/a.md` if there is no home.
     fn path(&self, value: &Value<'_>) -> Read<Box<str>> {
         let path = self.string(value)?;
         let (message, help) = if path.is_empty() {
@@ -310,7 +325,9 @@ impl Reader<'_> {
         Err(self.mistake(value.span(), message, help))
     }
 
-    /// A text that a client shows and a model reads: one line of 1 to `most` characters.
+    /// A text that a client shows and a model reads: one line of 1 to `most` characters. An empty
+    /// or longer text is refused, and so is one with a line end, another control character, or a
+    /// mark that reorders text.
     fn label(&self, value: &Value<'_>, most: usize) -> Read<Box<str>> {
         let text = self.string(value)?;
         let chars = text.chars().count();
@@ -324,7 +341,8 @@ impl Reader<'_> {
         Err(self.mistake(value.span(), message, None))
     }
 
-    /// The largest size of a file, in bytes.
+    /// The largest size of a file, in bytes: 1 to 8 MiB ([`MAX_MAX_BYTES`]), as `65536`. Any other
+    /// number is refused, and so is a text.
     fn max_bytes(&self, value: &Value<'_>) -> Read<u64> {
         let DeValue::Integer(number) = value.get_ref() else {
             return Err(self.wrong_type(value, "a number: write max_bytes = 65536"));
@@ -346,8 +364,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Fails at the first field of the table that is not one of `known`. `has` begins the sentence
-    /// that lists these: "an entry has".
+    /// Fails at the first field of the table, in the order of the text, that is not one of `known`.
+    /// The help says that the field belongs to the top of the map, if it is one of the fields there
+    /// (`roots`); else which fields are known. `has` begins that sentence: "an entry has".
     fn check_fields(&self, table: &DeTable<'_>, known: &[&str], has: &str) -> Read<()> {
         let first_unknown = table
             .keys()
@@ -365,7 +384,8 @@ impl Reader<'_> {
         Err(self.mistake(name.span(), "unknown field", Some(help)))
     }
 
-    /// The text is not TOML, as its parser says.
+    /// The mistake that the text is not TOML. Its message is the parser's. The help depends on that
+    /// message: to remove a duplicate, to put quotes, or how an entry is written.
     fn not_toml(&self, error: &toml::de::Error) -> MapMistake {
         let said = error.message();
         let help = if said.contains("duplicate key") {
@@ -379,7 +399,7 @@ impl Reader<'_> {
         self.mistake(at, format!("not TOML: {said}"), Some(help))
     }
 
-    /// The value is of another type than `wanted`, which is said in words.
+    /// The mistake that the value is of another type than `wanted`, as "a string".
     fn wrong_type(&self, value: &Value<'_>, wanted: &str) -> MapMistake {
         let said = format!("expected {wanted}; found: {}", value.get_ref().type_str());
         self.mistake(value.span(), said, None)
@@ -390,15 +410,16 @@ impl Reader<'_> {
         made.map_err(|error| self.mistake(name.span(), error.to_string(), None))
     }
 
-    /// A mistake at this place of the text, in bytes: what is wrong, and what to write instead.
+    /// A mistake at this place of the text, in bytes: what is wrong, and what to write instead, if
+    /// that is known. If the line has a character that nobody sees, the help says so first.
     fn mistake(&self, at: Range<usize>, said: impl Into<String>, help: Option<&str>) -> MapMistake {
         let line = self.line(at.start);
         let mut lines = self.text.split('\n');
-        let is_unseen = lines.nth(line as usize - 1).is_some_and(has_unseen);
+        let line_has_unseen = lines.nth(line as usize - 1).is_some_and(has_unseen);
         let whole_help = match help {
-            Some(help) if is_unseen => Some(format!("{HAS_UNSEEN}; or else {help}")),
-            None if is_unseen => Some(HAS_UNSEEN.to_owned()),
-            other => other.map(str::to_owned),
+            Some(help) if line_has_unseen => Some(format!("{HAS_UNSEEN}; or else {help}")),
+            None if line_has_unseen => Some(HAS_UNSEEN.to_owned()),
+            unchanged => unchanged.map(str::to_owned),
         };
         MapMistake {
             line,

@@ -13,18 +13,18 @@ use std::{
 };
 
 /// The grant for an entry: the open directory that its file is in now, and the file's real name
-/// there. The file itself is not opened.
+/// there. The file itself is not opened. The path is walked once, from `/`, and links are followed:
+/// if `~/a.md` leads to `/srv/b.md`, the grant is for `b.md` in `/srv`.
 ///
-/// The path is walked once, from `/`, and the grant is for the directory in which the walk ends. If
-/// the map has roots, the walk must have passed one of them: this compares the directories
+/// If the map has roots, the walk must have passed one of them: this compares the directories
 /// themselves, all of which are open, not their names.
 ///
-/// # Errors
-/// What the walk says; [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a
-/// stem and `.md`, in exactly these bytes; [`Refusal::MapInvalid`] if the path begins with `~/` and
-/// there is no home; [`Refusal::OutsideRoot`] if the walk passed none of the roots.
+/// # Errors [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a stem and
+/// `.md`: `a.txt`, `a.MD`, `.md`, `a.md/`, or a real name that is not UTF-8.
+/// [`Refusal::MapInvalid`] if the path begins with `~/` and there is no home. What the walk says,
+/// as that nothing is there. [`Refusal::OutsideRoot`] if the walk passed none of the roots.
 pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Granted<F::Handle> {
-    // The part after the last slash: `a.md/` and `a.md/.` are no Markdown names.
+    // What stands behind the last slash: nothing in `a.md/`, and `.` in `a.md/.`.
     let last = entry.path.rsplit('/').next().unwrap_or_default();
     if !is_markdown(last.as_bytes()) {
         return Err(Refusal::NotMarkdown);
@@ -33,7 +33,7 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
         return Err(Refusal::MapInvalid);
     };
     let file = walker.walk(&path, Policy::Name)?;
-    // A link that is called `a.md` must not open `/etc` to the guest, which checks this again.
+    // A link that is called `a.md` may lead to `/etc/passwd`. The guest checks this again.
     if !is_markdown(file.name.as_encoded_bytes()) {
         return Err(Refusal::NotMarkdown);
     }
@@ -50,11 +50,14 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
     })
 }
 
-/// Whether a file is in one of the roots. `path` is the file's path as the map has it. A root that
-/// is not there, or that others could have put there, contains no file.
+/// Whether a `file` is in one of the roots. `path` is the file's path as the map has it. A root
+/// that is missing, denied, or that others could have put there, contains no file.
 ///
 /// The roots in which the file seems to be, by its path, are tried first. So a root whose file
 /// system hangs delays only its own files, and those whose root is named by a link.
+///
+/// # Errors That the time is over, or that the system is out of resources, while a root is looked
+/// at: the file may be in that root.
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
     roots: &[PathBuf],

@@ -51,8 +51,9 @@ pub struct Sandbox {
 pub struct SandboxError(#[from] pub wasmtime::Error);
 
 impl SandboxError {
-    /// What a caller learns. The errors of wasmtime are texts: two of them say that the system gave
-    /// no memory (errno 12 is ENOMEM), or none that code may run in.
+    /// What a caller learns: [`Refusal::OutOfResources`] if the system gave no memory (errno 12 is
+    /// ENOMEM), or none that code may run in; else [`Refusal::Internal`]. The errors of wasmtime
+    /// are only texts, so this looks at the text.
     pub fn code(&self) -> Refusal {
         let text = format!("{:#}", self.0);
         if text.ends_with("(os error 12)") || text.contains("executable") {
@@ -82,7 +83,13 @@ impl Sandbox {
         Ok(Self { component, limits })
     }
 
-    /// A store for one call, in which nothing is instantiated yet.
+    /// A store for one call, in which nothing is instantiated yet. It limits what the call may use:
+    ///
+    /// - memory and tables, to what the engine has for a guest: more is a trap;
+    /// - handles, to [`Limits::handles`];
+    /// - bytes that the guest passes to the host, to [`Limits::host_call_bytes`] and the size that
+    ///   the granted file may have;
+    /// - time: at each interrupt, a guest past `deadline` is stopped, and another goes on.
     fn store(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Store<CallState> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let mut table = ResourceTable::new();
@@ -96,11 +103,11 @@ impl Sandbox {
             cause: None,
         };
         let mut store = Store::new(self.component.engine(), state);
-        // How many bytes the guest may pass to the host in one call.
         let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
         store.limiter(|state| &mut state.limits);
         store.set_max_component_handles(self.limits.handles);
+        // The next interrupt raises the engine's epoch by one, and calls the function below.
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(move |_| {
             if is_past(deadline) {
@@ -119,7 +126,7 @@ fn is_past(deadline: Instant) -> bool {
 }
 
 /// What a caller learns of a guest that ended with an error of wasmtime: after the deadline,
-/// [`Refusal::TimedOut`], whatever the error is.
+/// [`Refusal::TimedOut`], whatever the error is; before it, [`SandboxError::code`].
 fn failed(error: wasmtime::Error, deadline: Instant) -> Refusal {
     if is_past(deadline) {
         return Refusal::TimedOut;
@@ -130,16 +137,22 @@ fn failed(error: wasmtime::Error, deadline: Instant) -> Refusal {
 impl Executor for Sandbox {
     type Directory = Handle;
 
+    /// Runs the guest in a store of its own, and returns the text of the file.
+    ///
     /// A guest that computes past `deadline` is stopped at the next [`Executor::interrupt`]. A read
     /// that hangs in the kernel cannot be stopped, so call this on a thread that can be abandoned.
     ///
-    /// A guest that fails after `deadline`, or is stopped then, is [`Refusal::TimedOut`]. Before
-    /// it, a trap, an exceeded limit or an answer that breaks the contract is
-    /// [`Refusal::Internal`].
+    /// # Errors
+    /// [`Refusal::TimedOut`] if the call begins after `deadline`, or if the guest fails or refuses
+    /// after it. Before it: [`Refusal::OutOfResources`] if the system has too little memory;
+    /// [`Refusal::Internal`] after a trap, an exceeded limit, or a file larger than the grant
+    /// allows; [`Refusal::NotUtf8`]; else why the host refused a file call, if the contract has no
+    /// name for that; else what the guest says.
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let mut store = self.store(key, grant, deadline);
-        // The interrupt at the deadline may have passed already, and no other may follow.
+        // The interrupt at the deadline may have been before this store was made. Then no other
+        // follows that would stop this guest.
         if is_past(deadline) {
             return Err(Refusal::TimedOut);
         }
@@ -156,8 +169,7 @@ impl Executor for Sandbox {
             // The deadline may have passed while the file settled.
             Err(_) if is_past(deadline) => Err(Refusal::TimedOut),
             Err(refusal) => {
-                // Why the host refused the guest's last call on its file, if the contract has no
-                // name for that. It says more than the guest can.
+                // The cause says more than the guest can: its contract has no name for the cause.
                 let cause = store.data().cause;
                 Err(cause.unwrap_or(refusal.into()))
             }

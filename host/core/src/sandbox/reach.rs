@@ -113,7 +113,11 @@ macro_rules! refuse {
 }
 
 impl HostDescriptor for CallState {
-    /// The type of the granted name, and nothing else: only the open file counts.
+    /// The type of what has the granted name: a file, link, directory, or something else. The size
+    /// is always 0, and there are no times: only those of the open file count.
+    ///
+    /// # Errors
+    /// [`FileError::NotGranted`] for any other name (see `granted`); or why it cannot be looked at.
     fn stat_at(&mut self, handle: Held, follow: PathFlags, name: String) -> Answer<DescriptorStat> {
         let grant = self.granted(&handle, follow, &name)?;
         let kind = match GrantedFile::kind(&self.walker, &grant.directory, &grant.name)? {
@@ -125,7 +129,12 @@ impl HostDescriptor for CallState {
         Ok(stat(kind, 0))
     }
 
-    /// Opens the granted name to read it, if it has settled and nobody else could have changed it.
+    /// Opens the file of the granted name to read it.
+    ///
+    /// # Errors [`FileError::NotGranted`] for any other name (see `granted`), and for any flag but
+    /// `READ`: a guest that asks to write, create or truncate gets nothing. [`FileError::File`] if
+    /// others could have changed the file, if it is just being written, or if the system says no.
+    /// [`FileError::Trap`] if the guest has too many handles.
     fn open_at(
         &mut self,
         handle: Held,
@@ -138,13 +147,15 @@ impl HostDescriptor for CallState {
         if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
             return Err(FileError::NotGranted);
         }
-        // No map sets a higher limit. But the size of an allocation must not rely on that.
+        // No map sets a higher limit than 8 MiB. But the size of an allocation must not rely on
+        // that.
         let max_bytes = grant.max_bytes.min(MAX_MAX_BYTES);
         let file = GrantedFile::open(&self.walker, &grant.directory, &grant.name, max_bytes)?;
         Ok(self.table.push(Descriptor::File(file))?)
     }
 
-    /// What an open file reports. The preopened directory is refused.
+    /// What an open file reports: its size, and when it was written and changed. The preopened
+    /// directory is refused.
     fn stat(&mut self, handle: Held) -> Answer<DescriptorStat> {
         let Descriptor::File(file) = self.table.get_mut(&handle)? else {
             return Err(FileError::NotGranted);
@@ -157,7 +168,8 @@ impl HostDescriptor for CallState {
         })
     }
 
-    /// Bytes of an open file, and whether none are left. The preopened directory is refused.
+    /// At most `length` bytes of an open file from `offset` on, and whether there are none, which
+    /// means the end. The preopened directory is refused.
     fn read(&mut self, handle: Held, length: u64, offset: u64) -> Answer<(Vec<u8>, bool)> {
         let Descriptor::File(file) = self.table.get(&handle)? else {
             return Err(FileError::NotGranted);
@@ -219,9 +231,13 @@ impl types::Host for CallState {
         Ok(None)
     }
 
-    /// The code that the guest gets for a refusal. If no code of the contract says why, the reason
-    /// is kept in `CallState::cause`, and the call ends with it. A trap has no code: it stops the
-    /// guest.
+    /// The code that the guest gets for a refusal. Four reasons have no code in the contract: that
+    /// the time is over, that resources are missing, that this process may not read there, and that
+    /// others could have changed the file. Such a reason is kept in `CallState::cause`, and the
+    /// call ends with it.
+    ///
+    /// # Errors
+    /// A trap has no code: it stops the guest.
     fn convert_error_code(&mut self, refusal: FileError) -> Result<ErrorCode> {
         let error = match refusal {
             FileError::NotGranted => return Ok(ErrorCode::NotPermitted),
@@ -249,7 +265,8 @@ impl types::Host for CallState {
 
 impl CallState {
     /// The grant, if `handle` is the preopened directory, `name` is the granted name, and no link
-    /// is to be followed.
+    /// is to be followed. Else, and without a grant, [`FileError::NotGranted`]: if `a.md` is
+    /// granted, `b.md` and `./a.md` are not. [`FileError::Trap`] for a handle that does not exist.
     fn granted(&self, handle: &Held, follow: PathFlags, name: &str) -> Answer<&Grant> {
         let Descriptor::Preopen = self.table.get(handle)? else {
             return Err(FileError::NotGranted);
@@ -273,7 +290,7 @@ fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
     }
 }
 
-/// None before 1970, because WASI has no such times.
+/// A file's time for WASI. None for a time before 1970, which WASI does not have.
 fn datetime((seconds, nanoseconds): Time) -> Option<Datetime> {
     Some(Datetime {
         seconds: u64::try_from(seconds).ok()?,

@@ -12,7 +12,8 @@ use std::{
     os::unix::fs::MetadataExt,
 };
 
-/// Opens the folder in the data folder, and creates it if it is missing.
+/// Opens the folder of tickets in the data folder, and creates it if it is missing. Fails as
+/// [`open`] does.
 pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
     match rustix::fs::mkdirat(data, TICKETS_FOLDER, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => open(data),
@@ -20,7 +21,8 @@ pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
     }
 }
 
-/// Opens the folder in the data folder, if it is this user's own.
+/// Opens the folder of tickets in the data folder. [`TicketError::NotPrivate`] if it is a link or
+/// no folder, is another user's, or gives others any right; else why it cannot be opened.
 pub(super) fn open(data: &File) -> Result<File, TicketError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match rustix::fs::openat(data, TICKETS_FOLDER, flags, Mode::empty()) {
@@ -35,8 +37,8 @@ pub(super) fn open(data: &File) -> Result<File, TicketError> {
     }
 }
 
-/// Makes a new file in the open folder, for the user alone. [`TicketError::Again`] if there is one
-/// of this name.
+/// Makes a new file in the open folder, which only the user may read and write.
+/// [`TicketError::Again`] if there is one of this name; else why it cannot be made.
 pub(super) fn make(folder: &File, name: &str) -> Result<File, TicketError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -52,13 +54,14 @@ pub(super) fn remove(folder: &File, name: &str) {
     let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
 }
 
-/// Opens a ticket and removes it. [`SystemError::Missing`]: there is none any more.
+/// Opens a ticket or receipt to read it, and removes it. [`SystemError::Missing`] if there is none,
+/// or none any more: of several that take the same file, only one gets it.
 pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let ticket = rustix::fs::openat(folder, name, flags, Mode::empty())?;
-    // If several try to remove it, only one succeeds.
+    // Several may have opened the file, but only one can remove it.
     rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
     Ok(ticket.into())
 }
