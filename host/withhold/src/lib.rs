@@ -79,13 +79,13 @@ impl Summary {
         let mut below_headings = read.sections.iter().skip(1);
         let has_empty_heading = below_headings
             .any(|section| section.pieces_with_value == 0 && !section.is_before_deeper_heading);
-        let mut counts = read
+        let mut values_by_section = read
             .sections
             .iter()
             .map(|section| section.pieces_with_value);
         Self {
-            values_without_heading: counts.next().unwrap_or_default(),
-            values_by_heading: counts.collect(),
+            values_without_heading: values_by_section.next().unwrap_or_default(),
+            values_by_heading: values_by_section.collect(),
             lines_of_notes: read.lines_of_notes,
             has_empty_heading,
             has_few_values: read.values.len() * 10 < read.compared_words,

@@ -32,8 +32,9 @@ pub(crate) enum Role {
 /// the number is a value. In the role `Label`, all of the text is a label.
 ///
 /// Of the label, these are values: codes (`tblix42`), dates, and words that are enough for a
-/// quotation, if all are like names (`Theo Wexel`). Each name in it is one only if a `:` or `=`
-/// ends more than four words (a sentence), or if all its words, at least two, are like names.
+/// quotation, if all are like names (`Theo Wexel`). Each name in the label is a value only if the
+/// label is a sentence (a `:` or `=` behind more than four words), or if all of its words, at least
+/// two, are like names.
 ///
 /// Of the text behind the label, these are values: codes, dates and quotations; all of the text, if
 /// it has at most twelve words and says enough; its parts (`add_parts`); and, in an `Item`, the
@@ -50,10 +51,11 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
         Role::Item | Role::Text => piece.words_of(piece.label),
     };
     let is_sentence = count_words(piece.label) > MAX_FIELD_WORDS;
-    let is_of_names = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
-    if is_sentence || is_of_names {
+    let has_only_names = label_words.len() > 1 && label_words.iter().all(Word::is_like_a_name);
+    if is_sentence || has_only_names {
         values.add_names(label_words);
     }
+    // A quotation that begins among the words of the label must have only names.
     values.add_quotations(&piece.words, label_words.len());
     values.add_codes(&piece.words);
     values.add_dates(&piece.words);
@@ -201,8 +203,8 @@ fn add_joined_codes(values: &mut Values, piece: &Piece<'_>, text: &str) {
 ///
 /// - A quoted part is a value: of `we will sell a "blue door"`, only `blue door`.
 /// - In a list, each part is a value: `Wren` and `old barn` of `Wren, old barn`. A text is a list
-///   (`is_list`) if no part has more than three words, or if few have and nothing is quoted. If one
-///   has, a part that is one ordinary word is no value.
+///   (`is_list`) if no part has more than three words, or if at most a third have and nothing is
+///   quoted. If any part has more than three words, a part that is one ordinary word is no value.
 /// - A part is a value without its own label: `Wren` of `cat: Wren`. A quoted part is one with its
 ///   label, too.
 /// - A quoted label, such as `"phone":`, adds nothing.
@@ -223,18 +225,21 @@ fn add_parts(values: &mut Values, piece: &Piece<'_>) {
             rule_follows = is_rule_label(part.text);
             continue;
         }
-        // Without the part's own label.
+        // The words without the part's own label.
         let words = piece.words_of(part.value);
         let is_quoted = part.quotes == Quotes::Value;
+        // As `R-7` in `id: R-7`, or in `"id": "R-7"`.
         if is_rule_label(part.label) || is_quoted && rule_follows {
             values.add_rule_unless_number(words);
         }
-        // With a long part, the list may be a sentence: there, one ordinary word is no value.
+        // With a long part, the list may be a sentence, such as `look in drafts, precedents and the
+        // names of all files`. There, `drafts` is no value.
         let is_listed = is_list && (long_parts == 0 || !is_ordinary_word(words));
         if is_listed || is_quoted {
             values.add_value(words);
         }
         if is_quoted {
+            // All of the quoted text, with its own label.
             values.add_value(piece.words_of(part.text));
             rule_follows = false;
         }

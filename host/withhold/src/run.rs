@@ -71,6 +71,8 @@ pub(crate) fn section_of_name(word: &str, names: &Names) -> Option<usize> {
 /// If this word is a name of the document with five letters or more, perhaps with an ending of up
 /// to three letters: the section of the document in which the name stands. Else None. If `wexel` is
 /// a name, `wexel` and `wexels` are found. `wexelling` is not: its ending has four letters.
+///
+/// Each start of the word is looked up by its hash: of `wexels`, these are `wex`, `wexe` and so on.
 fn section_of_start(word: &str, names: &Names) -> Option<usize> {
     let letter_count = word.chars().count();
     let mut start = TextHash::default();
@@ -242,6 +244,7 @@ impl Run {
         } else {
             self.filled_gaps
         };
+        // A bit for each gap that counts here, and that no run of the document has.
         let unknown_gaps = gaps_that_count & !known.gaps;
         if unknown_gaps == 0 { Some(known) } else { None }
     }
