@@ -44,7 +44,8 @@ impl Directory for Descriptor {
     }
 
     fn open(&self, name: &str) -> Result<Self, LoadError> {
-        let (follow, how) = (PathFlags::empty(), OpenFlags::empty());
+        let follow = PathFlags::empty();
+        let how = OpenFlags::empty();
         Ok(self.open_at(follow, name, how, DescriptorFlags::READ)?)
     }
 }
