@@ -265,9 +265,7 @@ impl Tickets {
             Ok(ticket) => Self::read(&ticket).ok_or(Unverified::Void),
             Err(SystemError::Missing) => Err(Unverified::Missing),
             Err(SystemError::Denied) => Err(Unverified::MadeAgain),
-            Err(SystemError::OutOfResources) => {
-                Err(TicketError::System(SystemError::OutOfResources).into())
-            }
+            Err(error @ SystemError::OutOfResources) => Err(TicketError::from(error).into()),
             Err(_) => Err(Unverified::Void),
         }
     }
@@ -418,10 +416,11 @@ const FILE_NAME_CHARS: usize = 64;
 /// outside, and could be any path. `client` is the client's process. With None, the name is the
 /// same for all clients.
 fn ticket_file(id: &str, client: Option<u32>) -> String {
-    match client {
-        Some(process) => format!("{:x}", Sha256::digest(format!("{id}\0{process}"))),
-        None => format!("{:x}", Sha256::digest(id)),
-    }
+    let call = match client {
+        Some(process) => format!("{id}\0{process}"),
+        None => id.to_owned(),
+    };
+    format!("{:x}", Sha256::digest(call))
 }
 
 #[cfg(test)]
