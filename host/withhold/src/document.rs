@@ -53,7 +53,9 @@ impl<'t> Reader<'t> {
     /// - Below a heading `Notes`: nothing. The line is only counted.
     /// - Of the head of a table, such as `| Id | Name |`: nothing. It says whether the first column
     ///   of the rows below has names of rules.
-    /// - Of any other line: its cells (`read_row`).
+    /// - Of any other line: its cells (`read_row`). They are labels, if the line names what
+    ///   follows, as `- Family` above `  - Theo`; else items, if it has a bar or a list's mark
+    ///   (`| Wren | 7 |`, `- Wren`); else texts.
     ///
     /// `below` are the lines below this one. The next one may make this line a heading or a table's
     /// head.
@@ -80,9 +82,14 @@ impl<'t> Reader<'t> {
             self.first_column_names_rules =
                 filled_cells(line.content).next().is_some_and(is_rule_label);
         } else {
-            // As `Larkspur` above `: our next product`, and `- Family` above `  - Theo`.
-            let names_what_follows = line.is_explained_by(next) || line.is_above_items(below);
-            self.read_row(line, names_what_follows);
+            let role = if line.is_explained_by(next) || line.is_above_items(below) {
+                Role::Label
+            } else if line.is_item() || line.item.contains('|') {
+                Role::Item
+            } else {
+                Role::Text
+            };
+            self.read_row(line.item, role);
         }
     }
 
@@ -93,6 +100,7 @@ impl<'t> Reader<'t> {
     /// deeper level is a note as well, and is only counted: `## Old` below `# Notes`.
     fn read_heading(&mut self, heading: &Heading<'_>) {
         let text = heading.text.trim();
+        // Notes go on below a heading of a deeper level.
         let is_in_notes = self.notes_level.is_some_and(|level| level < heading.level);
         if text.eq_ignore_ascii_case(NOTES) && !is_in_notes {
             self.notes_level = Some(heading.level);
@@ -111,34 +119,23 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads each cell of a row, but for blank ones. A line without a bar is one cell.
+    /// Reads each cell of a row, but for blank ones: of `| R-7 | Wren |`, these are ` R-7 ` and
+    /// ` Wren `. A row without a bar is one cell.
     ///
     /// A cell of the first column, if this column has names of rules, is added as the name of a
-    /// rule, and read as a label. Any other cell is read
-    ///
-    /// - as a label, if the line `names_what_follows`, as `- Family` above `  - Theo`;
-    /// - else as an item, if the line has a bar or a list's mark: `| Wren | 7 |`, `- Wren`;
-    /// - else as a text.
-    fn read_row(&mut self, line: &Line<'t>, names_what_follows: bool) {
-        let row = line.item;
-        let is_item = line.is_item() || row.contains('|');
+    /// rule, and read as a label. Any other cell is read in the `role` of the row.
+    fn read_row(&mut self, row: &str, role: Role) {
         let behind_bar = row.strip_prefix('|').unwrap_or(row);
         for (index, cell) in filled_cells(row).enumerate() {
             // The cells keep their blanks, so the first one stands right behind the bar. If the
             // first one is blank, it is left out here, and the next one is in another column.
             let is_in_first_column = index == 0 && behind_bar.starts_with(cell);
-            let is_rule = self.first_column_names_rules && is_in_first_column;
-            if is_rule {
+            if self.first_column_names_rules && is_in_first_column {
                 self.values.add_rule_unless_number(&words_in(cell));
-            }
-            let role = if is_rule || names_what_follows {
-                Role::Label
-            } else if is_item {
-                Role::Item
+                self.read_piece(cell, Role::Label);
             } else {
-                Role::Text
-            };
-            self.read_piece(cell, role);
+                self.read_piece(cell, role);
+            }
         }
     }
 
