@@ -109,6 +109,7 @@ fn replace(report: &str, quotations: Vec<Range<usize>>) -> String {
             kept += between;
             kept += MARK;
         }
+        // A quotation within an earlier, longer one does not move the end back.
         marked_to = marked_to.max(Some(end));
     }
     kept += report.get(marked_to.unwrap_or(0)..).unwrap_or_default();

@@ -74,12 +74,13 @@ impl<'t> Line<'t> {
         false
     }
 
-    /// The heading that this line is: `## Phone`, of level 2, as one to six `#` with a blank behind
-    /// them begin it; or `Phone` above a line of `=`, of level 1. `next` is the line below.
+    /// The heading that this line is, if it is one. `next` is the line below.
     ///
-    /// None for any other line, such as `#phone`; for a line with four blanks before it, which is
-    /// code; and for `- Phone` above a line of `=`. `Phone` above a line of `-` is no heading
-    /// either: such a line may also separate two values, or end the settings at the top of a file.
+    /// - One to six `#` with a blank behind them begin a heading: `## Phone` has level 2.
+    /// - A text above a line of `=` is a heading of level 1, but an item (`- Phone`) is none.
+    /// - None for any other line, such as `#phone`, and for a line with four blanks before it,
+    ///   which is code. A text above a line of `-` is no heading either: such a line may also
+    ///   separate two values, or end the settings at the top of a file.
     pub(crate) fn heading(&self, next: &str) -> Option<Heading<'t>> {
         if self.indent >= 4 {
             return None;
@@ -112,8 +113,8 @@ impl<'t> Line<'t> {
     }
 
     /// The marks with which this line begins or ends a block of code: "```" of "```sh", and `~~~~`
-    /// of `- ~~~~`. None if the item does not begin with three
-    /// "`" or `~`, and for "```sh```", which is code within a line.
+    /// of `- ~~~~`. None if the item does not begin with three "`" or `~`, and for "```sh```",
+    /// which is code within a line.
     pub(crate) fn code_marks(&self) -> Option<&'t str> {
         let line = self.item;
         let mark = line.chars().next()?;
@@ -129,8 +130,8 @@ impl<'t> Line<'t> {
         Some(marks)
     }
 
-    /// Whether this line ends the block of code that the marks `open` began:
-    /// "```" is ended by "```" and "````", and not by "``", `~~~` or "```sh".
+    /// Whether this line ends the block of code that the marks `open` began. A block that "```"
+    /// began is ended by "```" and "````", and not by "``", `~~~` or "```sh".
     pub(crate) fn ends_code_of(&self, open: &str) -> bool {
         self.code_marks() == Some(self.item.trim_end()) && self.item.starts_with(open)
     }
@@ -145,14 +146,14 @@ pub(crate) fn filled_cells(line: &str) -> impl Iterator<Item = &str> {
 /// The line without the marks of a list, each of which has a blank behind it: `Larkspur` of
 /// `- [x] Larkspur` and of `1. Larkspur`. `-Larkspur` has no mark, and is returned as it is.
 pub(crate) fn without_marker(line: &str) -> &str {
-    let mut rest = line;
-    while let Some((word, behind)) = rest.split_once([' ', '\t']) {
+    let mut item = line;
+    while let Some((word, behind)) = item.split_once([' ', '\t']) {
         if !is_marker(word) {
             break;
         }
-        rest = behind.trim_start();
+        item = behind.trim_start();
     }
-    rest
+    item
 }
 
 /// Whether this word is a mark of a list: `-`, `*` or `+`; a box, as `[x]`, or a half of `[ ]`; or

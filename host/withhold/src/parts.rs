@@ -51,7 +51,7 @@ pub(crate) fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut uncut = Some(line);
     while let Some(text) = uncut {
-        // None behind the last part, which has no separator behind it.
+        // `behind` is None for the last part, which no separator ends.
         let (part, behind) = cut_at_first_separator(text);
         if !part.trim().is_empty() {
             parts.push(part);
