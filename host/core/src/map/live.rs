@@ -74,9 +74,12 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the file holds now. `known` is what the last call found. If the file has not changed,
-    /// this is `known` itself; if only its times have, a new [`Seen`] with the same map; else the
-    /// text is parsed, and the [`Seen`] says what is wrong in it, if anything.
+    /// What the file holds now. `known` is what the last call found:
+    ///
+    /// - If the file has not changed since, `known` itself is returned.
+    /// - If the file was written again with the same text, the map or its mistake is that of
+    ///   `known`.
+    /// - Else the text is parsed. The `outcome` is the map, or the mistake in the text.
     ///
     /// # Errors
     /// Why the file cannot be read (`unread`); [`MapError::TooLarge`] above one MiB
@@ -85,7 +88,8 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         let walked = walker.walk(&self.location.file, Policy::File);
         let file = walked.map_err(|error| self.unread(error))?;
         if let Some(known) = &known {
-            // This compares without a copy of the file: many calls at once share one text.
+            // This compares what the file reports and holds, without a copy of the file: many calls
+            // at once share one text.
             let is_still = walker.is_still(&file, &known.stat, &known.bytes);
             if is_still.map_err(|error| self.unread(error))? {
                 return Ok(Arc::clone(known));
@@ -93,7 +97,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         }
         let known_stat = known.as_ref().map(|known| &known.stat);
         let read = walker.read_at_rest(&file, MAX_MAP_BYTES, known_stat);
-        // None if the file is larger than that.
+        // None if the file is larger than `MAX_MAP_BYTES`.
         let Some(bytes) = read.map_err(|error| self.unread(error))? else {
             let path = self.location.file.clone();
             return Err(MapError::TooLarge(path, file.stat.size));
