@@ -108,17 +108,18 @@ impl Reader<'_> {
         self.check_fields(document, &MAP_FIELDS, "a map has")?;
         let roots = optional(document, "roots", |value| self.roots(value))?;
         let max_bytes = optional(document, "max_bytes", |value| self.max_bytes(value))?;
-        let default = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
-        let keys = self.table(document, Table::Key, "tables: write [keys.\"KEY\"]")?;
-        let mut entries = HashMap::with_capacity(keys.len());
-        for item in keys {
-            let (key, entry) = self.entry(item, default)?;
+        let default_max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
+        let key_items = self.table(document, Table::Key, "tables: write [keys.\"KEY\"]")?;
+        let mut entries = HashMap::with_capacity(key_items.len());
+        for item in key_items {
+            let (key, entry) = self.entry(item, default_max_bytes)?;
             entries.insert(key, entry);
         }
-        let named = self.table(document, Table::Binding, "a table: write [bindings.NAME]")?;
-        let mut bindings = Vec::with_capacity(named.len());
-        for item in named {
-            bindings.push(self.binding(item, default)?);
+        let binding_items =
+            self.table(document, Table::Binding, "a table: write [bindings.NAME]")?;
+        let mut bindings = Vec::with_capacity(binding_items.len());
+        for item in binding_items {
+            bindings.push(self.binding(item, default_max_bytes)?);
         }
         Ok(Map {
             location: self.location.clone(),
@@ -132,14 +133,14 @@ impl Reader<'_> {
     /// Without the table, as in an empty map, there is no item. A value that is no table, as in
     /// `keys = 1`, is refused, and `wanted` is what the mistake says to write instead.
     fn table<'d>(&self, top: &'d DeTable<'d>, table: Table, wanted: &str) -> Read<Vec<Item<'d>>> {
-        let Some(value) = top.get(table.as_str()) else {
+        let Some(found) = top.get(table.as_str()) else {
             return Ok(Vec::new());
         };
-        let DeValue::Table(table) = value.get_ref() else {
-            return Err(self.wrong_type(value, wanted));
+        let DeValue::Table(rows) = found.get_ref() else {
+            return Err(self.wrong_type(found, wanted));
         };
-        let mut items = Vec::with_capacity(table.len());
-        for (name, value) in table {
+        let mut items = Vec::with_capacity(rows.len());
+        for (name, value) in rows {
             items.push(Item { name, value });
         }
         items.sort_unstable_by_key(|item| item.name.span().start);
@@ -147,20 +148,20 @@ impl Reader<'_> {
     }
 
     /// The key and the entry of an item of `[keys]`: `k1 = "a.md"` or `k1 = { path = "a.md" }`.
-    /// `default` is the largest file, in bytes, if the entry does not say it.
+    /// `default_max_bytes` is the largest file, in bytes, if the entry does not say it.
     ///
     /// Refused: a name that cannot be a key, as `"two words"`; a field that no entry has; what
     /// [`Self::file`] refuses; and any other value, as in `k1 = 7`. If the name is that of a field
     /// at the map's top (`max_bytes = 7`), the mistake says where to move it.
-    fn entry(&self, item: Item<'_>, default: u64) -> Read<(Key, Entry)> {
+    fn entry(&self, item: Item<'_>, default_max_bytes: u64) -> Read<(Key, Entry)> {
         let Item { name, value } = item;
         let text: &str = name.get_ref();
         let key = self.valid(name, Key::try_from(text))?;
         let entry = match value.get_ref() {
-            DeValue::String(_) => self.file(item, &DeTable::new(), default)?,
+            DeValue::String(_) => self.file(item, &DeTable::new(), default_max_bytes)?,
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
-                self.file(item, fields, default)?
+                self.file(item, fields, default_max_bytes)?
             }
             _ if is_one_of(name, &MAP_FIELDS) => {
                 let message = "this is under [keys], so it counts as a key";
@@ -172,19 +173,19 @@ impl Reader<'_> {
         Ok((key, entry))
     }
 
-    /// The name and the binding of an item of `[bindings]`: `notes = { path = "a.md" }`. `default`
-    /// is the largest file, in bytes, if the binding does not say it.
+    /// The name and the binding of an item of `[bindings]`: `notes = { path = "a.md" }`.
+    /// `default_max_bytes` is the largest file, in bytes, if the binding does not say it.
     ///
     /// Refused: a name that cannot be a binding's, as `Notes`; a value that is no table, as in
     /// `notes = "a.md"`; a field that no binding has; and what [`Self::file`] refuses.
-    fn binding(&self, item: Item<'_>, default: u64) -> Read<(BindingName, Binding)> {
+    fn binding(&self, item: Item<'_>, default_max_bytes: u64) -> Read<(BindingName, Binding)> {
         let Item { name, value } = item;
-        let valid: BindingName = self.valid(name, name.get_ref().parse())?;
+        let binding_name: BindingName = self.valid(name, name.get_ref().parse())?;
         let DeValue::Table(fields) = value.get_ref() else {
             return Err(self.wrong_type(value, "a table with a path"));
         };
         self.check_fields(fields, &BINDING_FIELDS, "a binding has")?;
-        let entry = self.file(item, fields, default)?;
+        let entry = self.file(item, fields, default_max_bytes)?;
         let title = optional(fields, "title", |value| {
             self.label(value, Binding::MAX_TITLE)
         })?;
@@ -196,16 +197,16 @@ impl Reader<'_> {
             title,
             description,
         };
-        Ok((valid, binding))
+        Ok((binding_name, binding))
     }
 
-    /// The file of an entry or binding, and who may have it. `default` is the largest file, in
-    /// bytes, if the item does not say it.
+    /// The file of an entry or binding, and who may have it. `default_max_bytes` is the largest
+    /// file, in bytes, if the item does not say it.
     ///
     /// `fields` are those of the item's table, as in `k1 = { path = "a.md" }`. They are empty if
     /// the item's value is the path itself, as in `k1 = "a.md"`. A table without `path` is refused,
     /// and so is the first field with a wrong value.
-    fn file(&self, item: Item<'_>, fields: &DeTable<'_>, default: u64) -> Read<Entry> {
+    fn file(&self, item: Item<'_>, fields: &DeTable<'_>, default_max_bytes: u64) -> Read<Entry> {
         let Item { name, value } = item;
         let path = match fields.get("path") {
             Some(path) => self.path(path)?,
@@ -221,7 +222,7 @@ impl Reader<'_> {
         let place = name.span().start;
         Ok(Entry {
             path,
-            max_bytes: max_bytes.unwrap_or(default),
+            max_bytes: max_bytes.unwrap_or(default_max_bytes),
             agents: optional(fields, "agents", |value| self.agents(value))?,
             withhold: withhold.unwrap_or_default(),
             publish_only_in,
