@@ -48,9 +48,9 @@ impl Location {
     /// `variable` looks up an environment variable.
     ///
     /// # Errors
-    /// [`LocationError::NoCurrentDirectory`] if `named` is relative, and there is no directory to
-    /// begin in. [`LocationError::NoHome`] if nothing is named, and neither variable is an absolute
-    /// path.
+    /// [`LocationError::NoCurrentDirectory`] if `named` is empty, or is relative and there is no
+    /// directory to begin in. [`LocationError::NoHome`] if nothing is named, and neither `HOME` nor
+    /// `XDG_CONFIG_HOME` is an absolute path.
     pub fn find(
         named: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
