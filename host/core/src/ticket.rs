@@ -235,8 +235,8 @@ impl Tickets {
         let text = format!("{}\n{key}\n", &*ticket.agent);
         let ticket_name = ticket_file(id, self.client);
         write(&folder, &ticket_name, &text, now)?;
-        // The receipt comes last. If this process ends before it, the call's answer is not
-        // believed, and no more.
+        // The receipt comes last. If this process ends before that, the server can serve the call,
+        // but its answer is not believed.
         let receipt_left = write(&folder, &receipt_file(id, self.client), "", now);
         if receipt_left.is_err() {
             folder::remove(&folder, &ticket_name);
@@ -309,10 +309,9 @@ impl Tickets {
         is_gone && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
     }
 
-    /// Removes tickets and receipts that are older than two minutes: neither is valid then. Other
-    /// files stay: their names have not the 64 characters of a ticket's or receipt's. What cannot
-    /// be removed now is tried again the next time. At most 256 files are looked at
-    /// ([`MAX_SWEPT`]).
+    /// Removes tickets and receipts that are older than two minutes: neither is valid then. A file
+    /// whose name has not the 64 characters of theirs stays. What cannot be removed now is tried
+    /// again the next time. At most 256 files are looked at ([`MAX_SWEPT`]).
     ///
     /// The names are listed by the folder's path, but removed only in the open `folder`.
     #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
