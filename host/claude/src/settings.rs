@@ -19,6 +19,7 @@ use file::loaded;
 pub(crate) use file::parsed;
 pub use file::{NotLoaded, Unread, json};
 pub use links::Link;
+use managed::is_true_in_one;
 use serde_json::Value;
 pub use shapes::WrongValue;
 use std::path::Path;
@@ -33,6 +34,9 @@ const MANAGED: &str = if cfg!(target_os = "macos") {
 /// The variable that keeps the client from having an agent's own model say, every half minute, what
 /// the agent does. The main conversation reads such a line, and no hook is asked about it.
 pub const NO_PROGRESS_LINES: &str = "CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES";
+
+/// The key by which an administrator lets only their own permission rules count.
+const MANAGED_RULES_ONLY: &str = "allowManagedPermissionRulesOnly";
 
 /// The variables by which a server without `--map` finds the map.
 const FINDS_MAP: [&str; 2] = ["HOME", "XDG_CONFIG_HOME"];
@@ -50,7 +54,7 @@ pub struct Settings {
     pub projects: Vec<ProjectFile>,
     /// What of the project the client reads elsewhere.
     pub links: Vec<Link>,
-    /// Those of [`Self::faults`] that are known without the servers' names.
+    /// The faults that were found when the files were read.
     faults: Vec<Fault>,
 }
 
@@ -59,7 +63,8 @@ pub struct Settings {
 pub struct ProjectFile {
     /// The file, for people.
     pub shown: &'static str,
-    /// What it says, if that can be read here. The client reads more, such as `1e999`.
+    /// What the file says, null if there is no file; or why nobody can tell. The client can read
+    /// more, such as the number `1e999`.
     pub read: Result<Value, Unread>,
 }
 
@@ -72,8 +77,10 @@ impl Settings {
         settings
     }
 
-    /// Notes a fault if the user's or an administrator's settings set a variable in [`FINDS_MAP`]
-    /// by which the client's servers look for the map elsewhere than `variable` says.
+    /// Notes a fault for each of `HOME` and `XDG_CONFIG_HOME` ([`FINDS_MAP`]) by which the client's
+    /// servers would look for the map elsewhere than this process. The client gives its servers
+    /// what the user's or an administrator's settings set under `env`; this process has `home` and
+    /// `variable`. No fault if nothing is set, or if the map's path is the same.
     fn note_map_elsewhere(&mut self, home: &Path, variable: Variables<'_>) {
         let here = usual_map(home, variable);
         for name in FINDS_MAP {
@@ -97,9 +104,9 @@ impl Settings {
         }
     }
 
-    /// Reads the settings: the user's in `places`, those of the project of the folder `here`, and
-    /// the administrator's in the folder `machines`. A file that is not loaded leaves its field
-    /// empty, and becomes a fault.
+    /// Reads the user's settings in `places`, the settings of the project of the folder `here`, if
+    /// it is given, and the administrator's settings in the folder `machines`. A file that cannot
+    /// be used is noted as a fault, and leaves `value` null, or `managed` without a value.
     fn of(places: Result<Places, OddPlace>, here: Option<&Path>, machines: &Path) -> Self {
         let mut settings = Self {
             places,
@@ -117,9 +124,10 @@ impl Settings {
         settings
     }
 
-    /// Reads the user's settings into `value`, which stays null if the client does not load them.
-    /// Notes a fault if the client does not load them, if they switch all hooks off, or if a
-    /// variable names an odd place for them: then nothing is read.
+    /// Reads the user's settings into `value`. It stays null, and a fault is noted, in two cases: a
+    /// variable leads to a place that no rule can name ([`OddPlace`]), so nothing is read; or the
+    /// client loads nothing of the file. A fault is also noted if the settings switch all hooks
+    /// off. No file is no fault.
     fn read_users(&mut self) {
         let places = match &self.places {
             Ok(places) => places,
@@ -140,8 +148,9 @@ impl Settings {
         }
     }
 
-    /// Reads the files and the links of this folder's project. In the home, the project's settings
-    /// file is the user's own: it is left out.
+    /// Reads the settings files and the links of the project of this folder, and notes the faults
+    /// of the files. If the folder is the home, `.claude/settings.json` is the user's own file, and
+    /// no project's: it is left out.
     fn read_projects(&mut self, folder: &Path) {
         let places = self.places.as_ref().ok();
         // If the home is unknown, `/` is taken for it.
@@ -157,11 +166,11 @@ impl Settings {
         }
     }
 
-    /// Notes the faults of a project's file: that it switches all hooks or the plugin off, or
-    /// cannot be read. `shown` is the file, for people.
-    fn judge_project(&mut self, shown: &str, read: &Result<Value, Unread>) {
+    /// Notes the faults of a project's file: that it switches all hooks off, that it switches the
+    /// plugin off, or that it cannot be read. `shown` is the file's name, for people.
+    fn judge_project(&mut self, shown: &str, value_or_why: &Result<Value, Unread>) {
         let file = shown.to_owned();
-        match read {
+        match value_or_why {
             Ok(value) => {
                 self.faults.extend(fault_if_hooks_off(value, &file));
                 if switches_plugin_off(value) {
@@ -187,12 +196,18 @@ impl Settings {
         self.users_and_managed().chain(read).collect()
     }
 
-    /// What the settings that count deny, but for a project's.
+    /// The deny rules that count, without those of a project.
     pub fn denied(&self) -> Denied {
-        if self.is_managed_alone() {
+        self.denied_in(self.users_and_managed())
+    }
+
+    /// The deny rules that count of these files; but if an administrator lets only their own rules
+    /// count, those of the administrator's files.
+    fn denied_in<'a>(&'a self, files: impl Iterator<Item = &'a Value>) -> Denied {
+        if is_true_in_one(&self.managed, MANAGED_RULES_ONLY) {
             Denied::of(&self.managed)
         } else {
-            Denied::of(self.users_and_managed())
+            Denied::of(files)
         }
     }
 
@@ -207,44 +222,36 @@ impl Settings {
         self.all().into_iter().any(switches_plugin_on)
     }
 
-    /// Whether the settings do not keep the client from saying what agents do. No project's
-    /// settings undo that.
+    /// Whether the client may say in the main conversation what agents do. False if the user's or
+    /// an administrator's settings set [`NO_PROGRESS_LINES`] to 1. No project's settings undo that.
     pub fn lets_agents_tell_progress(&self) -> bool {
         let mut counting = self.users_and_managed();
         !counting.any(|one| one["env"][NO_PROGRESS_LINES] == "1")
     }
 
-    /// Where rules count. None if the client does not load the user's settings.
+    /// The file, for people, in which deny rules count: `~/.claude/settings.json`, or "the
+    /// administrator's settings" if only these may have rules. None if the client does not load the
+    /// user's settings, or if a variable leads to a place that no rule can name.
     pub fn rules_file(&self) -> Option<String> {
         let mut stopped = self.faults.iter().flat_map(Fault::ways);
         if stopped.any(|way| *way == Way::Rules) {
             return None;
         }
-        if self.is_managed_alone() {
+        if is_true_in_one(&self.managed, MANAGED_RULES_ONLY) {
             return Some("the administrator's settings".to_owned());
         }
         self.places.as_ref().ok().map(Places::shown_settings)
     }
 
-    /// Whether only an administrator's rules count.
-    fn is_managed_alone(&self) -> bool {
-        let mut files = self.managed.iter();
-        files.any(|file| file["allowManagedPermissionRulesOnly"] == true)
-    }
-
-    /// What is wrong or switched off. `servers` are the names of own agents' servers. First comes
-    /// what was found when the files were read; then what an administrator decided; then what deny
-    /// rules and lists of servers keep from our agents. If an administrator lets only their own
-    /// rules count, no other rules are looked at.
+    /// What is wrong with the settings, or switched off in them, in this order: what was found when
+    /// the files were read; what settings switch off; agents and servers that are denied; and if
+    /// there are an administrator's settings, that more of them may be elsewhere. `servers` are the
+    /// names of own agents' servers. Empty if nothing is wrong.
     pub fn faults(&self, servers: &[&str]) -> Vec<Fault> {
         let mut faults = self.faults.clone();
         let all = self.all();
         faults.extend(managed::switched_off(&self.managed, &all, servers));
-        let rules = if self.is_managed_alone() {
-            Denied::of(&self.managed)
-        } else {
-            Denied::of(all.iter().copied())
-        };
+        let rules = self.denied_in(all.iter().copied());
         faults.extend(managed::denied(&rules, &all, servers));
         // The administrator may decide more in places that are not read here.
         if !self.managed.is_empty() {
@@ -254,7 +261,8 @@ impl Settings {
     }
 }
 
-/// That these settings switch all hooks off, if they do. `file` is what they are called.
+/// The fault that these settings switch all hooks off: `disableAllHooks` is true. None if they do
+/// not. `file` is their file, for people.
 fn fault_if_hooks_off(settings: &Value, file: &str) -> Option<Fault> {
     if settings["disableAllHooks"] != true {
         return None;
@@ -264,13 +272,13 @@ fn fault_if_hooks_off(settings: &Value, file: &str) -> Option<Fault> {
     })
 }
 
-/// A place of settings, the keys that lead to it, as `serde_json` names it: `/permissions/deny`.
+/// The JSON pointer to a place in settings: `/permissions/deny` for `permissions`, `deny`.
 pub fn pointer(place: &[&str]) -> String {
     format!("/{}", place.join("/"))
 }
 
-/// What a user writes at a place of settings, each line with the place: one for each item of a
-/// list.
+/// What a user writes at a place in settings, for people: one line for each item of a list, as
+/// `permissions.deny: "Read(~/a)"`, or one line for any other value.
 pub fn lines_at(place: &[&str], value: &Value) -> Vec<String> {
     let place = place.join(".");
     match value {
@@ -287,12 +295,12 @@ pub(crate) fn items(list: &Value) -> &[Value] {
     list.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Whether these settings switch our plugin on.
+/// Whether these settings switch our plugin on, from any marketplace.
 fn switches_plugin_on(settings: &Value) -> bool {
     has_plugin(settings, &Value::Bool(true))
 }
 
-/// Whether these settings switch our plugin off.
+/// Whether these settings switch our plugin off, from any marketplace.
 pub fn switches_plugin_off(settings: &Value) -> bool {
     has_plugin(settings, &Value::Bool(false))
 }
@@ -302,7 +310,8 @@ fn has_plugin(settings: &Value, switch: &Value) -> bool {
     marketplaces(settings, switch).next().is_some()
 }
 
-/// The marketplaces of which these settings have our plugin, with this switch.
+/// The marketplaces from which these settings have our plugin with this switch: `shop` for
+/// `"keyhole@shop": true`, if `switch` is true.
 fn marketplaces<'s>(settings: &'s Value, switch: &Value) -> impl Iterator<Item = &'s str> {
     let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
     plugins

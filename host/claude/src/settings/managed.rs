@@ -2,8 +2,8 @@
 //! denied.
 
 use super::{
-    fault::Fault, fault_if_hooks_off, file::parsed, items, marketplaces, switches_plugin_off,
-    switches_plugin_on,
+    MANAGED_RULES_ONLY, fault::Fault, fault_if_hooks_off, file::parsed, items, marketplaces,
+    switches_plugin_off, switches_plugin_on,
 };
 use crate::{PLUGIN, hook::PLUGIN_SERVERS, rules::Denied};
 use keyhole_walk::printable::printable_text;
@@ -13,36 +13,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A key by which an administrator switches something off.
-struct Decision {
-    /// The key, as a JSON pointer.
-    pointer: &'static str,
-    /// When it does.
-    when: Condition,
-    /// What is off then.
-    fault: Fault,
-}
-
-/// When a key switches something off, by its values in the files that have it.
-enum Condition {
-    /// The key is true in one of the files.
-    True,
-    /// The key is there in one of the files, and not false.
-    NotFalse,
-    /// The key is there, and lists no marketplace of ours.
-    WithoutMarketplace,
-    /// The key lists this.
-    Listing(&'static str),
-    /// The key lists this; or it is true in the first file that has it, which stands for a list of
-    /// all.
-    ListingOrTrue(&'static str),
-}
-
-/// A server of ours, as lists name it.
+/// A server of ours, as lists of allowed and denied servers name it.
 struct Ours<'a> {
+    /// The server's name in the client, such as `notes`.
     name: &'a str,
+    /// The name of the agent that has this server.
     agent: &'a str,
-    /// Two words in a row that only its command has.
+    /// Two words in a row that only this server's command has: `--bind`, `notes`.
     words: [&'a str; 2],
 }
 
@@ -61,7 +38,7 @@ const MODULES_SERVER: Ours<'_> = Ours {
 };
 
 impl<'a> Ours<'a> {
-    /// The server of an own agent.
+    /// The server of an own agent: the server, its binding and the agent all have this name.
     const fn own(name: &'a str) -> Self {
         Self {
             name,
@@ -70,145 +47,160 @@ impl<'a> Ours<'a> {
         }
     }
 
-    /// Whether an entry of a list has its command. The paths in it are not compared.
+    /// Whether an entry of a list has this server's command: its two words in a row. The paths in
+    /// the command are not compared.
     fn is_command_of(&self, entry: &Value) -> bool {
         let words: Vec<_> = items(&entry["serverCommand"]).iter().collect();
         words.windows(2).any(|pair| pair == self.words)
     }
 }
 
-const DECISIONS: [Decision; 7] = [
-    Decision {
-        pointer: "/allowManagedHooksOnly",
-        when: Condition::True,
-        fault: Fault::ManagedHooksOnly,
-    },
-    Decision {
-        pointer: "/strictKnownMarketplaces",
-        when: Condition::WithoutMarketplace,
-        fault: Fault::MarketplaceNotAllowed,
-    },
-    Decision {
-        pointer: "/allowManagedPermissionRulesOnly",
-        when: Condition::True,
-        fault: Fault::ManagedRulesOnly,
-    },
-    Decision {
-        pointer: "/strictPluginOnlyCustomization",
-        when: Condition::Listing("agents"),
-        fault: Fault::OwnAgentsOff,
-    },
-    Decision {
-        pointer: "/strictPluginOnlyCustomization",
-        when: Condition::Listing("mcp"),
-        fault: Fault::OwnServersOff,
-    },
-    // If the key is true, agents and servers are off as well. One fault is enough.
-    Decision {
-        pointer: "/strictPluginOnlyCustomization",
-        when: Condition::ListingOrTrue("hooks"),
-        fault: Fault::OwnHooksOff,
-    },
-    Decision {
-        pointer: "/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly",
-        when: Condition::NotFalse,
-        fault: Fault::ModsOff,
-    },
-];
+/// The switch that turns off the modules of plugins ("mods") which are not the administrator's.
+const MODS_ONLY: &str = "/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly";
+const ALLOWED_SERVERS: &str = "/allowedMcpServers";
 
-/// The faults for what an administrator's files, `managed`, switch off: by [`DECISIONS`], and by
-/// lists of allowed servers without ours. Such a list may be in any file of `all`, unless an
-/// administrator lets only `managed` count. `servers` are the names of own agents' servers.
+/// The faults for what settings switch off, in three groups: what an administrator's files,
+/// `managed`, decide ([`decisions`]); that the plugin is switched off, or else that its folder is
+/// gone; and the servers of ours that no list of allowed servers has. Such a list counts in any
+/// file of `all`, but only in `managed` if an administrator says so. `servers` are the names of own
+/// agents' servers. Empty if nothing is off.
 pub(super) fn switched_off(managed: &[Value], all: &[&Value], servers: &[&str]) -> Vec<Fault> {
-    let is_plugin_theirs = managed.iter().any(switches_plugin_on);
-    let mut faults = Vec::new();
-    for decision in DECISIONS {
-        let values = values_in(managed, decision.pointer);
-        if decision.when.is_met(&values) {
-            match decision.fault {
-                // Hooks and mods of a plugin that an administrator switches on are theirs.
-                Fault::ManagedHooksOnly if is_plugin_theirs => faults.push(Fault::OwnHooksOff),
-                Fault::ModsOff if is_plugin_theirs => {}
-                fault => faults.push(fault),
-            }
-        }
-    }
+    let mut faults = decisions(managed);
     if managed.iter().any(switches_plugin_off) {
         let file = "an administrator".to_owned();
         faults.push(Fault::PluginOff { file });
     } else if is_plugin_gone(all) {
         faults.push(Fault::PluginGone);
     }
-    let mut files = managed.iter();
-    let lists = if files.any(|file| file["allowManagedMcpServersOnly"] == true) {
+    let lists = if is_true_in_one(managed, "allowManagedMcpServersOnly") {
         values_in(managed, ALLOWED_SERVERS)
     } else {
         values_in(all.iter().copied(), ALLOWED_SERVERS)
     };
+    // Without any list, all servers are allowed. An empty list allows none.
     if !lists.is_empty() {
-        let entries: Vec<_> = lists.iter().flat_map(|list| items(list)).collect();
-        let is_by_command = entries
-            .iter()
-            .any(|entry| !entry["serverCommand"].is_null());
-        let allowed = Allowed {
-            entries,
-            is_by_command,
-        };
+        let allowed = Allowed(items_of(&lists));
         let are_mods_off = faults.contains(&Fault::ModsOff);
         faults.extend(allowed.faults(servers, are_mods_off));
     }
     faults
 }
 
-/// Whether these files switch our plugin on, and each marketplace of which they do is a folder by
-/// one of them that is not there.
-fn is_plugin_gone(all: &[&Value]) -> bool {
-    let on = Value::Bool(true);
-    let mut names = all
-        .iter()
-        .flat_map(|file| marketplaces(file, &on))
-        .peekable();
-    names.peek().is_some()
-        && names.all(|name| {
-            let mut sources = all
-                .iter()
-                .filter_map(|file| file["extraKnownMarketplaces"][name]["source"]["path"].as_str());
-            sources.any(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
-        })
+/// The faults for the keys by which an administrator's files switch hooks, marketplaces, rules, own
+/// agents, their servers or plugins' modules off. Empty if no file has such a key. The hooks and
+/// the module of a plugin that an administrator switches on stay on: for our plugin, the faults
+/// then name only the user's own hooks, and no modules.
+fn decisions(managed: &[Value]) -> Vec<Fault> {
+    let is_plugin_theirs = managed.iter().any(switches_plugin_on);
+    let mut faults = Vec::new();
+    if is_true_in_one(managed, "allowManagedHooksOnly") {
+        faults.push(if is_plugin_theirs {
+            Fault::OwnHooksOff
+        } else {
+            Fault::ManagedHooksOnly
+        });
+    }
+    let marketplaces = values_in(managed, "/strictKnownMarketplaces");
+    let mut sources = items_of(&marketplaces).into_iter();
+    if !marketplaces.is_empty() && !sources.any(lets_our_marketplace_in) {
+        faults.push(Fault::MarketplaceNotAllowed);
+    }
+    if is_true_in_one(managed, MANAGED_RULES_ONLY) {
+        faults.push(Fault::ManagedRulesOnly);
+    }
+    let strict = values_in(managed, "/strictPluginOnlyCustomization");
+    let kinds = items_of(&strict);
+    if kinds.iter().any(|kind| **kind == "agents") {
+        faults.push(Fault::OwnAgentsOff);
+    }
+    if kinds.iter().any(|kind| **kind == "mcp") {
+        faults.push(Fault::OwnServersOff);
+    }
+    // The value `true` stands for a list of all kinds, and one fault is enough for that. Lists of
+    // all files count, but `true` counts only in the first file with the key.
+    let are_all_kinds_off = strict.first().is_some_and(|first| **first == true);
+    if are_all_kinds_off || kinds.iter().any(|kind| **kind == "hooks") {
+        faults.push(Fault::OwnHooksOff);
+    }
+    // Any value but `false` switches modules off.
+    let mut mods_only = values_in(managed, MODS_ONLY).into_iter();
+    if !is_plugin_theirs && mods_only.any(|value| *value != false) {
+        faults.push(Fault::ModsOff);
+    }
+    faults
 }
 
-const ALLOWED_SERVERS: &str = "/allowedMcpServers";
+/// Whether this key is `true` in one of these files.
+pub(super) fn is_true_in_one(files: &[Value], key: &str) -> bool {
+    files.iter().any(|file| file[key] == true)
+}
 
-/// The values of a key, as a JSON pointer, in those of these files that have it.
+/// Whether our plugin can no longer be loaded, since its folder is gone: these files switch it on
+/// (`keyhole@NAME`), and each marketplace NAME that they name so is gone. False if no file switches
+/// the plugin on.
+fn is_plugin_gone(all: &[&Value]) -> bool {
+    let on = Value::Bool(true);
+    let mut names = Vec::new();
+    for file in all {
+        names.extend(marketplaces(file, &on));
+    }
+    !names.is_empty() && names.iter().all(|name| is_marketplace_gone(all, name))
+}
+
+/// Whether one of these files gives this marketplace a folder, by an absolute path, that is not
+/// there. False for a marketplace that comes from elsewhere, such as GitHub.
+fn is_marketplace_gone(all: &[&Value], name: &str) -> bool {
+    all.iter().any(|file| {
+        let folder = file["extraKnownMarketplaces"][name]["source"]["path"].as_str();
+        folder.is_some_and(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
+    })
+}
+
+/// The values at this JSON pointer, such as `/allowedMcpServers`, in the order of the files. A file
+/// without this key has no value here.
 fn values_in<'a>(files: impl IntoIterator<Item = &'a Value>, pointer: &str) -> Vec<&'a Value> {
     let files = files.into_iter();
     files.filter_map(|file| file.pointer(pointer)).collect()
 }
 
-/// The lists of allowed servers, as one. If a command is listed, a server counts by its command,
-/// and not by its name.
-struct Allowed<'a> {
-    entries: Vec<&'a Value>,
-    is_by_command: bool,
+/// The items of these lists, as one list. A value that is no list has no items.
+fn items_of<'a>(lists: &[&'a Value]) -> Vec<&'a Value> {
+    lists.iter().flat_map(|list| items(list)).collect()
 }
 
+/// The entries of all lists of allowed servers: `{"serverName": "notes"}`, or `{"serverCommand":
+/// ["keyhole", "serve"]}`.
+struct Allowed<'a>(Vec<&'a Value>);
+
 impl Allowed<'_> {
-    /// Whether this server may run.
+    /// Whether a server counts by its command, and not by its name: as soon as one entry has a
+    /// command.
+    fn is_by_command(&self) -> bool {
+        let mut entries = self.0.iter();
+        entries.any(|entry| !entry["serverCommand"].is_null())
+    }
+
+    /// Whether this server may run: an entry has its command or, if no entry has a command at all,
+    /// its name.
     fn has(&self, ours: &Ours<'_>) -> bool {
-        let mut entries = self.entries.iter();
-        if self.is_by_command {
+        let mut entries = self.0.iter();
+        if self.is_by_command() {
             entries.any(|entry| ours.is_command_of(entry))
         } else {
             entries.any(|entry| entry["serverName"] == ours.name)
         }
     }
 
-    /// The faults for the servers of ours that these lists do not allow, and one if they list
-    /// commands. `servers` are those of own agents. If `are_mods_off`, the plugin's agent has only
-    /// the server that all agents share; else it has its own ([`MODULES_SERVER`]).
+    /// The faults for the servers of ours that these entries do not allow. For the plugin's agent,
+    /// the server counts that its module gives to it; or, if `are_mods_off`, the server that all
+    /// agents share. If only the shared server is not allowed, a client without modules ("mods")
+    /// gives the agent no file: [`Fault::ServersNeedMods`]. For own agents, all `servers` must be
+    /// allowed. The last fault says that commands are listed. Empty if all servers may run, by
+    /// name.
     fn faults(&self, servers: &[&str], are_mods_off: bool) -> Vec<Fault> {
-        // The name of the server that all agents share has colons, which no entry may have.
-        let is_shared_allowed = self.is_by_command && self.has(&SHARED_SERVER);
+        // An entry cannot name the shared server: its name has colons in the client
+        // (`plugin:keyhole:context`), which no entry may have.
+        let is_shared_allowed = self.is_by_command() && self.has(&SHARED_SERVER);
         let is_plugins_allowed = if are_mods_off {
             is_shared_allowed
         } else {
@@ -224,37 +216,17 @@ impl Allowed<'_> {
         if !owns.all(|name| self.has(&Ours::own(name))) {
             faults.push(Fault::OwnServersNotAllowed);
         }
-        if self.is_by_command {
+        if self.is_by_command() {
             faults.push(Fault::ServersByCommand);
         }
         faults
     }
 }
 
-impl Condition {
-    /// Whether a key with these `values` switches something off. `values` are those of the files
-    /// that have the key, in the files' order. False if no file has it. What several files list
-    /// counts as one list. A value that is no list lists nothing.
-    fn is_met(&self, values: &[&Value]) -> bool {
-        if values.is_empty() {
-            return false;
-        }
-        let listed: Vec<_> = values.iter().flat_map(|value| items(value)).collect();
-        match self {
-            Self::True => values.iter().any(|value| **value == true),
-            Self::NotFalse => values.iter().any(|value| **value != false),
-            Self::WithoutMarketplace => !listed.iter().any(|entry| lets_our_marketplace_in(entry)),
-            Self::Listing(name) => listed.iter().any(|entry| *entry == name),
-            // Lists of all files count, but `true` counts in the first file alone.
-            Self::ListingOrTrue(name) => {
-                *values[0] == true || listed.iter().any(|entry| *entry == name)
-            }
-        }
-    }
-}
-
-/// The faults for agents that deny rules, or lists of denied servers in these files, keep from
-/// their server: the plugin's agent, which has two servers, and own agents with these `servers`.
+/// The faults for agents that cannot start, or cannot reach their server: a deny rule in `rules`
+/// or a list of denied servers in one of `files` forbids that. They are [`Fault::PluginDenied`] for
+/// the plugin's agent, which has two servers, and [`Fault::OwnDenied`] for own agents, each with
+/// one of these `servers`. Empty if nothing is denied.
 pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for ours in [SHARED_SERVER, MODULES_SERVER] {
@@ -271,8 +243,9 @@ pub(super) fn denied(rules: &Denied, files: &[&Value], servers: &[&str]) -> Vec<
     faults
 }
 
-/// The entry of a list that keeps an agent from starting, or from the tool of its server:
-/// `Agent(notes) in permissions.deny` or `notes in deniedMcpServers`. None if no list has one.
+/// The first entry that forbids the agent of the server `ours`, or that server, and the list with
+/// it: `Agent(notes) in permissions.deny`, or `notes in deniedMcpServers` if an entry has the
+/// server's name or command. None if nothing forbids them.
 fn denial(rules: &Denied, files: &[&Value], ours: &Ours<'_>) -> Option<String> {
     let server = ours.name;
     if let Some(rule) = rules.stopping(server, ours.agent) {
@@ -283,7 +256,7 @@ fn denial(rules: &Denied, files: &[&Value], ours: &Ours<'_>) -> Option<String> {
         .flat_map(|file| items(&file["deniedMcpServers"]))
     {
         let name = entry["serverName"].as_str().unwrap_or_default();
-        // A plugin's server has colons there.
+        // The shared server is `plugin:keyhole:context` there, but `plugin_keyhole_context` here.
         if name.replace(':', "_") == server || ours.is_command_of(entry) {
             return Some(format!("{server} in deniedMcpServers"));
         }
@@ -296,8 +269,11 @@ fn lets_our_marketplace_in(entry: &Value) -> bool {
     entry.to_string().contains("keyhole")
 }
 
-/// The values of an administrator's files in this folder, of each that is there and can be read.
-/// Into `faults` go files that cannot be read, switch all hooks off, or choose all servers.
+/// The values of an administrator's settings files in this folder. A file that is not there, is
+/// empty or cannot be read has no value here.
+///
+/// Adds to `faults`: each file that cannot be read; each file that switches all hooks off; and
+/// `managed-mcp.json`, if it exists: by this file, an administrator chooses all servers.
 pub(super) fn read(folder: &Path, faults: &mut Vec<Fault>) -> Vec<Value> {
     let mut values = Vec::new();
     for path in files(folder) {
@@ -319,7 +295,8 @@ pub(super) fn read(folder: &Path, faults: &mut Vec<Fault>) -> Vec<Value> {
     values
 }
 
-/// The files that an administrator's settings may be in.
+/// The files in which an administrator's settings may be: `managed-settings.json`, which need not
+/// exist, and each `.json` file in `managed-settings.d`.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = vec![folder.join("managed-settings.json")];
     let more = fs::read_dir(folder.join("managed-settings.d"));
