@@ -297,17 +297,14 @@ pub(crate) fn items(list: &Value) -> &[Value] {
 
 /// Whether these settings switch our plugin on, from any marketplace.
 fn switches_plugin_on(settings: &Value) -> bool {
-    has_plugin(settings, &Value::Bool(true))
+    let mut on = marketplaces(settings, &Value::Bool(true));
+    on.next().is_some()
 }
 
 /// Whether these settings switch our plugin off, from any marketplace.
-pub fn switches_plugin_off(settings: &Value) -> bool {
-    has_plugin(settings, &Value::Bool(false))
-}
-
-/// Whether these settings have our plugin, of any marketplace, with this switch.
-fn has_plugin(settings: &Value, switch: &Value) -> bool {
-    marketplaces(settings, switch).next().is_some()
+fn switches_plugin_off(settings: &Value) -> bool {
+    let mut off = marketplaces(settings, &Value::Bool(false));
+    off.next().is_some()
 }
 
 /// The marketplaces from which these settings have our plugin with this switch: `shop` for
