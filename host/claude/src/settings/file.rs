@@ -1,6 +1,6 @@
 //! A settings file, as the client reads it.
 
-use super::shapes::WrongValue;
+use super::shapes::{WrongValue, require_right_values};
 use crate::javascript::of_javascript;
 use serde_json::Value;
 use std::{fs, io::ErrorKind, path::Path};
@@ -32,22 +32,22 @@ pub enum NotLoaded {
     WrongValue(#[from] WrongValue),
 }
 
-/// The JSON value of a settings file, if the client loads it. Null if no file is there.
+/// The JSON value of a settings file, if the client loads the file. Null if there is no file.
 pub(super) fn loaded(file: &Path) -> Result<Value, NotLoaded> {
     let settings = parsed(file)?;
-    match WrongValue::first(&settings) {
-        Some(wrong) => Err(wrong.into()),
-        None => Ok(settings),
-    }
+    require_right_values(&settings)?;
+    Ok(settings)
 }
 
-/// The JSON value of a settings file, whether the client loads it or not. Null if no file is there.
+/// The JSON value of a settings file, whether the client loads the file or not. Null if there is no
+/// file, or if the file is blank.
 ///
 /// # Errors
-/// If it is no file, cannot be read, is neither UTF-8 nor UTF-16, or is not JSON.
+/// If there is something else than a file, such as a pipe; if the file cannot be read; if it is
+/// neither UTF-8 nor UTF-16; or if it is not JSON: then with the line.
 pub(crate) fn parsed(file: &Path) -> Result<Value, Unread> {
-    // A pipe would hold us up.
-    if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+    // To read a pipe would wait for another program.
+    if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(Unread::NotAFile);
     }
     let bytes = match fs::read(file) {
@@ -59,7 +59,8 @@ pub(crate) fn parsed(file: &Path) -> Result<Value, Unread> {
     json(&text).map_err(|error| Unread::NotJson(error.line()))
 }
 
-/// The value of a text, as the client reads it. Null if the text is blank.
+/// The JSON value of a text, as the client reads it: a byte order mark is left out. Null if the
+/// text is blank.
 ///
 /// # Errors
 /// If the text is not JSON.
@@ -71,18 +72,20 @@ pub fn json(text: &str) -> serde_json::Result<Value> {
     of_javascript(json)
 }
 
-/// The text of a file: little-endian UTF-16 if it begins with that byte order mark, else UTF-8,
-/// with or without one. None if the bytes are no such text.
+/// The text of a file, without its byte order mark. Bytes that begin with FF FE are little-endian
+/// UTF-16: FF FE 61 00 is `a`. All others are UTF-8. None if the bytes are no such text, such as
+/// UTF-16 with an odd number of bytes.
 fn decoded(bytes: &[u8]) -> Option<String> {
     match bytes {
         [0xff, 0xfe, utf16 @ ..] => {
-            let (pairs, rest) = utf16.as_chunks();
-            if !rest.is_empty() {
+            let (pairs, odd_byte) = utf16.as_chunks();
+            if !odd_byte.is_empty() {
                 return None;
             }
             let units = pairs.iter().map(|pair| u16::from_le_bytes(*pair));
             char::decode_utf16(units).collect::<Result<_, _>>().ok()
         }
+        // EF BB BF is the byte order mark in UTF-8.
         [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8(text.to_owned()).ok(),
     }
 }

@@ -1,4 +1,5 @@
-//! What the client demands of a settings file. It loads nothing of one with a wrong value.
+//! What the client demands of a settings file: if one value is wrong, the client loads nothing of
+//! the file.
 
 use super::items;
 use keyhole_walk::printable::printable_text;
@@ -14,72 +15,68 @@ pub struct WrongValue {
     wanted: String,
 }
 
-impl WrongValue {
-    /// The first wrong value of these settings: of the keys in [`SHAPES`], then of plugins, then of
-    /// hooks. None if the client loads the settings. Null, as of a file that is not there, is
-    /// right.
-    pub(super) fn first(settings: &Value) -> Option<Self> {
-        if !settings.is_null() && !settings.is_object() {
-            return Shape::Object.refusal("the file", settings);
-        }
-        for (shape, pointers) in SHAPES {
-            for pointer in *pointers {
+/// Makes sure that the client loads these settings: that each value is what the client demands, of
+/// the keys in [`SHAPES`], of plugins, and of hooks. Null is right: then there is no file. Keys and
+/// events that are not known here are right with any value.
+///
+/// # Errors
+/// The first value that is not right: `{"model": 1}` gives "model must be a text".
+pub(super) fn require_right_values(settings: &Value) -> Result<(), WrongValue> {
+    if !settings.is_null() {
+        Shape::Object.require("the file", settings)?;
+    }
+    for (shape, pointers) in SHAPES {
+        for pointer in *pointers {
+            if let Some(value) = settings.pointer(pointer) {
                 let key = pointer.trim_start_matches('/').replace('/', ".");
-                let value = settings.pointer(pointer);
-                let wrong = value.and_then(|value| shape.refusal(&key, value));
-                if wrong.is_some() {
-                    return wrong;
-                }
+                shape.require(&key, value)?;
             }
         }
-        let mut plugins = members(&settings["enabledPlugins"]);
-        let wrong_plugin = plugins.find_map(|(name, value)| {
-            Shape::BooleanOrTexts.refusal(&format!("enabledPlugins.{name}"), value)
-        });
-        let mut hooks = members(&settings["hooks"]);
-        wrong_plugin.or_else(|| hooks.find_map(|(event, groups)| wrong_event(event, groups)))
     }
-}
-
-/// The first wrong value of the hooks of an event.
-fn wrong_event(event: &str, groups: &Value) -> Option<WrongValue> {
-    if !EVENTS.contains(&event) {
-        return None;
+    for (name, value) in members(&settings["enabledPlugins"]) {
+        Shape::BooleanOrTexts.require(&format!("enabledPlugins.{name}"), value)?;
     }
-    let place = format!("hooks.{event}");
-    items(groups)
-        .iter()
-        .find_map(|group| wrong_group(&place, group))
-}
-
-/// The first wrong value of a group of hooks: its matcher, if it has one, its list, or a hook.
-fn wrong_group(place: &str, group: &Value) -> Option<WrongValue> {
-    let listed = &group["hooks"];
-    let matcher = group.get("matcher");
-    matcher
-        .and_then(|matcher| Shape::Text.refusal(&format!("{place}.matcher"), matcher))
-        .or_else(|| Shape::List.refusal(&format!("{place}.hooks"), listed))
-        .or_else(|| {
-            items(listed)
-                .iter()
-                .find_map(|hook| wrong_hook(place, hook))
-        })
-}
-
-/// The first wrong value of a hook: its command, which must be a text if its type is `command`;
-/// then its timeout, if it has one, a number above 0; then its type, a text. None if all are right.
-fn wrong_hook(place: &str, hook: &Value) -> Option<WrongValue> {
-    let place = format!("{place}.hooks");
-    if hook["type"] == "command" {
-        let wrong = Shape::Text.refusal(&format!("{place}.command"), &hook["command"]);
-        if wrong.is_some() {
-            return wrong;
+    for (event, groups) in members(&settings["hooks"]) {
+        if EVENTS.contains(&event.as_str()) {
+            for group in items(groups) {
+                require_group(&format!("hooks.{event}"), group)?;
+            }
         }
     }
-    let timeout = hook.get("timeout");
-    timeout
-        .and_then(|timeout| Shape::Positive.refusal(&format!("{place}.timeout"), timeout))
-        .or_else(|| Shape::Text.refusal(&format!("{place}.type"), &hook["type"]))
+    Ok(())
+}
+
+/// Makes sure of a group of hooks at a place such as `hooks.Stop`: its matcher is a text, if it has
+/// one; its `hooks` are a list; and each hook in the list is right.
+///
+/// # Errors
+/// The first value that is not right, such as `hooks.Stop.matcher`.
+fn require_group(place: &str, group: &Value) -> Result<(), WrongValue> {
+    if let Some(matcher) = group.get("matcher") {
+        Shape::Text.require(&format!("{place}.matcher"), matcher)?;
+    }
+    let hooks = &group["hooks"];
+    let hooks_place = format!("{place}.hooks");
+    Shape::List.require(&hooks_place, hooks)?;
+    for hook in items(hooks) {
+        require_hook(&hooks_place, hook)?;
+    }
+    Ok(())
+}
+
+/// Makes sure of a hook at a place such as `hooks.Stop.hooks`: its command is a text, if its type
+/// is `command`; its timeout, if it has one, is a number above 0; and its type is a text.
+///
+/// # Errors
+/// The first value that is not right, such as `hooks.Stop.hooks.timeout`.
+fn require_hook(place: &str, hook: &Value) -> Result<(), WrongValue> {
+    if hook["type"] == "command" {
+        Shape::Text.require(&format!("{place}.command"), &hook["command"])?;
+    }
+    if let Some(timeout) = hook.get("timeout") {
+        Shape::Positive.require(&format!("{place}.timeout"), timeout)?;
+    }
+    Shape::Text.require(&format!("{place}.type"), &hook["type"])
 }
 
 /// What a value must be.
@@ -105,7 +102,7 @@ enum Shape {
     OneOf(&'static [&'static str]),
 }
 
-/// The events of hooks that each client knows. It takes no notice of others.
+/// The events of hooks that all clients know. A client takes no notice of other events.
 const EVENTS: [&str; 9] = [
     "PreToolUse",
     "PermissionRequest",
@@ -121,8 +118,8 @@ const EVENTS: [&str; 9] = [
 /// The largest whole number of JavaScript.
 const MAX_WHOLE: f64 = 9_007_199_254_740_991.0;
 
-/// What each value must be, wherever it is there, by its JSON pointer: each key of the file, and of
-/// the sandbox. Of what is in other objects, it has what many users write.
+/// What the value at each of these JSON pointers must be, if there is one. All keys at the top of
+/// the file and in `sandbox` are here; of the keys in other objects, those that many users write.
 const SHAPES: &[(Shape, &[&str])] = &[
     (
         Shape::Object,
@@ -400,18 +397,22 @@ const SHAPES: &[(Shape, &[&str])] = &[
 ];
 
 impl Shape {
-    /// That the value at this key does not fit, if it does not.
-    fn refusal(&self, key: &str, value: &Value) -> Option<WrongValue> {
+    /// Makes sure that the value at this key has this shape.
+    ///
+    /// # Errors
+    /// If the value has another shape: the key, and what the value must be.
+    fn require(&self, key: &str, value: &Value) -> Result<(), WrongValue> {
         if self.fits(value) {
-            return None;
+            return Ok(());
         }
-        Some(WrongValue {
+        Err(WrongValue {
             key: printable_text(key),
             wanted: self.words(),
         })
     }
 
-    /// Whether the value has this shape.
+    /// Whether the value has this shape: `[1]` is a list, but not one of texts. An empty list has
+    /// the shape of each kind of list.
     fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Object => value.is_object(),
@@ -432,7 +433,9 @@ impl Shape {
         }
     }
 
-    /// What a value of this shape is, in words.
+    /// What a value of this shape must be, in words for the user: "a list of texts", or "first-wins
+    /// or merge" for one of several texts. A shape that allows two kinds names only the usual kind:
+    /// "a text" for [`Shape::TextOrTexts`].
     fn words(&self) -> String {
         match self {
             Self::Object | Self::ObjectOrBoolean => "an object".to_owned(),
@@ -459,7 +462,7 @@ fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
     object.as_object().into_iter().flatten()
 }
 
-/// Whether this is a whole number, as the client counts `30.0`, and at least that one.
+/// Whether this is a whole number from `least` to [`MAX_WHOLE`]. `30.0` is whole for the client.
 fn is_whole(value: &Value, least: f64) -> bool {
     let Some(number) = value.as_f64() else {
         return false;
