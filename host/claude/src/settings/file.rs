@@ -82,8 +82,8 @@ fn decoded(bytes: &[u8]) -> Option<String> {
             if !odd_byte.is_empty() {
                 return None;
             }
-            let units = pairs.iter().map(|pair| u16::from_le_bytes(*pair));
-            char::decode_utf16(units).collect::<Result<_, _>>().ok()
+            let units: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+            String::from_utf16(&units).ok()
         }
         // EF BB BF is the byte order mark in UTF-8.
         [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8(text.to_owned()).ok(),
