@@ -295,6 +295,11 @@ pub(crate) fn items(list: &Value) -> &[Value] {
     list.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// The members of an object. A value of another kind has none.
+pub(crate) fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    object.as_object().into_iter().flatten()
+}
+
 /// Whether these settings switch our plugin on, from any marketplace.
 fn switches_plugin_on(settings: &Value) -> bool {
     let mut on = marketplaces(settings, &Value::Bool(true));
@@ -310,8 +315,7 @@ fn switches_plugin_off(settings: &Value) -> bool {
 /// The marketplaces from which these settings have our plugin with this switch: `shop` for
 /// `"keyhole@shop": true`, if `switch` is true.
 fn marketplaces<'s>(settings: &'s Value, switch: &Value) -> impl Iterator<Item = &'s str> {
-    let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
-    plugins
+    members(&settings["enabledPlugins"])
         .filter(move |(_, set)| *set == switch)
         .filter_map(|(name, _)| name.strip_prefix("keyhole@"))
 }

@@ -1,7 +1,7 @@
 //! What the client demands of a settings file: if one value is wrong, the client loads nothing of
 //! the file.
 
-use super::items;
+use super::{items, members};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 
@@ -455,11 +455,6 @@ impl Shape {
             },
         }
     }
-}
-
-/// The members of an object. A value of another kind has none.
-fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    object.as_object().into_iter().flatten()
 }
 
 /// Whether this is a whole number from `least` to [`MAX_WHOLE`]. `30.0` is whole for the client.

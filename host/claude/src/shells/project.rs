@@ -1,7 +1,7 @@
 //! What a project says that may let a shell past the sandbox. What can is not listed here, but what
 //! cannot: all else is named.
 
-use crate::settings::{ProjectFile, items};
+use crate::settings::{ProjectFile, items, members};
 use keyhole_walk::printable::printable_text;
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ pub(super) fn open_variables(projects: &[ProjectFile], managed: &[Value]) -> Str
         let Ok(settings) = &project.read else {
             continue;
         };
-        let mut variables = settings["env"].as_object().into_iter().flatten();
+        let mut variables = members(&settings["env"]);
         if variables.any(|(name, _)| !sets_variable(managed, name)) {
             files.push(format!("env in {}", project.shown));
         }
@@ -127,7 +127,7 @@ impl Means {
             Err(_) => return None,
         };
         let mut keys = Vec::new();
-        for (key, value) in settings.as_object().into_iter().flatten() {
+        for (key, value) in members(settings) {
             if Self::of(key, value) == Some(self) {
                 keys.push(printable_text(key));
             }
@@ -154,10 +154,9 @@ impl Means {
 
 /// Whether these permissions open nothing.
 fn are_harmless(permissions: &Value) -> bool {
-    let mut members = permissions.as_object().into_iter().flatten();
-    members.all(|(key, value)| match &**key {
+    members(permissions).all(|(key, value)| match key.as_str() {
         "allow" => items(value).iter().all(is_harmless_rule),
-        _ => HARMLESS_PERMISSIONS.contains(&&**key),
+        other => HARMLESS_PERMISSIONS.contains(&other),
     })
 }
 
