@@ -8,26 +8,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A name that only a pattern means.
+/// A name that no file has, in a place made up for a test of rules. Only a rule with a star there
+/// denies it.
 const ANY: &str = "\u{1}\u{1}";
 
 /// The rules by which settings deny.
 #[derive(Clone, Debug, Default)]
 pub struct Denied(Vec<String>);
 
-/// What of a place a rule denies.
+/// How a rule denies a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Denies {
-    /// It denies nothing there.
+    /// Not at all.
     Nothing,
-    /// It denies the place by a folder above it, or by a `**`.
+    /// By a folder above the place, or by a `**`.
     Above,
-    /// It denies the place by its own name.
+    /// By the place's own name.
     Name,
 }
 
 impl Denied {
-    /// As `permissions.deny` of these settings has it.
+    /// The rules in `permissions.deny` of these settings. Items that are no text are left out.
     pub fn of<'a>(settings: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut rules = Vec::new();
         for one in settings {
@@ -42,9 +43,11 @@ impl Denied {
         self.0
     }
 
-    /// The first rule by which this agent cannot start, or cannot call the tool of this server.
-    /// None if no rule does that. A rule for the tool may be a pattern, as `mcp__*`; one for the
-    /// server or the agent counts only as it is (2.1.332).
+    /// The first rule by which the agent cannot start, or cannot call the tool of this server. None
+    /// if no rule does that. For the server `notes` and the agent `writer`, these rules are
+    /// `mcp__notes__load_context`, or a pattern that means it, such as `mcp__*`; and, only in these
+    /// words (2.1.332), `mcp__notes`, `Agent`, `Agent(*)`, `Agent(writer)` and the same with
+    /// `Task`.
     pub(crate) fn stopping(&self, server: &str, agent: &str) -> Option<&str> {
         let tool = characters(&format!("mcp__{server}__load_context"));
         let exact_rules = [
@@ -62,13 +65,15 @@ impl Denied {
         Some(rule)
     }
 
-    /// Whether all is denied that one of our rules denies.
-    pub(super) fn covers(&self, rule: &str, home: &Path) -> bool {
-        if rule.starts_with("Bash(") {
-            return self.0.iter().any(|one| one == rule || one == "Bash");
+    /// Whether these rules already deny all that `ours`, a rule of ours, denies. For `Bash(…)`,
+    /// they must have the same rule, or `Bash` alone. For `Read(~/a/**)`, they must deny any place
+    /// that it means. For `Read(~/a/ids.md)`, they must deny the file by its own name.
+    pub(super) fn covers(&self, ours: &str, home: &Path) -> bool {
+        if ours.starts_with("Bash(") {
+            return self.0.iter().any(|rule| rule == ours || rule == "Bash");
         }
-        let place = example(rule, home);
-        if rule.contains('*') {
+        let place = any_place_of(ours, home);
+        if ours.contains('*') {
             self.denies_place(&place, home)
         } else {
             self.denies_by_name(&place, home)
@@ -88,9 +93,9 @@ impl Denied {
     }
 }
 
-/// A place that one of our rules, `Read(PATTERN)`, denies. Where the pattern has stars, the place
-/// has names that no rule denies but by stars of its own.
-fn example(rule: &str, home: &Path) -> PathBuf {
+/// A place that the rule `Read(PATTERN)` denies: the pattern's path, with the name [`ANY`] for each
+/// star or `**`. Another rule denies such a name only if it has a star there, too.
+fn any_place_of(rule: &str, home: &Path) -> PathBuf {
     // Between two folders, `**` stands for any number of them.
     let two_names = format!("/{ANY}/{ANY}/");
     let named = rule
@@ -101,24 +106,24 @@ fn example(rule: &str, home: &Path) -> PathBuf {
     path.replacen("Read(~", &home.to_string_lossy(), 1).into()
 }
 
-/// A rule for reading and a place, both from the folder for which the rule is.
+/// A rule `Read(…)` and a place, both from the same folder: the root, or the home.
 struct Compared<'a> {
-    /// The rule's pattern.
-    pattern: String,
-    /// The names of the place.
+    /// The names in the rule's pattern: `private`, `*.md`.
+    pattern: Vec<&'a str>,
+    /// The names of the place: `private`, `ids.md`.
     names: Vec<&'a str>,
 }
 
-/// What a rule denies of this place: nothing, the place by its own name, or by a folder above it or
-/// a `**`.
+/// How a rule denies `place`. For `/home/theo/private/ids.md` and the home `/home/theo`:
+/// `Read(~/private/*.md)` denies it by its name; `Read(~/private)` and `Read(~/private/**)` deny it
+/// by a folder above it; `Read(~/b)` and `Bash(ls)` do not deny it.
 fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
     let Some(Compared { pattern, names }) = Compared::of(rule, place, home) else {
         return Denies::Nothing;
     };
-    let wanted: Vec<&str> = pattern.split('/').collect();
-    if !means_place(&wanted, &names) {
+    if !means_place(&pattern, &names) {
         Denies::Nothing
-    } else if wanted.len() == names.len() && !wanted.contains(&"**") {
+    } else if pattern.len() == names.len() && !pattern.contains(&"**") {
         Denies::Name
     } else {
         Denies::Above
@@ -127,9 +132,10 @@ fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
 
 impl<'a> Compared<'a> {
     /// The rule's pattern and the place's names, both from the root for `Read(//…)`, or from the
-    /// home for `Read(~/…)`. None if the rule is neither of these, the place is not in that folder,
-    /// or a name is no text.
-    fn of(rule: &str, place: &'a Path, home: &Path) -> Option<Self> {
+    /// home for `Read(~/…)`. A slash at the pattern's end becomes `/**`: `a/` is `a/**`. None if
+    /// the rule is neither of these, the pattern has no name (`Read(//)`), the place is not in that
+    /// folder, or a name is not UTF-8.
+    fn of(rule: &'a str, place: &'a Path, home: &Path) -> Option<Self> {
         let inside = rule.strip_prefix("Read(")?.strip_suffix(')')?;
         // Another rule is for the folder of the settings or of the session.
         let (text, path) = match inside.strip_prefix("//") {
@@ -137,11 +143,13 @@ impl<'a> Compared<'a> {
             None => (inside.strip_prefix("~/")?, place.strip_prefix(home)),
         };
         // Several slashes count as one.
-        let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
-        let mut pattern = parts.join("/");
+        let mut pattern: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
+        if pattern.is_empty() {
+            return None;
+        }
         // A slash at the end means a folder, and so all that is in it.
-        if text.ends_with('/') && !parts.is_empty() {
-            pattern.push_str("/**");
+        if text.ends_with('/') {
+            pattern.push("**");
         }
         let names = path.ok()?.iter().map(OsStr::to_str);
         Some(Self {
@@ -151,18 +159,22 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Whether a rule's pattern means this place, or a folder above it. A `**` that is a whole name
-/// stands for any number of names, also for none.
+/// Whether a rule's pattern means this place, or a folder above it, both as lists of names:
+/// `a/*.md` means `a/b.md` and `a/b.md/c`, but not `a` or `a/b`. A name `**` in the pattern stands
+/// for any number of names, also for none.
 fn means_place(pattern: &[&str], place: &[&str]) -> bool {
     match (pattern, place) {
+        // The whole pattern has matched: the rest of the place is in a folder that is denied.
         ([], _) => true,
+        // `**` stands for no name here, or for this one and perhaps more.
         (["**", rest @ ..], [_, below @ ..]) => {
             means_place(rest, place) || means_place(pattern, below)
         }
         ([first, rest @ ..], [name, below @ ..]) => {
             matches_pattern(&characters(first), &characters(name)) && means_place(rest, below)
         }
-        _ => false,
+        // The place ends before the pattern does: `a/**` does not mean `a`.
+        ([_, ..], []) => false,
     }
 }
 
@@ -171,15 +183,15 @@ fn characters(text: &str) -> Vec<char> {
     text.chars().collect()
 }
 
-/// Whether a pattern means this name: `*` stands for any text, and `?` for a character. A rule with
-/// a class, such as `[ab]`, counts for nothing.
+/// Whether a pattern means this name: `*` stands for any text, also for none, and `?` for one
+/// character: `a*.md` means `ab.md`. A pattern with a class, such as `[ab]`, means no name here.
 fn matches_pattern(pattern: &[char], name: &[char]) -> bool {
     match (pattern, name) {
         ([], []) => true,
         (['*', rest @ ..], _) => (0..=name.len()).any(|at| matches_pattern(rest, &name[at..])),
         (['?', rest @ ..], [_, more @ ..]) => matches_pattern(rest, more),
         (['[', ..], _) => false,
-        ([wanted, rest @ ..], [one, more @ ..]) => wanted == one && matches_pattern(rest, more),
+        ([first, rest @ ..], [next, more @ ..]) => first == next && matches_pattern(rest, more),
         _ => false,
     }
 }
