@@ -69,10 +69,10 @@ pub const TELL_OTHERS: [&str; 2] = [
 /// says what an agent does.
 pub const WATCHED: &str = "agents are watched in this session: others would read the file, or what the agent does. Unset CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS and CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE, in your shell and in the settings files, and start a new session";
 
-/// What the client tells a hook on `stdin`: the fields of the one JSON object that it sends.
+/// What the client tells a hook on `stdin`: the fields of one JSON object.
 ///
 /// # Errors
-/// If it cannot be read, has more than 16 MiB, or is no such object.
+/// If `stdin` cannot be read, has more than 16 MiB, or is no JSON object with these fields.
 pub fn read_input<T: DeserializeOwned>(stdin: impl Read) -> Result<T, HookError> {
     let mut input = Vec::new();
     stdin
@@ -133,13 +133,13 @@ struct Arguments {
 }
 
 impl Input {
-    /// The one of `ours` that the call goes to: of the server `notes`, the tool is
-    /// `mcp__notes__load_context`. `event` is the one at which this hook runs, such as
+    /// The server among `ours` to which the call goes: for the tool `mcp__notes__load_context`, the
+    /// server with the name `notes`. `event` is the event for which this hook runs, such as
     /// `PreToolUse`.
     ///
     /// # Errors
-    /// [`NOT_OURS`] if the client asks about another tool or at another event; [`NOT_UNDERSTOOD`]
-    /// if the call has no id.
+    /// [`NOT_OURS`] if the tool is of none of these servers, or if the input is for another event;
+    /// [`NOT_UNDERSTOOD`] if the call's id is empty.
     fn server<'a>(&self, ours: &[Server<'a>], event: &str) -> Result<Server<'a>, HookError> {
         for server in ours {
             let tool = format!("mcp__{}__load_context", server.name);
@@ -153,8 +153,12 @@ impl Input {
         Err(NOT_OURS.into())
     }
 
-    /// Whether the client got the server from where ours comes from: the plugin, or an agent's
-    /// file. If the client does not say it, [`Server::may_lack_source`] decides.
+    /// Whether the client got the called server from where it gets this server of ours: `plugin`
+    /// for the server that all agents share, `agent` for an agent's own. If the client states no
+    /// source, [`Server::may_lack_source`] decides.
+    ///
+    /// # Errors
+    /// If the source is not in the form that clients use.
     fn has_source_of(&self, server: Server<'_>) -> Result<bool, HookError> {
         let Some(stated) = &self.mcp_server else {
             return Ok(server.may_lack_source);
@@ -167,12 +171,12 @@ impl Input {
         Ok(stated.source == ours)
     }
 
-    /// The key among the arguments of the call: `k1` of `{"key":"k1"}`. None if the server is one
-    /// agent's: its tool takes no argument.
+    /// The key among the arguments of the call: `k1` of `{"key":"k1"}`. None for `{}` if the server
+    /// is one agent's own: its tool takes no argument.
     ///
     /// # Errors
-    /// If an argument is given to an agent's own server, or anything but one text `key` to the
-    /// shared one.
+    /// If the arguments are not `{}` for an agent's own server; or not an object with one text,
+    /// `key`, for the server that all agents share.
     fn key_for(&self, server: Server<'_>) -> Result<Option<String>, HookError> {
         let arguments = self.tool_input.get().as_bytes();
         if server.agent.is_some() {
@@ -194,30 +198,35 @@ impl Input {
 pub struct Call {
     /// The client's id of the call, which the server gets as well.
     pub id: String,
-    /// The subagent that makes the call. Anyone else, see [`subagent`]: why it counts as none, and
-    /// what to do.
+    /// The subagent that makes the call; or, if anyone else does, why the caller counts as no
+    /// subagent, and what to do.
     pub agent: Result<AgentName, &'static str>,
     /// The key that a model asks for; it may not be well formed. None: the server has its own.
     pub key: Option<String>,
 }
 
-/// Reads what a PreToolUse hook is asked about a call to one of the servers `ours`: the call's id,
-/// its key, and the subagent that makes it. That nobody but a subagent calls is no error here:
-/// [`Call::agent`] says it.
+/// Reads from `stdin` the question of a PreToolUse hook: the call's id, its key, and the subagent
+/// that makes the call. If no subagent calls, that is no error: [`Call::agent`] says why.
 ///
 /// # Errors
-/// If the call is none to a server of ours; if the server is one agent's own, and somebody else
-/// calls; if the client's record says that others watch the agent (`is_watched`); or if what the
-/// client says cannot be understood.
+/// In this order:
+///
+/// - The call goes to none of the servers `ours`, or has no id; or the client got the server from
+///   elsewhere than ours.
+/// - The server is one agent's own, and the caller's type is not that agent's name.
+/// - The agent's id or type is empty, there is an id without a type, or the type cannot be a name.
+/// - The client's record says that another agent watches the caller, or is watched by the caller.
+/// - The arguments are wrong for the server.
+///
+/// The first error of all is input that is no JSON object with the fields of a call.
 pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookError> {
     let input: Input = read_input(stdin)?;
     let server = input.server(ours, "PreToolUse")?;
     let agent_type = input.agent_type.as_deref();
-    // Any server can have the name of ours. Where it comes from tells, if the client says it.
+    // Any server can have the name of ours, but not its source.
     if !input.has_source_of(server)? {
         return Err(NOT_OURS.into());
     }
-    // The server is one agent's, and somebody else calls.
     if let Some(own) = server.agent
         && agent_type != Some(own)
     {
@@ -232,6 +241,7 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
         (Some(transcript), Some(id)) if is_subagent_id(id) => record_of(transcript, id),
         _ => None,
     };
+    // A caller without a record counts as no subagent.
     let agent = subagent(agent_id, agent_type, |_| record.is_some())?;
     if record.is_some_and(|record| is_watched(&record)) {
         return Err(WATCHED.into());
@@ -255,12 +265,13 @@ pub fn read_after(stdin: impl Read, ours: &[Server<'_>]) -> Result<String, HookE
     Ok(input.tool_use_id)
 }
 
-/// The subagent that a hook's input names by its id and its type. None is anyone else: the main
-/// conversation has neither, a session that runs as an agent only a type; a copy of the main
-/// conversation and a teammate have ids that `is_subagents` refuses, or the type `fork`.
+/// The subagent's name: the type that a hook's input has, if it also has an id that a subagent can
+/// have, as `is_subagents` says. None is anyone else: the main conversation has no id, and neither
+/// has a session that runs as an agent; a teammate's id is none of a subagent; a copy of the main
+/// conversation has the type `fork`, or an id that `is_subagents` refuses.
 ///
 /// # Errors
-/// If there is an id without a type, or the type cannot be an agent's name.
+/// If there is an id without a type, or if the type cannot be an agent's name.
 pub fn subagent(
     id: Option<&str>,
     agent_type: Option<&str>,
@@ -281,7 +292,9 @@ const OF_TEAMMATE: &str =
     "the caller has no subagent's id, as a teammate has none. Leave the task to the subagent";
 const UNRECORDED: &str = "the client has not written its record of this subagent yet, or a copy of a session calls. A subagent may call again in a moment";
 
-/// Why a caller of this id and type counts as no subagent.
+/// Why a caller with this id and type counts as no subagent, and what to do: no id is the session's
+/// own conversation; the type [`FORK`] is a copy of it; an id in the form of a subagent's has no
+/// record yet; any other id is a teammate's.
 fn why_no_subagent(id: Option<&str>, agent_type: Option<&str>) -> &'static str {
     match id {
         None => OF_SESSION,
@@ -314,12 +327,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What the client keeps of a subagent beside its transcript.
 type Record = Map<String, Value>;
 
-/// The client's record of the subagent with this `id`, in the folder `subagents` beside the
-/// `transcript` of the session. The client writes it before the agent's first call, so it is looked
-/// for again for a second. None if it is not there then, or the transcript's path is relative.
+/// The client's record of the subagent with this `id`: for the `transcript` `/t/s.jsonl` of a
+/// session, the file `agent-ID.meta.json` in `/t/s/subagents`. The client writes the record before
+/// the agent's first call, but may still be writing: a missing record is looked for again, 20 times
+/// in a second. None if there is no record even then, or if the transcript's path is relative.
 ///
-/// The client also makes copies of the main conversation. If the session runs as an agent, such a
-/// copy has an id in a subagent's form and that agent's type. But it has no record.
+/// The client also makes copies of the main conversation. If the session runs as an agent, a copy
+/// has an id in a subagent's form and that agent's type. But a copy has no record.
 fn record_of(transcript: &Path, id: &str) -> Option<Record> {
     if !transcript.is_absolute() {
         return None;
@@ -335,8 +349,8 @@ fn record_of(transcript: &Path, id: &str) -> Option<Record> {
     record_in(&subagents, &name)
 }
 
-/// The record of this `name` in the folder of the session's subagents, or in that of a workflow
-/// there. None if there is none, or it is not whole yet.
+/// The record in the file of this `name`: in the folder of the session's subagents, or else in a
+/// folder in its `workflows`. None if there is no such file, or the record is not whole yet.
 #[expect(clippy::disallowed_methods, reason = "the client's own folder")]
 fn record_in(subagents: &Path, name: &str) -> Option<Record> {
     if let Some(record) = read_record(&subagents.join(name)) {
@@ -348,10 +362,10 @@ fn record_in(subagents: &Path, name: &str) -> Option<Record> {
         .find_map(|workflow| read_record(&workflow.path().join(name)))
 }
 
-/// The record in this file. None if there is none, or it is not whole yet.
+/// The record in this file. None if there is no file, or the record is not whole yet.
 #[expect(clippy::disallowed_methods, reason = "the client's own file")]
 fn read_record(file: &Path) -> Option<Record> {
-    // A pipe would hold us up.
+    // To read a pipe would wait for another program.
     if !file.is_file() {
         return None;
     }

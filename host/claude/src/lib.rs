@@ -17,17 +17,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The environment: what a variable of this name says.
+/// The environment: the value of the variable with this name. None if the variable is not set.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Where the servers of the user's own agents keep their tickets.
+/// The folder in which the servers of the user's own agents keep their tickets: `keyhole` in
+/// `XDG_STATE_HOME`, or else in `~/.local/state`.
 pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let state = absolute(variable, "XDG_STATE_HOME");
     let state = state.unwrap_or_else(|| home.join(".local/state"));
     state.join("keyhole")
 }
 
-/// The map of a server that is told of no other.
+/// The map of a server that is told of no other: `keyhole/context-map.toml` in `XDG_CONFIG_HOME`,
+/// or else in `~/.config`.
 pub fn usual_map(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let folder = absolute(variable, "XDG_CONFIG_HOME");
     map_in(&folder.unwrap_or_else(|| home.join(".config")))

@@ -6,13 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The path as it is named, and what it leads to: clients compare both with a rule, or the
-/// second alone.
+/// The path, and what this path leads to ([`without_links`]). Some clients compare both with a
+/// rule, others only the second. The two are equal if the path has no links.
 pub fn named_and_real(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), without_links(path)]
 }
 
-/// What a path leads to; or will, as far as it is not there yet.
+/// The path without links: `/b/x` for `/a/x`, if `/a` is a link to `/b`. Names that do not exist
+/// yet are kept, behind the nearest folder that does. The path itself if nothing of it can be
+/// looked up.
 pub fn without_links(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (fs::canonicalize(above), path.strip_prefix(above)) {
