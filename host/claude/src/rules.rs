@@ -50,7 +50,7 @@ pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects.
 )]
 pub struct OddPlace(pub String);
 
-/// Where Claude Code keeps what tells of an agent's file.
+/// Where Claude Code and our servers keep what must not reach the main conversation.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// The user's home.
@@ -59,31 +59,32 @@ pub struct Places {
     pub claude: PathBuf,
     /// The same folder, for people.
     pub shown: String,
-    /// The map.
+    /// The map's file, where a server looks that is told of no other.
     map: PathBuf,
     /// Where the servers of the user's own agents keep their tickets.
     tickets: PathBuf,
-    /// Where the client keeps transcripts of agents, and what tasks print.
+    /// Where the client keeps agents' transcripts, and what tasks print: see
+    /// [`places_kept_by_client`].
     kept: Vec<Kept>,
 }
 
-/// A part of a path that a rule is to keep from the main conversation.
+/// Files that a rule is to keep from the main conversation: this part of what is at this path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Kept {
     path: PathBuf,
     part: Part,
 }
 
-/// What of a path is kept.
+/// Which files at a path a rule is to keep from the main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
-    /// The file that is there.
+    /// The path is a file: this file.
     File,
-    /// All that is in the folder.
+    /// The path is a folder: all that is in the folder.
     Folder,
-    /// The transcripts of agents in this folder of the client's.
+    /// The path is the client's folder `projects`: agents' transcripts there.
     Transcripts,
-    /// What tasks print, in all folders whose paths begin like this.
+    /// The path is the beginning of folders' paths, as `/tmp/claude-`: what tasks print there.
     Tasks,
 }
 
@@ -93,7 +94,7 @@ impl Part {
         Kept { path, part: self }
     }
 
-    /// What follows the path in its rule.
+    /// What follows the path in its rule: `/**` for a folder, as in `Read(~/private/**)`.
     fn tail(self) -> &'static str {
         match self {
             Self::File => "",
@@ -107,11 +108,12 @@ impl Part {
 /// The rules that are missing, and what no rule can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// To add to `permissions.deny`.
+    /// The rules to add to `permissions.deny`.
     pub rules: Vec<String>,
-    /// Whether no rule can name one of the files or folders, and none that is there denies it.
+    /// Whether no rule can name one of the files or folders, and no rule in the settings denies it.
     pub no_rule_can_deny: bool,
-    /// Whether other things are beside one of the files, so a copy there is not denied.
+    /// Whether a copy beside one of the files can be read: the folder holds more, so it is not
+    /// denied as a whole.
     pub has_neighbours: bool,
 }
 
@@ -122,15 +124,17 @@ pub fn is_followed(name: &str, value: &OsStr) -> bool {
 }
 
 impl Places {
-    /// Where a client that is started with these variables keeps things. `CLAUDE_CONFIG_DIR` names
-    /// its own folder, else it is `~/.claude`. Other variables name the folder for what tasks
-    /// print: for these, what `env` has in the user's settings counts before the environment.
+    /// The places of a client that is started with these variables. The client's own folder is
+    /// what `CLAUDE_CONFIG_DIR` names, or else `~/.claude`. Where tasks print is what
+    /// `CLAUDE_CODE_TMPDIR` or `TMPDIR`, `TMP` or `TEMP` names: for these four, a value under `env`
+    /// in the user's settings counts before the environment.
     ///
     /// # Errors
-    /// If a variable names a place that no rule can name, as `/a*` or `notes`: see [`OddPlace`].
+    /// [`OddPlace`] if one of these variables is a path that no rule can name, such as `/a*` or the
+    /// relative `notes`.
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
-        let own = folder_named_by("CLAUDE_CONFIG_DIR", variable)?;
-        let claude = own.unwrap_or_else(|| home.join(".claude"));
+        let configured = folder_named_by("CLAUDE_CONFIG_DIR", variable)?;
+        let claude = configured.unwrap_or_else(|| home.join(".claude"));
         let shown = shown_pattern(&claude, home).unwrap_or("~/.claude".to_owned());
         // The client sets the variables under `env` before it asks where to keep what tasks print.
         let settings = parsed(&claude.join("settings.json")).unwrap_or_default();
@@ -164,12 +168,11 @@ impl Places {
         format!("{}/settings.json", self.shown)
     }
 
-    /// The deny rules that these files need, without those that `denied` has already; whether some
-    /// place can be named by no rule; and whether a copy beside a file stays open.
-    ///
-    /// The rules are for the main conversation's tools. They deny agents' transcripts, what tasks
-    /// print, each file, its folder if nothing else is in it, calls of our own programs, and the
-    /// folder of tickets if a file is `served` to an agent by a server of its own.
+    /// The deny rules that are missing in `denied` to keep `files` from the main conversation's
+    /// tools. All rules together deny agents' transcripts; what tasks print; each file, and its
+    /// folder if nothing else is in the folder; the folder of tickets, if a file is `served` to an
+    /// agent by a server of its own; and shell calls of our own programs. See [`Missing`] for what
+    /// no rule can do.
     pub fn missing(&self, denied: &Denied, files: &[PathBuf], served: bool) -> Missing {
         let mut kept = self.kept.clone();
         let mut has_neighbours = false;
@@ -190,11 +193,12 @@ impl Places {
         }
         let mut rules = Vec::new();
         let mut no_rule_can_deny = false;
-        for one in without_doubles(kept) {
-            if let Some(pattern) = self.pattern(&one.path, one.part) {
+        for to_keep in without_doubles(kept) {
+            if let Some(pattern) = self.pattern(&to_keep.path, to_keep.part) {
                 rules.push(format!("Read({pattern})"));
-                rules.extend(rules_for_shells(&one));
-            } else if !denied.denies_place(&one.path, &self.home) {
+                rules.extend(rules_for_shells(&to_keep));
+            } else if !denied.denies_place(&to_keep.path, &self.home) {
+                // A rule of the user's may still deny a folder above the place.
                 no_rule_can_deny = true;
             }
         }
@@ -207,8 +211,8 @@ impl Places {
         }
     }
 
-    /// The file's folder, if it is to be denied as a whole: a rule can name the file, and nothing
-    /// else is in the folder. Else None.
+    /// The file's folder, if the folder is to be denied as a whole: a rule can name the file, and
+    /// nothing else is in the folder ([`is_alone_in_folder`]). Else None.
     fn folder_if_alone(&self, file: &Path) -> Option<Kept> {
         path_pattern(file, &self.home)?;
         if !is_alone_in_folder(file, &self.home) {
@@ -218,15 +222,17 @@ impl Places {
         Some(Part::Folder.of(folder.to_owned()))
     }
 
-    /// Whether the rules let a copy of this file be read that is beside it.
+    /// Whether a copy beside this file, such as `ids.md~` beside `ids.md`, can be read: a rule can
+    /// name the file, and no rule in `denied` denies the copy.
     fn is_copy_open(&self, file: &Path, denied: &Denied) -> bool {
         let copy = file.with_extension("md~");
         path_pattern(file, &self.home).is_some() && !denied.denies_place(&copy, &self.home)
     }
 
-    /// The rules `Edit(PATTERN)` that keep Claude from the settings of each folder, by which it
-    /// could switch the sandbox for shells off; from the user's settings; and from the map. Each
-    /// pattern begins at the root or the home: one from the session's folder would bind only there.
+    /// The rules `Edit(PATTERN)` that keep Claude from changing these: the settings in any folder's
+    /// `.claude`, which could switch the sandbox for shells off; the user's settings, if they are
+    /// elsewhere; and the map with its folder. Each pattern begins at the root (`//`) or the home
+    /// (`~/`): any other would count only from the session's folder.
     pub fn edit_rules(&self) -> Vec<String> {
         let mut patterns = vec![
             "//**/.claude/settings.json".to_owned(),
@@ -250,10 +256,11 @@ impl Places {
         without_doubles(rules.collect())
     }
 
-    /// What shells are not to write: the client reads and starts it outside of their sandbox. That
-    /// is its plugins, the map, and these programs of ours.
+    /// The paths that shells must not write, since the client reads or starts what is there outside
+    /// of their sandbox: of the client's plugins, the map, and these programs of ours, what
+    /// [`Self::folders_and_targets`] says. A path that no rule can name is left out.
     pub(crate) fn outside(&self, programs: &[PathBuf]) -> Vec<String> {
-        // Of the plugins, all that is in their folder.
+        // The name `any` stands for all that is in the folder of plugins.
         let plugin = self.claude.join("plugins/any");
         let mut files = vec![&plugin, &self.map];
         files.extend(programs);
@@ -264,15 +271,16 @@ impl Places {
             .collect()
     }
 
-    /// For each file: its folder, what that folder leads to by links, and what the file leads to. A
-    /// path is left out if it is in one that is taken already, or if it is or holds the home.
+    /// For each file, three paths: its folder ([`folder_to_guard`]), what that folder leads to by
+    /// links, and what the file leads to. A path is left out if it is, or is in, one that is taken
+    /// already; or if it is or holds the home. Of `/h/b/x`, with no links, that is only `/h/b`.
     fn folders_and_targets(&self, files: &[&PathBuf]) -> Vec<PathBuf> {
         let mut taken: Vec<PathBuf> = Vec::new();
         for file in files {
             let [named, real] = named_and_real(&folder_to_guard(file));
             for path in [named, real, without_links(file)] {
-                let is_in = taken.iter().any(|above| path.starts_with(above));
-                if !is_in && !self.home.starts_with(&path) {
+                let is_taken = taken.iter().any(|above| path.starts_with(above));
+                if !is_taken && !self.home.starts_with(&path) {
                     taken.push(path);
                 }
             }
@@ -280,7 +288,8 @@ impl Places {
         taken
     }
 
-    /// The pattern of the rule for this part of a path. None if no rule can name the path.
+    /// The pattern in the rule for this part of a path: `~/private/**` for the folder `private` in
+    /// the home, `//srv/ids.md` for the file `/srv/ids.md`. None if no rule can name the path.
     fn pattern(&self, path: &Path, part: Part) -> Option<String> {
         let path = path_pattern(path, &self.home)?;
         // In a rule, one slash would mean the folder of the settings.
@@ -289,7 +298,8 @@ impl Places {
     }
 }
 
-/// The path as a pattern that means it, from the home or from the root. None if none can.
+/// The path as a pattern that means it: `~/a/b` in the home, else from the root (`/srv/a`). None if
+/// no pattern can: the path has a character that is not shown, or is not UTF-8.
 fn path_pattern(path: &Path, home: &Path) -> Option<String> {
     match path.strip_prefix(home) {
         Ok(below_home) => Some(format!("~/{}", as_literal_pattern(visible(below_home)?))),
@@ -297,8 +307,9 @@ fn path_pattern(path: &Path, home: &Path) -> Option<String> {
     }
 }
 
-/// The same, but from the root if the home's own path has a character of patterns. In `denyRead`,
-/// Claude Code 2.1.290 takes `~` for that path, and then for a pattern.
+/// The path as [`path_pattern`] gives it, but from the root if the home's own path has a character
+/// of patterns, such as `[`: in `denyRead`, Claude Code 2.1.290 replaces `~` by the home's path,
+/// and then takes this for a pattern. None if no pattern means the path or the home.
 fn shown_pattern(path: &Path, home: &Path) -> Option<String> {
     let text = visible(home)?;
     if as_literal_pattern(text) == text {
@@ -307,13 +318,14 @@ fn shown_pattern(path: &Path, home: &Path) -> Option<String> {
     visible(path).map(as_literal_pattern)
 }
 
-/// The places of what a client keeps of its agents: the transcripts in `projects` in its folder
-/// `claude`; and what tasks print, in `claude-UID` in the folders that [`folders_of_tasks`] finds
-/// by these variables: `CLAUDE_CODE_TMPDIR`, and the first of `TMPDIR`, `TMP` and `TEMP` that is
-/// set.
+/// Where a client keeps what its agents read and do, each path also without links:
+///
+/// - agents' transcripts, in the folder `projects` of the client's folder `claude`;
+/// - what tasks print, in `claude-UID` in each folder that [`folders_of_tasks`] says, by the
+///   variables `CLAUDE_CODE_TMPDIR`, and the first of `TMPDIR`, `TMP` and `TEMP` that is set.
 ///
 /// # Errors
-/// If one of these variables names a place that no rule can name.
+/// [`OddPlace`] if one of these variables is a path that no rule can name.
 fn places_kept_by_client(claude: &Path, variable: Variables<'_>) -> Result<Vec<Kept>, OddPlace> {
     let mut temporary = None;
     for name in ["TMPDIR", "TMP", "TEMP"] {
@@ -334,7 +346,8 @@ fn places_kept_by_client(claude: &Path, variable: Variables<'_>) -> Result<Vec<K
     Ok(without_doubles(kept))
 }
 
-/// The folder of a file of ours: of a plugin's program, all that the client starts of the plugin.
+/// The folder of `file`; but if the folder above that one is a plugin's, the plugin's folder. Of
+/// `/p/bin/keyhole`, that is `/p` if `/p/.claude-plugin/plugin.json` exists, else `/p/bin`.
 fn folder_to_guard(file: &Path) -> PathBuf {
     let mut above = file.ancestors().skip(1);
     let folder = above.next().unwrap_or(file);
@@ -344,8 +357,10 @@ fn folder_to_guard(file: &Path) -> PathBuf {
     plugin.unwrap_or(folder).to_owned()
 }
 
-/// The rules that keep a shell from the transcripts or from what tasks print there: the rule for
-/// reading binds only the client's own tools. Empty for a file or folder of the user's.
+/// The rules `Bash(…)` that keep a shell from transcripts or from what tasks print: a rule for
+/// reading binds only the client's own tools. They name the last two names of the path: for
+/// `/h/.claude/projects`, one rule is `Bash(*grep*/.claude/projects*)`. Empty for a file or folder
+/// of the user's.
 fn rules_for_shells(kept: &Kept) -> Vec<String> {
     let mut rules = Vec::new();
     match kept.part {
@@ -354,7 +369,7 @@ fn rules_for_shells(kept: &Kept) -> Vec<String> {
         Part::Tasks => rules.push(RULE_FOR_LINKS_OF_TASKS.to_owned()),
     }
     let path = kept.path.to_string_lossy();
-    // The rules have the last two names of the folder, each with its slash.
+    // The last slash but one is before the last two names.
     let start = path.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at);
     for rule in RULES_FOR_SHELLS {
         rules.push(rule.replace("FOLDER", &path[start..]));
@@ -373,17 +388,19 @@ fn rules_for_programs() -> Vec<String> {
     rules
 }
 
-/// The folder that a variable names. None if the variable is not set, or if it is empty and the
-/// client does not follow it then ([`is_followed`]).
+/// The folder that the variable of this name is set to, without `.` and `..`. None if the variable
+/// is not set; or if it is empty, since clients ignore that ([`is_followed`]).
 ///
 /// # Errors
-/// If the path is relative (`notes`); or if no rule can name it, since it has a character of
-/// patterns (`/a*`) or one that nobody sees.
+/// [`OddPlace`] if the path is relative (`notes`), or is the empty `CLAUDE_CONFIG_DIR`, which
+/// clients do follow; or if no rule can name the path: it has a character of patterns (`/a*`), or
+/// one that is not shown.
 fn folder_named_by(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf>, OddPlace> {
     let Some(set) = variable(name).filter(|set| is_followed(name, set)) else {
         return Ok(None);
     };
     let folder = normal(Path::new(&set));
+    // No character of the path may need a `?` in its place, or be a `?`.
     let is_literal = visible(&folder)
         .is_some_and(|text| text == as_literal_pattern(text) && !text.contains('?'));
     if folder.is_relative() || !is_literal {
@@ -392,17 +409,16 @@ fn folder_named_by(name: &str, variable: Variables<'_>) -> Result<Option<PathBuf
     Ok(Some(folder))
 }
 
-/// Each value once, in the order in which it is first there: of `b`, `a`, `b`, these are `b` and
-/// `a`.
+/// Each value once, where it is first: `b`, `a` for `b`, `a`, `b`.
 fn without_doubles<T: Clone + Eq + Hash>(mut all: Vec<T>) -> Vec<T> {
     let mut seen = HashSet::new();
     all.retain(|one| seen.insert(one.clone()));
     all
 }
 
-/// A pattern that means this path in a rule: of `/a*b`, it is `/a?b`. `?` stands in the place of
-/// each character that means something else there, and of a blank at the end of a name, which the
-/// client would take away.
+/// A pattern that means this path in a rule: `/a?b` for `/a*b`, and `/a?/b` for `/a /b`. `?` stands
+/// for each character that has a meaning in patterns, and for a blank at the end of a name, which
+/// the client would take away. Other paths stay as they are.
 pub fn as_literal_pattern(path: &str) -> String {
     let special = ['*', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
     let pattern = path.replace(special, "?").replace(" /", "?/");
@@ -412,32 +428,28 @@ pub fn as_literal_pattern(path: &str) -> String {
     }
 }
 
-/// Whether nothing but the file is in its folder; in `~/private`, whether nothing but Markdown
-/// files is. True if the folder is not there yet. False if it cannot be read, holds a folder, or is
-/// or holds the home.
+/// Whether nothing but `file` is in its folder. In `~/private`, other Markdown files may be there,
+/// too. True also if the folder does not exist. False if the folder cannot be read, has a folder in
+/// it, or is or holds the home. Names with `.keyhole-` do not count.
 fn is_alone_in_folder(file: &Path, home: &Path) -> bool {
     let folder = file.parent().unwrap_or(file);
-    if named_and_real(home)
-        .iter()
-        .any(|home| home.starts_with(folder))
-    {
+    let mut homes = named_and_real(home).into_iter();
+    if homes.any(|home| home.starts_with(folder)) {
         return false;
     }
-    let Ok(inside) = fs::read_dir(folder) else {
+    let Ok(entries) = fs::read_dir(folder) else {
         return !folder.exists();
     };
-    let is_private_folder = named_and_real(&home.join("private"))
-        .iter()
-        .any(|one| folder == one);
-    for found in inside.flatten() {
-        let path = found.path();
-        // What a `setup` that was killed has left, the next one takes away.
-        if found.file_name().to_string_lossy().contains(".keyhole-") {
+    let is_private_folder = named_and_real(&home.join("private")).contains(&folder.to_owned());
+    for entry in entries.flatten() {
+        let path = entry.path();
+        // A `setup` that was killed leaves such a file, and the next `setup` removes it.
+        if entry.file_name().to_string_lossy().contains(".keyhole-") {
             continue;
         }
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
         let may_be_there = path == file || is_private_folder && is_markdown;
-        let may_be_folder = found.file_type().map_or(true, |kind| kind.is_dir());
+        let may_be_folder = entry.file_type().map_or(true, |kind| kind.is_dir());
         if may_be_folder || !may_be_there {
             return false;
         }
@@ -445,12 +457,13 @@ fn is_alone_in_folder(file: &Path, home: &Path) -> bool {
     true
 }
 
-/// The folders that have the folder `claude-UID`, in which Claude Code keeps what its tasks print.
+/// The folders that hold the folder `claude-UID`, in which Claude Code keeps what its tasks print:
+/// `own`, to which `CLAUDE_CODE_TMPDIR` is set; or, if it is not set, `usual`, to which a variable
+/// of the system is set, but not on macOS. `/tmp` always comes last, since the client may be
+/// started without these variables. On `linux`, `usual` `/t` gives `/t` and `/tmp`.
 ///
-/// `own` is what its variable `CLAUDE_CODE_TMPDIR` names, and `usual` what the system's variables
-/// name, which counts if `own` is not set, and never on macOS. In a shell of Claude Code's, both
-/// name the folder `claude-UID` itself: then the folder above is taken. `/tmp` is always among the
-/// folders, as the client may be started without these variables.
+/// In a shell of Claude Code's, the variables name the folder `claude-UID` itself: for
+/// `/t/claude-501`, `/t` is taken. On `macos`, `/private/var/x` becomes `/var/x`.
 fn folders_of_tasks(system: &str, own: Option<PathBuf>, usual: Option<PathBuf>) -> Vec<PathBuf> {
     let is_macos = system == "macos";
     let set = if is_macos { own } else { own.or(usual) };
@@ -461,8 +474,8 @@ fn folders_of_tasks(system: &str, own: Option<PathBuf>, usual: Option<PathBuf>) 
         if name.as_encoded_bytes().starts_with(b"claude-") {
             folder.pop();
         }
-        // On macOS, /tmp and /var are links into /private. Nobody has seen which of both paths
-        // the client compares with a rule.
+        // On macOS, /tmp and /var are links into /private. Which of the two paths the client
+        // compares with a rule is not known: the caller adds the second by `named_and_real`.
         if is_macos && let Ok(below) = folder.strip_prefix("/private") {
             *folder = Path::new("/").join(below);
         }
