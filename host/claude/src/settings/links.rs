@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folders of `.claude` with such texts, and how many names deep the client looks (2.1.290 and
-/// 2.1.332): of a skill, it reads `SKILL.md`.
+/// The folders in `.claude` with texts for the model, each with how many names deep the client
+/// looks there (2.1.290 and 2.1.332): a skill is `skills/NAME/SKILL.md`, two names deep.
 const FOLDERS_OF_TEXTS: [(&str, usize); 5] = [
     ("skills", 2),
     ("commands", MAX_NAMES),
@@ -18,7 +18,7 @@ const FOLDERS_OF_TEXTS: [(&str, usize); 5] = [
     ("agents", MAX_NAMES),
     ("rules", MAX_NAMES),
 ];
-/// The most names that are looked at. Few projects have a hundred.
+/// The name with this number, and those after it, are not looked at. Few projects have a hundred.
 const MAX_NAMES: usize = 1_000;
 
 /// A name in a project's `.claude` that leads elsewhere, or may.
@@ -26,23 +26,24 @@ const MAX_NAMES: usize = 1_000;
 pub struct Link {
     /// The name, for people.
     pub shown: String,
-    /// What it leads to. None if that is not there, or was not looked at.
+    /// What the name leads to. None if nothing is there, or if nobody looked.
     pub real: Option<PathBuf>,
-    /// Whether it may lead out of the project.
+    /// Whether the name may lead out of the project.
     pub is_outward: bool,
 }
 
-/// The links in [`FOLDERS_OF_TEXTS`] of the project of this folder: in its own `.claude`, and in
-/// that of each folder above it up to the top of the repository. Folders that are or hold the home
-/// are left out: they are the user's.
+/// The links for which a search looks ([`Search::look_at`]) in the `.claude` of this folder and of
+/// each folder above it, up to the top of the repository; or in this folder alone, if it is in no
+/// repository. A folder that is or holds the home is the user's, and is left out. Empty if all are
+/// left out, or if there are no such links. Sorted by their names.
 pub(super) fn links(folder: &Path, home: &Path) -> Vec<Link> {
-    let users = named_and_real(home);
+    let homes = named_and_real(home);
     let tops = tops(folder);
     let top = tops.first().map_or(folder, PathBuf::as_path);
     let mut folders: Vec<&Path> = folder.ancestors().collect();
     folders.retain(|above| above.starts_with(top));
-    folders.retain(|above| !users.iter().any(|home| home.starts_with(above)));
-    // The highest of these folders is the project's.
+    folders.retain(|above| !homes.iter().any(|home| home.starts_with(above)));
+    // The highest folder that is left counts as the project.
     let Some(project) = folders.last() else {
         return Vec::new();
     };
@@ -60,20 +61,27 @@ pub(super) fn links(folder: &Path, home: &Path) -> Vec<Link> {
     search.links
 }
 
-/// A search for links in a project, whose path has none.
+/// A search for links in a project.
 struct Search<'a> {
+    /// The project's folder. No part of this path is a link.
     project: &'a Path,
+    /// How many names were looked at, or were to be.
     looked_at: usize,
+    /// The links that were found.
     links: Vec<Link>,
 }
 
 impl Search<'_> {
-    /// Adds this name to the links in two cases: it leads to a folder outside of the project; or it
-    /// ends in `.md`, and leads elsewhere or nowhere.
+    /// Looks at this name in `.claude`, which may not exist. There are four cases:
     ///
-    /// If it is a folder in the project, this looks at what is in it, down to `depth` names. In a
-    /// plugin, it looks at any depth: a skill may be a plugin, which has skills of its own
-    /// (2.1.290). The 1,000th name and those after it are not looked at: they add one link together.
+    /// - The name is a folder in the project: looks at each name in this folder if `depth` is not
+    ///   0, with a depth of one less. A plugin's folder is searched to any depth: a skill may be a
+    ///   plugin, which has skills of its own (2.1.290).
+    /// - The name leads to a folder outside of the project: adds a link.
+    /// - The name ends in `.md`, and its path has a link, or leads nowhere: adds a link.
+    /// - Else nothing is added.
+    ///
+    /// The 1,000th name and those after it are not looked at. They add one link together.
     fn look_at(&mut self, name: &Path, depth: usize) {
         self.looked_at += 1;
         if self.looked_at >= MAX_NAMES {
@@ -95,14 +103,15 @@ impl Search<'_> {
             let is_plugin = name.join(".claude-plugin").exists();
             let depth = if is_plugin { MAX_NAMES } else { depth };
             if depth > 0 {
-                for found in fs::read_dir(name).into_iter().flatten().flatten() {
-                    self.look_at(&found.path(), depth - 1);
+                for entry in fs::read_dir(name).into_iter().flatten().flatten() {
+                    self.look_at(&entry.path(), depth - 1);
                 }
             }
             return;
         }
         let is_text = name.extension().is_some_and(|ending| ending == "md");
-        // A folder that is left here is outside of the project.
+        // A folder in the project was handled above, so this one is outside. If a path has no link,
+        // its real path is the same.
         if is_folder || is_text && real.as_deref() != Some(name) {
             let shown = name.strip_prefix(self.project).unwrap_or(name);
             self.links.push(Link {

@@ -7,19 +7,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A longer file says to no client where a repository is.
-const MAX_POINTER: u64 = 65_536;
+/// The most bytes of a `.git` or `commondir` file with a path. The client reads no longer one.
+const MAX_POINTER_BYTES: u64 = 65_536;
 
 /// A file that a project may have.
 pub(super) struct File {
     pub(super) path: PathBuf,
-    /// The same for people.
+    /// Which file this is, for people.
     pub(super) shown: &'static str,
 }
 
-/// The files that the client reads of the project of this folder, whether they are there or not:
-/// the folder's settings; the local settings at the top of its repository; and `.mcp.json` in the
-/// folder and in each one above it, up to the home, which is the user's.
+/// The files of a project that the client reads for a session in this folder, whether they exist or
+/// not. For `/home/theo/p/a` in the repository `/home/theo/p`, these are:
+///
+/// - `settings.json` and `settings.local.json` in `/home/theo/p/a/.claude`;
+/// - `/home/theo/p/.claude/settings.local.json`: of each top of the repository ([`tops`]) that is
+///   neither this folder nor the home;
+/// - `.mcp.json` in `/home/theo/p/a` and in `/home/theo/p`, but not in the home `/home/theo` nor
+///   above it: those are the user's.
 pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
     let own = folder.join(".claude");
     let mut files = vec![
@@ -58,35 +63,36 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
     files
 }
 
-/// The top of the folder's repository; and, if that is a worktree, the top of the main checkout. The
-/// client uses the main checkout only if its `.git` lists the worktree, which is not checked here.
-/// Empty if neither the folder nor one above it has `.git`.
+/// The top of the folder's repository: the nearest folder, from this one upwards, with a `.git`. If
+/// that `.git` is a worktree's file (`gitdir: /p/.git/worktrees/w`), also the top of the main
+/// checkout (`/p`). The client uses the main checkout only if its `.git` lists the worktree, which
+/// is not checked here. Empty if the folder is in no repository.
 pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
     let mut above = folder.ancestors();
     let Some(top) = above.find(|above| above.join(".git").exists()) else {
         return Vec::new();
     };
     let mut tops = vec![top.to_owned()];
-    if let Some(own) = resolved_path_after_label(&top.join(".git"), "gitdir:")
+    if let Some(worktrees_git) = resolved_path_after_label(&top.join(".git"), "gitdir:")
         // `commondir` holds a path from its own folder, mostly `../..`.
-        && let Some(common) = resolved_path_after_label(&own.join("commondir"), "")
-        && common.ends_with(".git")
+        && let Some(main_git) = resolved_path_after_label(&worktrees_git.join("commondir"), "")
+        && main_git.ends_with(".git")
     {
-        tops.extend(common.parent().map(Path::to_owned));
+        tops.extend(main_git.parent().map(Path::to_owned));
     }
     tops
 }
 
-/// The path that this file has behind a label, resolved: it starts at the file's folder, and has no
-/// `..`. None if the text has no such label, or if the file is too long, no regular one, or cannot
-/// be read.
+/// The path that this file holds behind a label, from the file's folder and without `..`: for
+/// `gitdir: ../b/.git` in `/p/a/.git`, that is `/p/b/.git`. None if the text does not begin with
+/// the label; or if the file has more than 65,536 bytes, is no regular one, or cannot be read.
 fn resolved_path_after_label(file: &Path, label: &str) -> Option<PathBuf> {
-    let found = fs::metadata(file).ok()?;
-    // A pipe would hold us up.
-    if !found.is_file() || found.len() > MAX_POINTER {
+    let metadata = fs::metadata(file).ok()?;
+    // To read a pipe would wait for another program.
+    if !metadata.is_file() || metadata.len() > MAX_POINTER_BYTES {
         return None;
     }
     let text = fs::read_to_string(file).ok()?;
-    let named = text.trim().strip_prefix(label)?.trim();
-    Some(normal(&file.parent()?.join(named)))
+    let path = text.trim().strip_prefix(label)?.trim();
+    Some(normal(&file.parent()?.join(path)))
 }
