@@ -89,7 +89,7 @@ const GETS_PAST: &str = "a shell command can get past Claude Code's own sandbox"
 pub struct Needed {
     /// The keys that lead to it, from the outermost one.
     pub place: Vec<&'static str>,
-    /// What stands there; or, if this is a list, what the list there holds at least.
+    /// The value at this place; or, if this is a list, items that the list there must have.
     pub value: Value,
 }
 
@@ -103,27 +103,29 @@ impl Needed {
     }
 
     /// The part of this setting that none of these files has: of a list, the items that no file
-    /// lists; of a switch, the switch, if no file sets it. None if nothing is missing. A switch
-    /// that a file sets to another value is not missing: [`Shells::weak`] tells of it.
+    /// lists, nor a folder above them; of a switch, the switch, if no file sets it. None if nothing
+    /// is missing. A switch that a file sets to another value is not missing: [`Shells::weak`]
+    /// tells of it.
     fn missing_in(&self, files: &[&Value]) -> Option<Self> {
         let at = pointer(&self.place);
-        let there: Vec<&Value> = files.iter().filter_map(|one| one.pointer(&at)).collect();
+        let values: Vec<&Value> = files.iter().filter_map(|file| file.pointer(&at)).collect();
         let mut missing = self.clone();
         if let Value::Array(wanted) = &mut missing.value {
-            let listed: Vec<&Value> = there.into_iter().flat_map(items).collect();
+            let listed: Vec<&Value> = values.into_iter().flat_map(items).collect();
             wanted.retain(|item| !listed.iter().any(|one| is_same_or_above(one, item)));
             if wanted.is_empty() {
                 return None;
             }
-        } else if !there.is_empty() {
-            // It is set, to whatever value.
+        } else if !values.is_empty() {
+            // The switch is set, to whatever value.
             return None;
         }
         Some(missing)
     }
 }
 
-/// Whether an item of a list is this one, or a folder above it.
+/// Whether an item of a list is the wanted path, or a folder above it: `~/.claude` is above
+/// `~/.claude/projects`. False if one of the two is no text.
 fn is_same_or_above(listed: &Value, wanted: &Value) -> bool {
     let (Some(listed), Some(wanted)) = (listed.as_str(), wanted.as_str()) else {
         return false;
@@ -132,9 +134,10 @@ fn is_same_or_above(listed: &Value, wanted: &Value) -> bool {
     below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
-/// All settings without which the sandbox does not hold shells: the switches; the list that keeps
-/// agents' conversations also from a shell that runs already; the list that keeps shells from what
-/// the client starts outside, as these `programs`; and rules that keep Claude from these settings.
+/// All settings without which the sandbox does not hold shells: the switches; in `denyRead`, the
+/// client's folder `projects` with agents' transcripts, also for a shell that runs already; in
+/// `denyWrite`, what the client reads or starts outside of the sandbox, as these `programs`; and
+/// deny rules that keep Claude from changing these settings.
 fn needed_settings(places: &Places, programs: &[PathBuf]) -> Vec<Needed> {
     let mut all = Vec::new();
     for (switch, wanted) in SWITCHES {
@@ -150,27 +153,26 @@ fn needed_settings(places: &Places, programs: &[PathBuf]) -> Vec<Needed> {
 /// Whether the settings keep shells in the sandbox, and by what a shell gets past it.
 #[derive(Debug)]
 pub struct Shells {
-    /// Whether an administrator's do, which no other settings take down.
+    /// Whether an administrator's settings alone do that, so that no other settings undo it.
     pub are_managed: bool,
-    /// What the user's and the administrator's settings lack.
+    /// The needed settings that neither the user nor an administrator has set.
     pub lacks: Vec<Needed>,
-    /// What of the user's or the administrator's settings lets a shell past, with its file. Empty
-    /// if nothing does.
+    /// The keys of the user's or an administrator's settings that let a shell past the sandbox,
+    /// each with its file. Empty if there are none.
     pub weak: String,
-    /// The lists, with their files, by which a command costs more the more files there are. Empty
-    /// if none does.
+    /// The lists with a pattern for which the client looks through folders at each command, each
+    /// with its file. Empty if there are none.
     pub slow_lists: String,
-    /// By which of a project's settings a shell may get past the sandbox, in sentences. Empty if by
-    /// none.
+    /// The keys of a project's settings by which a shell may get past the sandbox, in sentences.
+    /// Empty if there are none.
     projects_undo: String,
 }
 
 impl Shells {
-    /// Whether these settings keep shells from `files`, and by what a shell gets past them: keys
-    /// that open or weaken the sandbox (`weak`), what a project may undo (`projects_undo`), and
-    /// settings that are missing (`lacks`). The client starts the `programs` itself, so no shell
-    /// may write them. None if it is unknown where the client's places are, or which settings
-    /// count.
+    /// Whether these settings keep shells from `files`, and by what a shell gets past the sandbox:
+    /// see the fields. The client starts the `programs` itself, outside of the sandbox, so no shell
+    /// may write them. None if a variable leads to a place that no rule can name, or if the client
+    /// does not load the user's settings.
     pub fn of(settings: &Settings, files: &[PathBuf], programs: &[PathBuf]) -> Option<Self> {
         let places = settings.places.as_ref().ok()?;
         let user_file = settings.rules_file()?;
@@ -184,10 +186,9 @@ impl Shells {
             weak.extend(keys_in_file(file, &keys));
             slow_lists.extend(slow_lists_in(file, managed));
         }
-        // These keys count whatever an administrator has set: they add to what others say.
+        // If an administrator's settings alone hold shells, two things still count: the user's keys
+        // that open the sandbox, and a project's variables that the administrator does not set.
         let mut keys = keys_that_open(&settings.value);
-        // If an administrator's settings hold shells alone, no others undo their switches, but a
-        // project can set a variable that they leave open.
         let projects_undo = if are_managed {
             open_variables(&settings.projects, &settings.managed)
         } else {
@@ -201,7 +202,7 @@ impl Shells {
             .filter_map(|needed| needed.missing_in(&counting))
             .collect();
         if are_managed {
-            // An administrator's settings do what the others would, but for this list.
+            // Of what is missing, an administrator's settings replace all but `denyWrite`.
             lacks.retain(|needed| needed.place == DENY_WRITE);
         }
         Some(Self {
@@ -213,13 +214,14 @@ impl Shells {
         })
     }
 
-    /// Ok if the sandbox holds shell commands: a sentence that says by whose settings. `file` is
-    /// the user's file of settings, as it is shown: what is missing is to be added there.
+    /// A sentence that the sandbox holds shell commands, by whose settings. `file` is the user's
+    /// settings file, as people see its name.
     ///
     /// # Errors
-    /// A sentence about the first of these by which a shell gets past the sandbox: it is off; a key
-    /// of the user's or of an administrator's settings opens it (`weak`); a project may open it
-    /// (`projects_undo`); or settings are missing (`lacks`).
+    /// A sentence about the first of these reasons why a shell gets past the sandbox: no settings
+    /// switch the sandbox on; a key of the user's or an administrator's settings opens it (`weak`);
+    /// a project may open it (`projects_undo`); or settings are missing, which the user is to add
+    /// to `file` (`lacks`).
     pub fn held_or_why_not(&self, file: &str) -> Result<String, String> {
         let mut lacks = self.lacks.iter();
         if lacks.any(|needed| needed.place == ["sandbox", "enabled"]) {
@@ -253,8 +255,9 @@ impl Shells {
 }
 
 /// Whether an administrator's settings alone keep shells in the sandbox, so that no settings of the
-/// user or of a project undo that: they set its switches, let only their own paths be read, set
-/// each variable of [`PINNED`], and deny every read of these files.
+/// user or of a project undo that. Four things are needed: the switches in [`SWITCHES`];
+/// `allowManagedReadPathsOnly`, so that no other settings open a path for reading; a value for each
+/// variable in [`PINNED`]; and all deny rules `Read(…)` for these files.
 fn holds_alone(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     for (switch, wanted) in SWITCHES {
         if !is_set_in_sandbox(managed, switch, wanted) {
@@ -273,7 +276,7 @@ fn holds_alone(managed: &[Value], places: &Places, files: &[PathBuf]) -> bool {
     !missing.rules.iter().any(|rule| rule.starts_with("Read("))
 }
 
-/// Whether one of these settings has this value at this place in `sandbox`.
+/// Whether one of these files has this value at this place in `sandbox`, as `filesystem/disabled`.
 fn is_set_in_sandbox(managed: &[Value], key: &str, wanted: bool) -> bool {
     let pointer = format!("/sandbox/{key}");
     managed
@@ -281,8 +284,9 @@ fn is_set_in_sandbox(managed: &[Value], key: &str, wanted: bool) -> bool {
         .any(|one| one.pointer(&pointer) == Some(&Value::Bool(wanted)))
 }
 
-/// The keys of these settings that open the sandbox, whatever other settings say of it: switches
-/// that are on, and lists that have an item. Empty if none does.
+/// The keys of these settings that open the sandbox, whatever other settings say: each of
+/// [`OPENING_SWITCHES`] that is true, and each of [`OPENING_LISTS`] with an item. For example,
+/// `sandbox.excludedCommands` if that list has `git`. Empty if no key does.
 fn keys_that_open(settings: &Value) -> Vec<String> {
     let sandbox = &settings["sandbox"];
     let mut keys = Vec::new();
@@ -292,22 +296,23 @@ fn keys_that_open(settings: &Value) -> Vec<String> {
         }
     }
     for key in OPENING_LISTS {
-        let listed = sandbox.pointer(&format!("/{key}"));
-        if listed.is_some_and(|list| !items(list).is_empty()) {
+        let list = sandbox.pointer(&format!("/{key}"));
+        if list.is_some_and(|list| !items(list).is_empty()) {
             keys.push(key_for_people(key));
         }
     }
     keys
 }
 
-/// A key of `sandbox` for people.
+/// A key in `sandbox` for people: `sandbox.filesystem.disabled` for `filesystem/disabled`.
 fn key_for_people(key: &str) -> String {
     format!("sandbox.{}", key.replace('/', "."))
 }
 
-/// The keys of the user's or of an administrator's settings that take down a part of the sandbox:
-/// switches that are set otherwise than [`SWITCHES`], `allowRead` if it opens one of the files or
-/// conversations, and a list of platforms without this one. Empty if none does.
+/// The keys of the user's or an administrator's settings that take down a part of the sandbox: each
+/// of [`SWITCHES`] that is set to another value; `allowRead`, if it opens one of `files` or the
+/// client's transcripts; and `enabledPlatforms`, if this system is not in that list. Empty if no
+/// key does.
 fn keys_that_weaken(settings: &Value, places: &Places, files: &[PathBuf]) -> Vec<String> {
     let sandbox = &settings["sandbox"];
     let mut keys = Vec::new();
@@ -326,7 +331,8 @@ fn keys_that_weaken(settings: &Value, places: &Places, files: &[PathBuf]) -> Vec
     keys
 }
 
-/// The keys with the name of their file. None if there are none.
+/// The keys with the name of their file: `sandbox.enabled in ~/.claude/settings.json`. None if
+/// there are no keys.
 fn keys_in_file(file: &str, keys: &[String]) -> Option<String> {
     if keys.is_empty() {
         return None;
@@ -334,8 +340,8 @@ fn keys_in_file(file: &str, keys: &[String]) -> Option<String> {
     Some(format!("{} in {file}", keys.join(", ")))
 }
 
-/// The lists with a pattern for which the client looks through folders at each command, with the
-/// name of this file.
+/// The lists of paths in the sandbox with a `**` in an item, each with the name of this file: for
+/// `**`, the client looks through folders at each command.
 fn slow_lists_in(file: &str, settings: &Value) -> Vec<String> {
     let filesystem = &settings["sandbox"]["filesystem"];
     let mut keys = Vec::new();
@@ -348,33 +354,40 @@ fn slow_lists_in(file: &str, settings: &Value) -> Vec<String> {
     keys
 }
 
-/// Whether an entry of `allowRead` opens what a shell is not to read: the record of sessions, a
-/// folder in it or above it, or one of these files. An entry may be one of the files if its last
-/// name is a pattern, or is the file's. A folder above a file opens nothing: the deny rules for the
-/// file and for its folder still hold.
+/// Whether an entry of `allowRead` opens for shells what they must not read. These do:
+///
+/// - the client's folder `projects` with its transcripts, also what is in it or above it:
+///   `~/.claude/projects/a/**`, `~`;
+/// - an entry that is empty or no text: what the client makes of it is not known;
+/// - any entry whose last name is a pattern, such as `/srv/*`;
+/// - any entry whose last name is that of one of `files`, in any folder and letter case.
+///
+/// Other folders above a file do not: deny rules for the file and its folder still hold. Neither
+/// does `~/.claude/projects/**/tool-results/**`, which an older setup wrote.
 fn opens_denied_path(entry: &Value, places: &Places, files: &[PathBuf]) -> bool {
     let text = entry.as_str().unwrap_or_default().trim();
-    // An older setup wrote this pattern itself.
     if text == places.older_pattern_for_outputs() {
         return false;
     }
     let full = match text.strip_prefix('~') {
-        Some(rest) => places.home.join(rest.trim_start_matches('/')),
+        Some(below_home) => places.home.join(below_home.trim_start_matches('/')),
         None => PathBuf::from(text),
     };
     let path = normal(Path::new(full.to_string_lossy().trim_end_matches("/**")));
-    let mut allowed = vec![path.clone()];
-    // From where the client takes a relative path is not known.
-    if path.is_absolute() {
-        allowed.push(without_links(&path));
-    }
-    for record in named_and_real(&places.claude.join("projects")) {
-        for allowed in &allowed {
-            if allowed.starts_with(&record) || record.starts_with(allowed) {
+    // A relative path stays: from which folder the client takes it is not known.
+    let real = if path.is_absolute() {
+        without_links(&path)
+    } else {
+        path.clone()
+    };
+    for transcripts in named_and_real(&places.claude.join("projects")) {
+        for allowed in [&path, &real] {
+            if allowed.starts_with(&transcripts) || transcripts.starts_with(allowed) {
                 return true;
             }
         }
     }
+    // The root has no last name.
     let Some(last) = path.file_name() else {
         return false;
     };
@@ -388,7 +401,8 @@ fn opens_denied_path(entry: &Value, places: &Places, files: &[PathBuf]) -> bool 
     })
 }
 
-/// Whether a list of platforms switches the sandbox off on this one.
+/// Whether a list of platforms switches the sandbox off on this system. A value that is no list
+/// does not.
 fn leaves_platform_out(listed: &Value) -> bool {
     listed.is_array() && !items(listed).contains(&this_platform().into())
 }

@@ -1,5 +1,5 @@
-//! What a project says that may let a shell past the sandbox. What can is not listed here, but what
-//! cannot: all else is named.
+//! What a project's settings say that may let a shell past the sandbox. Listed here is what cannot
+//! do that: any other key is named to the user.
 
 use crate::settings::{ProjectFile, items, members};
 use keyhole_walk::printable::printable_text;
@@ -33,8 +33,8 @@ const HARMLESS: [&str; 23] = [
     "disableWorkflows",
 ];
 
-/// What of `permissions` opens nothing. A mode is here, since no mode that a project chooses lets
-/// the conversation write what the client starts.
+/// The keys of `permissions` that open nothing. `defaultMode` is one of them, since no mode that a
+/// project chooses lets the conversation write what the client starts.
 const HARMLESS_PERMISSIONS: [&str; 5] = [
     "deny",
     "ask",
@@ -48,7 +48,7 @@ const HARMLESS_PERMISSIONS: [&str; 5] = [
 /// the sandbox, and one to fetch the host.
 const HARMLESS_TOOLS: [&str; 5] = ["Bash", "Glob", "Grep", "Read", "WebSearch"];
 
-/// By what a project may let a shell past.
+/// The ways by which a project may let a shell past the sandbox: [`MEANS`] has words for them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Means {
     Programs,
@@ -61,7 +61,7 @@ enum Means {
 /// The words for [`Means::Variables`].
 const VARIABLES: &str = "Variables of what starts it";
 
-/// The means, each with the words for it.
+/// The means, each with the words that the user reads. "It" is the sandbox.
 const MEANS: [(Means, &str); 5] = [
     (Means::Programs, "What may start programs outside of it"),
     (Means::Sandbox, "What changes the sandbox itself"),
@@ -73,8 +73,9 @@ const MEANS: [(Means, &str); 5] = [
     (Means::Texts, "What the client itself reads, also by a link"),
 ];
 
-/// The keys by which these files may let a shell past the sandbox, with the files, in a sentence
-/// for each of [`MEANS`]. Each sentence begins with a blank. Empty if no file has such a key.
+/// A sentence for each of [`MEANS`] by which these files may let a shell past the sandbox, with the
+/// keys and the files: ` What changes the sandbox itself: sandbox in .claude/settings.json of this
+/// folder.` Each sentence begins with a blank. Empty if no file has such a key.
 pub(super) fn what_projects_undo(projects: &[ProjectFile]) -> String {
     let mut sentences = String::new();
     for (means, words) in MEANS {
@@ -84,8 +85,9 @@ pub(super) fn what_projects_undo(projects: &[ProjectFile]) -> String {
     sentences
 }
 
-/// The files that set a variable which none of the administrator's settings sets, in a sentence
-/// that begins with a blank. Empty if no file does. A file that cannot be read sets nothing.
+/// A sentence about the files that set a variable which none of the administrator's settings sets:
+/// ` Variables of what starts it: env in .mcp.json of this folder.` The sentence begins with a
+/// blank. Empty if there is no such file. A file that cannot be read is left out.
 pub(super) fn open_variables(projects: &[ProjectFile], managed: &[Value]) -> String {
     let mut files = Vec::new();
     for project in projects {
@@ -100,12 +102,12 @@ pub(super) fn open_variables(projects: &[ProjectFile], managed: &[Value]) -> Str
     sentence(VARIABLES, &files)
 }
 
-/// Whether one of these settings sets this variable.
+/// Whether one of these settings sets this variable, to a text.
 pub(super) fn sets_variable(managed: &[Value], name: &str) -> bool {
     managed.iter().any(|one| one["env"][name].is_string())
 }
 
-/// A sentence of what is told of these files. Empty if there are none.
+/// A sentence with these words about these files, behind a blank. Empty if there are no files.
 fn sentence(words: &str, files: &[String]) -> String {
     if files.is_empty() {
         return String::new();
@@ -114,9 +116,10 @@ fn sentence(words: &str, files: &[String]) -> String {
 }
 
 impl Means {
-    /// The keys of this file by which a shell may get out of the sandbox by this means, with the
-    /// file's name. None if the file has none. A file that cannot be read may have any key: it is
-    /// named once, with the reason, for [`Means::Programs`].
+    /// The keys of this file that are such means, with the file's name: `env in
+    /// .claude/settings.json of this folder`. None if the file has no such key. A file that cannot
+    /// be read may have any key: for [`Means::Programs`], the answer says so, with the reason; for
+    /// the others it is None.
     fn used_by(self, project: &ProjectFile) -> Option<String> {
         let file = project.shown;
         let settings = match &project.read {
@@ -138,7 +141,9 @@ impl Means {
         Some(format!("{} in {file}", keys.join(", ")))
     }
 
-    /// The means that this setting is. A key that nobody knows is taken for the first one.
+    /// By which means a setting with this key may let a shell past. None if the setting cannot: the
+    /// key is in [`HARMLESS`], or is `permissions` that open nothing. A key that is not known here
+    /// counts as [`Means::Programs`].
     fn of(key: &str, value: &Value) -> Option<Self> {
         match key {
             "sandbox" => Some(Self::Sandbox),
@@ -152,7 +157,8 @@ impl Means {
     }
 }
 
-/// Whether these permissions open nothing.
+/// Whether these permissions open nothing: they have only [`HARMLESS_PERMISSIONS`], and `allow`
+/// with rules for harmless tools.
 fn are_harmless(permissions: &Value) -> bool {
     members(permissions).all(|(key, value)| match key.as_str() {
         "allow" => items(value).iter().all(is_harmless_rule),
@@ -160,7 +166,7 @@ fn are_harmless(permissions: &Value) -> bool {
     })
 }
 
-/// Whether an allow rule is for a harmless tool.
+/// Whether an allow rule is for one of [`HARMLESS_TOOLS`]: `Bash(ls *)` is, `Edit(a)` is not.
 fn is_harmless_rule(rule: &Value) -> bool {
     let text = rule.as_str().unwrap_or_default();
     let tool = text.split('(').next().unwrap_or_default();
