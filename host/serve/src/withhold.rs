@@ -17,7 +17,7 @@ use keyhole_core::{
     AgentName, Caller, Key, LiveMap, Refusal, Target, absolute, limits::is_too_long_for_claude,
 };
 use keyhole_withhold::withhold as without_quotations;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{env, io, path::PathBuf};
 
@@ -27,12 +27,15 @@ const WRITE_AGAIN: &str = "keyhole: your report quotes your private document, so
 /// What an agent reads whose report could not be compared.
 const UNCOMPARED: &str = "keyhole: your report could not be compared with your private document, so it was not delivered. Write it again without anything of the document. Places (file:line) and rule names may stay.";
 
+/// A question about an agent.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
+    /// The agent's name.
     agent: String,
+    /// The agent's report or message. None: the agent is about to start.
     report: Option<String>,
-    /// The session's folder, which whoever reads the report knows.
+    /// The session's folder. Whoever reads the report knows this path.
     folder: Option<String>,
 }
 
@@ -42,7 +45,7 @@ struct Stop {
     hook_event_name: String,
     agent_type: String,
     last_assistant_message: String,
-    /// Whether it goes on because of this hook already.
+    /// Whether a SubagentStop hook has kept the agent from its end already.
     stop_hook_active: bool,
 }
 
@@ -55,44 +58,43 @@ pub fn withhold(map: Result<LiveMap, String>, stop: bool) -> Result<(), HookErro
     }
 }
 
-/// Answers the module.
+/// Answers the module's question with a JSON object: an [`Answer`]; or only `"refused": "code:
+/// advice"` if this process cannot start as a server does, the map cannot be used, or the agent's
+/// name is malformed.
 ///
-/// - `"withhold"`: whether the map withholds the agent's reports.
-/// - `"report"`: if it does, the report without quotations.
-/// - `"agents"`: if there is no report, whom the map names.
-/// - `"refused": "code: advice"`: the map or the agent's document does not load. If it is the
-///   map, there is nothing else.
-///
-/// On an error, the module withholds the whole report.
+/// # Errors
+/// If the question cannot be read or understood, or the answer cannot be written. The module then
+/// withholds the whole report.
 fn answer_module(map: Result<LiveMap, String>) -> Result<(), HookError> {
-    // The module starts this elsewhere than in the session's folder, and says the folder.
-    let known_paths = Vec::from_iter(users_home());
+    // This process does not start in the session's folder: the question has that folder.
+    let public_folders = Vec::from_iter(users_home());
     let loading = start_and_warn(map);
     let question: Question = read_input(Waiting(io::stdin()))?;
-    let answer = loading.and_then(|loading| answer(&loading, &question, &known_paths));
+    let answer = loading.and_then(|loading| answer(&loading, &question, &public_folders));
     write_answer(&match answer {
-        Ok(answer) => answer.to_json(),
+        Ok(answer) => json!(answer),
         Err(code) => json!({ "refused": code.to_string() }),
     })
 }
 
-/// Answers a SubagentStop hook. If the agent's report quotes its document, or cannot be compared
-/// with it, the agent is to write the report again, but only once. There is no answer if the report
-/// quotes nothing, the map does not withhold this agent's reports, or there is no map.
+/// Answers a SubagentStop hook, which runs when an agent has written its report. The answer makes
+/// the agent write the report again, if the report quotes the agent's document ([`WRITE_AGAIN`]) or
+/// cannot be compared with it ([`UNCOMPARED`]). There is no answer, and the report is delivered, in
+/// four cases: the agent was made to write again already; there is no map; the map does not
+/// withhold this agent's reports; or the report quotes nothing.
 ///
 /// # Errors
-/// If the input is no question of this event, or the answer cannot be written.
+/// If the input is for another event or cannot be understood, or the answer cannot be written.
 fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
-    // Whoever reads the report knows these folders, so their paths quote nothing. A hook starts in
-    // the session's folder.
-    let mut known_paths = Vec::from_iter(env::current_dir().ok());
-    known_paths.extend(users_home());
+    // This process starts in the session's folder.
+    let mut public_folders = Vec::from_iter(env::current_dir().ok());
+    public_folders.extend(users_home());
     let loading = start_and_warn(map);
     let stop: Stop = read_input(Waiting(io::stdin()))?;
     if stop.hook_event_name != "SubagentStop" {
         return Err(NOT_UNDERSTOOD.into());
     }
-    // The agent has written its report twice.
+    // This is the agent's second report, and a third is not asked for.
     if stop.stop_hook_active {
         return Ok(());
     }
@@ -101,103 +103,87 @@ fn answer_hook(map: Result<LiveMap, String>) -> Result<(), HookError> {
         report: Some(stop.last_assistant_message),
         folder: None,
     };
-    let reason = match loading.and_then(|loading| answer(&loading, &question, &known_paths)) {
+    let reason = match loading.and_then(|loading| answer(&loading, &question, &public_folders)) {
         // Without a map, no agent had a file.
         Err(Refusal::MapMissing) => return Ok(()),
         Err(_) => UNCOMPARED.to_owned(),
-        // The map does not withhold this agent's reports, or this one quotes nothing.
+        // A report that is the same without quotations has none.
         Ok(answer) if !answer.withhold || answer.report == question.report => return Ok(()),
         Ok(answer) => match answer.report {
-            Some(report) => format!("{WRITE_AGAIN}{report}"),
+            Some(without_quotations) => format!("{WRITE_AGAIN}{without_quotations}"),
             None => UNCOMPARED.to_owned(),
         },
     };
     write_answer(&json!({ "decision": "block", "reason": reason }))
 }
 
-/// The user's home, which whoever reads a report knows.
+/// The user's home. None if `HOME` is no absolute path.
 fn users_home() -> Option<PathBuf> {
     absolute(|name| env::var_os(name), "HOME")
 }
 
-/// What the map and the agent's documents say to a question.
+/// What the map and the agent's documents say to a question. The module gets no field that is None.
+#[derive(Default, Serialize)]
 struct Answer {
     /// Whether the map withholds the agent's reports.
     withhold: bool,
-    /// Whom the map names, if there is no report.
+    /// The agents that the map names; `*` is any agent. Only without a report.
+    #[serde(skip_serializing_if = "Option::is_none")]
     agents: Option<Value>,
     /// The report without quotations.
+    #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<String>,
-    /// Why no document loads, or one that the report is to be compared with.
-    refused: Option<Refusal>,
+    /// Why the agent gets no document, or why the report cannot be compared: "code: advice".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
 }
 
-impl Answer {
-    /// The answer as the module reads it: without a field for what is None.
-    fn to_json(&self) -> Value {
-        let mut json = json!({ "withhold": self.withhold });
-        if let Some(agents) = &self.agents {
-            json["agents"] = agents.clone();
-        }
-        if let Some(report) = &self.report {
-            json["report"] = json!(report);
-        }
-        if let Some(code) = self.refused {
-            json["refused"] = json!(code.to_string());
-        }
-        json
-    }
-}
-
-/// The answer to a question about an agent. Without a report, it has whom the map names, and a
-/// refusal if no document of the agent loads. With a report, it has the report without quotations,
-/// or a refusal if that cannot be told, or if the map withholds nothing of this agent.
+/// The answer to a question about an agent:
 ///
-/// `known_paths` are folders that whoever reads the report knows, such as `/home/theo`: their paths
-/// quote nothing.
+/// - without a report: the agents that the map names; and `refused`, if the agent gets no document;
+/// - with a report: the report without what quotes the agent's withheld documents; or `refused`, if
+///   no document is withheld, or if one does not load or cannot be compared.
+///
+/// `public_folders` are folders whose paths every reader of the report knows, such as `/home/theo`:
+/// these paths do not count as quotations.
 ///
 /// # Errors
-/// The code of why the map cannot be used, or [`Refusal::UnknownKey`] if the agent's name is
-/// malformed.
+/// [`Refusal::UnknownKey`] if the agent's name is malformed, or the code of why the map cannot be
+/// used.
 fn answer(
     loading: &Loading,
     question: &Question,
-    known_paths: &[PathBuf],
+    public_folders: &[PathBuf],
 ) -> Result<Answer, Refusal> {
     let agent = AgentName::try_from(&*question.agent).map_err(|_| Refusal::UnknownKey)?;
     let map = loading.map.current().map_err(|error| error.code())?;
-    let (mut keys, mut withheld) = (Vec::new(), Vec::new());
+    let mut keys = Vec::new();
+    let mut withheld_keys = Vec::new();
     for (key, entry) in map.entries_of(&agent) {
         keys.push(key);
         if entry.withhold {
-            withheld.push(key);
+            withheld_keys.push(key);
         }
     }
     let documents = Documents { loading, agent };
     let mut answer = Answer {
-        withhold: !withheld.is_empty(),
-        agents: None,
-        report: None,
-        refused: None,
+        withhold: !withheld_keys.is_empty(),
+        ..Answer::default()
     };
-    match &question.report {
-        None => {
-            answer.agents = Some(json!(agents_named_in(&map)));
-            answer.refused = documents.require_one_that_loads(&keys).err();
-        }
-        // The map withheld something when the agent started, and withholds nothing now.
-        Some(_) if withheld.is_empty() => answer.refused = Some(Refusal::UnknownKey),
-        Some(report) => {
-            let mut paths: Vec<&str> = known_paths
-                .iter()
-                .filter_map(|path| path.to_str())
-                .collect();
-            paths.extend(question.folder.as_deref());
-            match documents.without_quotations(&withheld, report, &paths) {
-                Ok(report) => answer.report = Some(report),
-                Err(code) => answer.refused = Some(code),
-            }
-        }
+    let Some(report) = &question.report else {
+        answer.agents = Some(json!(agents_named_in(&map)));
+        let loads = documents.require_one_that_loads(&keys);
+        answer.refused = loads.err().map(|code| code.to_string());
+        return Ok(answer);
+    };
+    let mut public_paths: Vec<&str> = public_folders
+        .iter()
+        .filter_map(|path| path.to_str())
+        .collect();
+    public_paths.extend(question.folder.as_deref());
+    match documents.without_quotations(&withheld_keys, report, &public_paths) {
+        Ok(without_quotations) => answer.report = Some(without_quotations),
+        Err(code) => answer.refused = Some(code.to_string()),
     }
     Ok(answer)
 }
@@ -209,46 +195,54 @@ struct Documents<'l> {
 }
 
 impl Documents<'_> {
-    /// The document of this key, if the agent may have it.
+    /// The document of this key.
+    ///
+    /// # Errors
+    /// The code of why the agent gets none.
     fn load(&self, key: &Key) -> Result<String, Refusal> {
         let caller = Caller::Agent(self.agent.clone());
         self.loading.load(Target::OperatorsKey(key.clone()), caller)
     }
 
-    /// Ok if the agent would get at least one of these documents: with several, it may do with one.
+    /// Ok if one of these documents loads, and is not too long for Claude Code: an agent with
+    /// several may need no more than one.
     ///
     /// # Errors
-    /// Why it would not get the first one; [`Refusal::UnknownKey`] if there are none.
+    /// Why the agent does not get the first document ([`Refusal::TooLarge`] if that is too long),
+    /// or [`Refusal::UnknownKey`] if there are no keys.
     fn require_one_that_loads(&self, keys: &[&Key]) -> Result<(), Refusal> {
-        let mut why = None;
+        let mut first_refusal = None;
         for key in keys {
-            match self.load(key) {
-                Ok(text) if is_too_long_for_claude(&text) => {
-                    why = why.or(Some(Refusal::TooLarge));
-                }
+            let refusal = match self.load(key) {
+                Ok(text) if is_too_long_for_claude(&text) => Refusal::TooLarge,
                 Ok(_) => return Ok(()),
-                Err(code) => why = why.or(Some(code)),
-            }
+                Err(code) => code,
+            };
+            first_refusal = first_refusal.or(Some(refusal));
         }
-        Err(why.unwrap_or(Refusal::UnknownKey))
+        Err(first_refusal.unwrap_or(Refusal::UnknownKey))
     }
 
-    /// The report without what quotes the documents of these keys. `known_paths` are folders whose
-    /// paths quote nothing.
+    /// The report without what quotes the documents of these keys. `public_paths` may stay.
     ///
     /// # Errors
-    /// If one of the documents does not load, or there is too little memory to compare it.
+    /// [`Refusal::UnknownKey`] if there are no keys: the map withheld a document when the agent
+    /// started, and withholds none now. Else the code of why one of the documents does not load, or
+    /// [`Refusal::OutOfResources`] if there is too little memory to compare it.
     fn without_quotations(
         &self,
         keys: &[&Key],
         report: &str,
-        known_paths: &[&str],
+        public_paths: &[&str],
     ) -> Result<String, Refusal> {
+        if keys.is_empty() {
+            return Err(Refusal::UnknownKey);
+        }
         let mut kept = report.to_owned();
         for key in keys {
-            let text = self.load(key)?;
-            room_to_compare(text.len() + kept.len())?;
-            kept = without_quotations(&text, &kept, known_paths);
+            let document = self.load(key)?;
+            room_to_compare(document.len() + kept.len())?;
+            kept = without_quotations(&document, &kept, public_paths);
         }
         Ok(kept)
     }
