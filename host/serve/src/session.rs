@@ -2,7 +2,7 @@
 
 use crate::{
     resources::{Runtime, STREAM_THREADS, calls_at_once},
-    start::{Opened, start},
+    start::{Opened, Started, start},
     streams::{Waiting, tell},
 };
 use keyhole_core::{
@@ -35,36 +35,36 @@ pub struct Session {
     pub map: LiveMap,
     /// How the server learns who calls.
     pub callers: Callers,
-    /// The binding that it serves. None: its tool takes a key.
+    /// The binding that the server serves. None: its tool takes a key.
     pub bind: Option<BindingName>,
     /// The key of the file that the binding stands for. None: the map says which file.
     pub key: Option<Key>,
-    /// Whether it starts only behind a whole wall.
+    /// Whether the server starts only behind a whole wall (`--require-wall`).
     pub require_wall: bool,
 }
 
 /// How a server learns who calls.
 #[derive(Debug)]
 pub enum Callers {
-    /// Nothing says it.
+    /// Nothing says who calls.
     Unknown,
     /// The operator says that each caller is this agent.
     Agent(AgentName),
-    /// A ticket says it, which the guard left for the call.
+    /// A ticket, which the guard left for the call, says who calls.
     Tickets {
-        /// Where they are.
+        /// The folder of tickets.
         tickets: Tickets,
-        /// The one agent that they may name. None: any.
+        /// The one agent that a ticket may name. None: any agent.
         only: Option<AgentName>,
-        /// Whether the server makes their folder.
+        /// Whether the server makes the folder of tickets.
         makes_folder: bool,
     },
 }
 
 impl Callers {
-    /// Whom each call is taken to be from: nobody, the operator's agent, or whom its ticket names.
-    /// Makes the folder for tickets, if `makes_folder`. If that fails, the user is told that each
-    /// call is refused, and the server starts all the same.
+    /// Who makes each call: nobody that is known, the operator's agent, or the agent that the
+    /// call's ticket names. If `makes_folder`, also makes the folder for tickets. If that fails,
+    /// the user is told that each call is refused, and the server starts all the same.
     fn into_caller(self) -> Caller {
         match self {
             Self::Unknown => Caller::Nobody,
@@ -82,6 +82,7 @@ impl Callers {
                 Caller::Ticket {
                     tickets: Arc::new(tickets),
                     only,
+                    // Each call brings its id.
                     id: None,
                     tell: |why| tell(&format!("caller-not-verified: {why}")),
                 }
@@ -92,12 +93,13 @@ impl Callers {
 
 /// Serves one session until the end of standard input, SIGINT or SIGTERM.
 ///
-/// An unusable map is no error here, and neither is a map without the binding: the user may fix
-/// it at any time. Until then each call is refused with the code, which a model can pass on.
+/// An unusable map is no error here, and neither is a map without the binding: the user may fix the
+/// map at any time. Until then, each call is refused with a code, which a model can pass on.
 ///
 /// # Errors
-/// If it cannot start; if clients would see a key in the binding's words; if the whole wall is
-/// required, and a part of it does not stand; or if the session fails.
+/// If the process cannot start; if clients would see a key in the binding's name, title or
+/// description; if `--require-wall` is given, and a part of the wall does not stand; or if the
+/// session fails.
 pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
     if let (Some(name), Some(key)) = (&session.bind, &session.key)
         && name.contains(key.expose())
@@ -113,23 +115,11 @@ pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
     // Asked now: once the wall stands, the system call for this is refused.
     let is_terminal = io::stdin().is_terminal();
     let started = start(&live, tickets, open_streams)?;
+    judge_start(&started, &live, session.require_wall)?;
     let runtime = &started.runtime;
     let _entered = runtime.enter();
-    let warning = started.warning(&live);
-    let is_walled = started.is_walled();
     let Streams { from, to, copied } = started.streams;
-    let written = copied.map(|pipes| pipes.copy(runtime));
-    if session.require_wall && !is_walled {
-        let lacks = warning.as_deref().unwrap_or("this system has none");
-        let why = "cannot start: --require-wall asks for the whole wall, and";
-        return Err(format!("{why} {lacks}").into());
-    }
-    if let Some(mut warning) = warning {
-        if let Err(error) = &started.map {
-            warning += &advice_until_mended(error);
-        }
-        tell(&warning);
-    }
+    let output_written = copied.map(|pipes| pipes.copy(runtime));
     let surface = match (session.bind, session.key) {
         (None, _) => Surface::general(),
         (Some(name), Some(key)) => Surface::to_key(&name, key),
@@ -141,20 +131,49 @@ pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
     };
     let loader = Arc::new(Loader::new(live, started.sandbox, limits));
     run_until_signal(runtime, async {
-        // Ctrl-C ends it, from here on with 0.
+        // From here on, Ctrl-C ends the server with exit code 0.
         if is_terminal {
             tell(AT_TERMINAL);
         }
         let ended = run_session(loader, caller, surface, from, to).await;
-        if let Some(written) = written {
-            let _ = written.await;
+        if let Some(output_written) = output_written {
+            let _ = output_written.await;
         }
         ended
     })
 }
 
-/// Runs the session to its end, or until SIGINT or SIGTERM. No signal is caught before that: a
-/// start that hangs must end as any program does.
+/// Tells the user what is wrong with the wall or the map, if anything is. The server then starts
+/// all the same.
+///
+/// # Errors
+/// If the whole wall is required (`require_wall`), and does not stand. On a system without a wall,
+/// that is always so.
+fn judge_start(
+    started: &Started<Streams>,
+    live: &LiveMap,
+    require_wall: bool,
+) -> Result<(), String> {
+    let warning = started.warning(live);
+    if require_wall && !started.is_walled() {
+        let lacks = warning.as_deref().unwrap_or("this system has none");
+        let why = "cannot start: --require-wall asks for the whole wall, and";
+        return Err(format!("{why} {lacks}"));
+    }
+    if let Some(mut warning) = warning {
+        if let Err(error) = &started.map {
+            warning += &advice_until_mended(error);
+        }
+        tell(&warning);
+    }
+    Ok(())
+}
+
+/// Runs the session to its end. SIGINT or SIGTERM end the session earlier, and are no error. Before
+/// this call, they end the process as they end any program, so also a start that hangs.
+///
+/// # Errors
+/// If the session fails, or the system lets this process catch no signals.
 fn run_until_signal(
     runtime: &Runtime,
     session: impl Future<Output = Result<(), SessionError>>,
@@ -171,29 +190,29 @@ fn run_until_signal(
     })?)
 }
 
-/// What the user reads behind the reason why the map cannot be used: that each call is refused,
-/// unless the reason says it already; and on Linux, that the server must be started again, since
-/// the wall was made without the map's roots.
+/// What the user reads behind the reason why the map cannot be used: that each call is refused
+/// until the map is mended; and on Linux, that the server must then be started again, since the
+/// wall was made without the map's roots.
 fn advice_until_mended(error: &MapError) -> String {
-    let mut told = String::new();
-    // The words of that code say it already.
+    let mut advice = String::new();
+    // The words of `map-invalid` already say that each call is refused.
     if error.code() != Refusal::MapInvalid {
-        told += " Until then each call is refused.";
+        advice += " Until then each call is refused.";
     }
     if cfg!(target_os = "linux") {
-        told +=
+        advice +=
             " After that, restart this server, which may read whatever its user may until then.";
     }
-    told
+    advice
 }
 
 /// The session's streams.
 struct Streams {
-    /// What the client sends.
+    /// The pipe from which the client's messages are read.
     from: Receiver,
-    /// What the client gets.
+    /// The pipe into which answers are written.
     to: Sender,
-    /// The other ends of these two, if they are pipes of our own.
+    /// The other ends of these pipes, if both are our own. None: they are the standard streams.
     copied: Option<Copied>,
 }
 
@@ -207,7 +226,8 @@ struct Copied {
 }
 
 impl Copied {
-    /// Copies in two threads. The one that is returned ends when all output is written.
+    /// Copies between these ends and the standard streams, in two threads. Returns the thread for
+    /// the output, which ends when all output is written.
     fn copy(self, runtime: &Runtime) -> JoinHandle<io::Result<u64>> {
         let mut input = self.input;
         runtime.spawn_blocking(move || io::copy(&mut Waiting(io::stdin()), &mut input));
@@ -216,9 +236,10 @@ impl Copied {
     }
 }
 
-/// The session's streams, and how many threads the session needs: the standard streams if both are
-/// pipes, and one thread, for the first call; else two new pipes, and two threads more, which copy
-/// between these and the standard streams.
+/// The session's streams, and how many threads the session needs. If both standard streams are
+/// pipes, these are the streams, and one thread is needed, for the first call. Else the streams are
+/// two new pipes, and three threads are needed: two copy between the new pipes and the standard
+/// streams ([`Copied::copy`]).
 ///
 /// # Errors
 /// If the system makes no pipe.
@@ -241,14 +262,15 @@ fn open_streams() -> io::Result<Opened<Streams>> {
     })
 }
 
-/// The size of a pipe to the client: a document of 1 MiB then needs a few turns instead of sixteen.
-/// With more, beyond what all pipes of a user may hold (64 MiB by default), new pipes of any
-/// program would be tiny.
+/// The size of a pipe to the client, 256 KiB: a document of 1 MiB then needs a few turns instead of
+/// sixteen. Larger pipes could use up what all pipes of a user may hold (64 MiB by default), and
+/// then the system makes tiny pipes for all programs.
 const PIPE_BYTES: usize = 256 << 10;
 
-/// The standard streams, opened again by `/proc`, so that no thread is needed for them, and the
-/// client's own are left as they are. None if one of them is no pipe, or on a system without
-/// `/proc`. On Linux, the pipe to the client becomes larger.
+/// The standard streams, if both are pipes. They are opened again by `/proc`: then they can be read
+/// and written without a thread that waits, and the client's own flags stay. On Linux, a smaller
+/// pipe to the client gets 256 KiB ([`PIPE_BYTES`]). None if one of the two is no pipe, or on a
+/// system without `/proc`.
 #[expect(clippy::disallowed_methods, reason = "this process's own streams")]
 fn standard_pipes() -> Option<Streams> {
     let options = OpenOptions::new();
@@ -268,11 +290,12 @@ fn standard_pipes() -> Option<Streams> {
 
 const UNBOUND: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused";
 
-/// What clients see of the binding. If the map cannot be used (None), or has no such binding yet,
-/// they see its name, but no title and no description.
+/// What clients see of the binding: its name, title and description. If the map cannot be used
+/// (None) or has no such binding, clients see none of these, not even the name: a user may have put
+/// a key there. If the map has no such binding, the user is told ([`UNBOUND`]).
 ///
 /// # Errors
-/// If the name, the title or the description holds a key of the map.
+/// If the name, the title or the description holds a key of the map: clients would show the key.
 fn surface_of(name: &BindingName, map: Option<&Map>) -> Result<Surface, String> {
     let Some(map) = map else {
         return Ok(Surface::bound(name, None));
