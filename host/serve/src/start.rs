@@ -112,12 +112,13 @@ pub fn sandbox() -> Result<Sandbox, StartError> {
 }
 
 /// Makes the sandbox and the runtime, opens the caller's streams by `open`, reads the map, and
-/// restricts the process. After that, it may read only beneath [`readable_directories`], and take
-/// `tickets` out of their folder. A map that cannot be used is no error: [`Started::map`] says why.
+/// restricts the process. After that, the process may read only beneath [`readable_directories`],
+/// and may delete files only in the folder of `tickets`, if they are given. A map that cannot be
+/// used is no error: [`Started::map`] says why.
 ///
 /// # Errors
-/// If there are too few descriptors or threads, or too little memory; or if it cannot be
-/// restricted.
+/// If there are too few descriptors or threads, or too little memory; if a stream cannot be opened;
+/// or if the process cannot be restricted.
 pub(crate) fn start<S>(
     live: &LiveMap,
     tickets: Option<&Tickets>,
@@ -130,17 +131,16 @@ pub(crate) fn start<S>(
         Some(_) => Rights::Tickets,
         None => Rights::Read,
     };
-    // If there is no such folder, each call is refused, and says so.
+    // Without that folder, the server starts, and each call is refused with the reason.
     let tickets_folder = tickets.and_then(|tickets| tickets.data_folder().ok());
-    // The process must be able to read in that folder, too.
-    let also_readable = tickets_folder.as_ref().map(File::try_clone).transpose()?;
-    // In this order: Landlock takes every right but to read. This closure finds what must be
-    // readable. Landlock leaves only that. A filter forbids system calls.
+    let tickets_to_read = tickets_folder.as_ref().map(File::try_clone).transpose()?;
+    // Four steps: Landlock takes every right but to read; this closure reads the map, and finds the
+    // directories that must be readable; Landlock leaves only these; a filter forbids system calls.
     let (wall, map_or_error) = restrict_process(rights, tickets_folder, || {
         let map = live.current();
-        match readable_directories(live, &map, also_readable) {
+        match readable_directories(live, &map, tickets_to_read) {
             Ok(readable) => (readable, Ok(map)),
-            // Not for an unusable map: only for too few descriptors or too little memory.
+            // Too few descriptors or too little memory: the process does not start.
             Err(error) => (None, Err(error)),
         }
     })?;
@@ -155,8 +155,10 @@ pub(crate) fn start<S>(
     })
 }
 
-/// Makes the sandbox and the runtime, and reads the map, for `check`. Of this process, only the
-/// threads that load files are restricted, each when it begins: the others read files elsewhere.
+/// Makes the sandbox and the runtime, and reads the map, for `check`. Only the threads that load
+/// files are restricted, each when it begins: they may read only beneath the map's roots, and where
+/// the map's file may lie. The other threads may read everywhere. [`Started::wall`] says whether
+/// the first thread could restrict itself.
 ///
 /// # Errors
 /// If there are too few descriptors or threads, or too little memory.
@@ -174,7 +176,7 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     let _ = readable.set(readable_directories(live, &map, None)?);
     let mut wall = WallStatus::here();
     make_threads(&runtime, 1)?;
-    // Once the first thread does this, it has restricted itself.
+    // When the first thread runs this job, it has restricted itself, or could not.
     let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
     wall.roots = restricted.try_recv() == Ok(true);
     Ok(Started {
@@ -186,14 +188,14 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     })
 }
 
-/// The directories beneath which a process must be able to read, to serve this map: `own`, which
-/// has the tickets; those in which the map's file lies (see [`directories_of`]); and the map's
-/// roots. `Ok(None)` if the map has no roots, or cannot be used: then the process may read
-/// everywhere. A root that is missing, or that others could choose, is left out: when that is
-/// repaired, the server has to be started again.
+/// The directories beneath which a process must be able to read, to serve this map: the folder of
+/// `tickets`, if it is given; those in which the map's file may lie (see [`directories_of`]); and
+/// the map's roots. `Ok(None)` if the map has no roots, or cannot be used: then the process may
+/// read everywhere. A directory that is missing, or that others could choose, is left out: when
+/// that is repaired, the server has to be started again.
 ///
-/// This function also calls [`remember`], which reads the list of groups and mounts: they cannot be
-/// read once the process is restricted.
+/// This function also calls [`remember`], since the lists of groups and mounts cannot be read once
+/// the process is restricted.
 ///
 /// # Errors
 /// If the process has too few descriptors or too little memory.
@@ -201,26 +203,28 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
 fn readable_directories(
     live: &LiveMap,
     map: &Result<Arc<Map>, MapError>,
-    own: Option<File>,
+    tickets: Option<File>,
 ) -> Result<Readable, StartError> {
-    // From here on, `map` can be used and has roots.
-    let map = match map {
-        Ok(map) if !map.roots().is_empty() => map,
+    let roots = match map {
+        Ok(map) => map.roots(),
         Err(error) if error.code() == Refusal::OutOfResources => {
             return Err(WalkError::from(SystemError::OutOfResources).into());
         }
-        _ => return Ok(None),
+        Err(_) => Vec::new(),
     };
+    if roots.is_empty() {
+        return Ok(None);
+    }
     remember()?;
     let mut places = directories_of(&live.location.file);
-    places.extend(map.roots());
-    let mut readable = Vec::from_iter(own);
+    places.extend(roots);
+    let mut readable = Vec::from_iter(tickets);
     for place in places {
-        // Nobody can read by this handle: it is opened with O_PATH. An automount is not triggered.
+        // The handle is opened with O_PATH: nobody can read by it, and it triggers no automount.
         match Walker::new(System).walk(&place, Policy::Directory) {
             Ok(walked) => readable.push(File::from(walked.handle)),
             Err(error @ WalkError::System(SystemError::OutOfResources)) => return Err(error.into()),
-            // One that is not there, or that others could choose, needs a restart later.
+            // The directory is missing, or others could choose it.
             Err(_) => {}
         }
     }
@@ -238,16 +242,20 @@ fn readable_directories(
 }
 
 impl<S> Started<S> {
-    /// Whether all stands that `--require-wall` asks for. What the kernel holds beside the map's
-    /// roots is whole or not; the roots depend on the map.
+    /// Whether all stands that `--require-wall` asks for: the parts of the wall that do not depend
+    /// on the map, and the one that does: reading only beneath the map's roots.
     pub(crate) fn is_walled(&self) -> bool {
         self.wall.is_whole() && self.wall.roots
     }
 
-    /// What the user reads of a wall that does not stand whole, or of a map that cannot be used,
-    /// and what to do. None if all is well, and also without a wall on systems that have none.
-    /// `live` is the map that was started with. Clients keep what a server prints, so the text
-    /// contains neither a binding's name nor the map's path.
+    /// What is wrong and what to do, for the user: the map cannot be used; a part of the wall does
+    /// not stand; or, as the last part, the process may read elsewhere than beneath the map's
+    /// roots, since there are no roots ([`NO_ROOTS`]) or the kernel does not hold them
+    /// ([`UNCONFINED`]). None if all is well; on systems other than Linux, which have no wall, if
+    /// the map can be used.
+    ///
+    /// `live` is the map that was started with. Clients keep what a server prints, so the text has
+    /// neither a binding's name nor the map's path.
     pub(crate) fn warning(&self, live: &LiveMap) -> Option<String> {
         let map = match &self.map {
             Ok(map) => map,
@@ -268,8 +276,9 @@ impl<S> Started<S> {
     }
 }
 
-/// Why the map at this place cannot be used, and what to do. For a map that is not there, the words
-/// are other ones if not even its place is known, for lack of a home.
+/// Why the map at this place cannot be used, and what to do. If the map is missing, that is where
+/// it was looked for, or, if there was no place to look, that the home is not known. For all other
+/// errors, it is what their code says.
 fn why_unusable(error: &MapError, location: &Location) -> String {
     match error {
         MapError::Missing(_) if *location == Location::nowhere() => {
