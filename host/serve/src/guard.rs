@@ -40,7 +40,8 @@ pub struct Guard {
     pub tickets: Result<Tickets, String>,
     /// The server that the guard judges calls to. None: the plugin's two.
     pub own: Option<OwnServer>,
-    /// Whether the call is over, and its result is judged.
+    /// Whether the client asks after the call (PostToolUse), about its result. Else it asks before
+    /// the call (PreToolUse).
     pub is_after: bool,
 }
 
@@ -65,19 +66,19 @@ pub fn run(guard: Guard) -> Result<(), HookError> {
     catch_unwind(AssertUnwindSafe(|| answer(guard))).unwrap_or_else(|_| process::exit(2))
 }
 
-/// Reads the client's question before a call (PreToolUse) or after one (PostToolUse), and answers
-/// it. The call must be to the agent's own server, or, if the guard has none, to one of the
-/// plugin's two.
+/// Answers the client's question before a call or after it. The call must be to the agent's own
+/// server, or, if the guard has none, to one of the plugin's two.
 ///
 /// # Errors
-/// Before a call: if the map or the place of tickets is not known, or nobody can tell who calls.
-/// The client then denies the call. After a call, no map is needed.
+/// Before a call: if it is not known which map is meant or where tickets are, or what
+/// [`answer_before`] says. The client then denies the call. After a call: if the answer cannot be
+/// written. Neither a map nor tickets are needed then: without tickets, the result is replaced.
 fn answer(guard: Guard) -> Result<(), HookError> {
     let ours = match &guard.own {
         Some(own) => vec![Server {
             name: &own.binding,
             agent: Some(&own.agent),
-            // Older clients start such a server, and do not say where it comes from.
+            // Older clients start such a server, and state no source of it.
             may_lack_source: true,
         }],
         None => PLUGIN_SERVERS.to_vec(),
@@ -89,12 +90,14 @@ fn answer(guard: Guard) -> Result<(), HookError> {
     }
 }
 
-/// Allows or denies a call that is about to be made, as [`decide`] says. An allowed one gets a
-/// ticket, and its key is replaced by a text that tells no key.
+/// Allows or denies a call that is about to be made, as [`decide`] says. For an allowed call,
+/// leaves a ticket, and replaces the key in the call by a text that tells no key. A call that is
+/// denied gets an answer with the reason.
 ///
 /// # Errors
-/// If the question is not about one of `ours`; if others may be told what the agent does (variables
-/// of the client's, see `WATCHED`); or if no ticket can be left. The client then denies the call.
+/// If the question is not one that [`hook::read_before`] takes; if a subagent calls, and the client
+/// may tell others what agents do ([`may_be_watched`]); or if no ticket can be left. The client
+/// then denies the call, without an answer of ours.
 fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Result<(), HookError> {
     let call = hook::read_before(Waiting(io::stdin()), ours)?;
     if call.agent.is_ok() && may_be_watched() {
@@ -118,7 +121,8 @@ fn answer_before(ours: &[Server<'_>], map: &LiveMap, tickets: &Tickets) -> Resul
     write_answer(&json!({ "hookSpecificOutput": output }))
 }
 
-/// Whether the client tells others what the agent that calls reads or does, also from later on.
+/// Whether the client may tell others what an agent reads or does: one of the variables in
+/// [`hook::TELL_OTHERS`] is set, and is not empty.
 pub(crate) fn may_be_watched() -> bool {
     hook::TELL_OTHERS
         .iter()
@@ -126,7 +130,8 @@ pub(crate) fn may_be_watched() -> bool {
         .any(|set| !set.is_empty())
 }
 
-/// Replaces the result of a call unless our server has answered it; also if anything goes wrong.
+/// Replaces the result of a call by [`NOT_OURS`], also if anything goes wrong. There is no answer,
+/// and the result stays, only if the call's ticket was redeemed: then our server has answered.
 fn answer_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), HookError> {
     if let Ok(id) = hook::read_after(Waiting(io::stdin()), ours)
         && let Some(tickets) = tickets
@@ -147,13 +152,15 @@ pub fn write_answer(answer: &Value) -> Result<(), HookError> {
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())
 }
 
-/// The ticket for the call. `caller` is the subagent that calls, or why it is none; `asked` is the
-/// key that it asks for, or None if the server has its own key. If it has, or if the map cannot be
-/// used, there is a ticket, and the server decides.
+/// The ticket for a call. `caller` is the subagent that calls, or why no subagent does. `asked` is
+/// the key in the call, or None if the server is one agent's own, and needs none.
+///
+/// There is a ticket in three cases: without `asked`; if the map has an entry with this key, for
+/// this agent; or if the map cannot be used, and the server is left to refuse the call.
 ///
 /// # Errors
-/// Why the call is refused: no subagent calls, which standard error says, too; or the key is not
-/// for this agent. The words are the same if the map has no such key.
+/// If no subagent calls: the code and the reason, which are also told on standard error. If the key
+/// is malformed, has no entry, or has an entry for other agents: the same words for all three.
 fn decide(
     caller: Result<AgentName, &'static str>,
     asked: Option<&str>,
@@ -161,16 +168,16 @@ fn decide(
 ) -> Result<Ticket, String> {
     // First: a caller that is no subagent learns nothing about the map.
     let agent = caller.map_err(|why| {
-        let said = format!("{}: {why}", Refusal::CallerNotVerified.as_str());
-        tell(&said);
-        said
+        let refusal = format!("{}: {why}", Refusal::CallerNotVerified.as_str());
+        tell(&refusal);
+        refusal
     })?;
     let Some(text) = asked else {
         return Ok(Ticket { agent, key: None });
     };
+    // None: the key is malformed.
     let key = Key::try_from(text).ok();
     if let Ok(map) = live.current() {
-        // A key that is malformed has no entry.
         let entry = key.as_ref().and_then(|key| map.find(key));
         if !entry.is_some_and(|entry| entry.is_for(Some(&agent))) {
             return Err(Refusal::UnknownKey.to_string());
@@ -179,15 +186,16 @@ fn decide(
     Ok(Ticket { agent, key })
 }
 
-/// The agents that the map names, one a line, and `*` if any agent may use some key. The plugin's
-/// module shows the tool to no others. A missing map names nobody.
+/// The agents to which the plugin's module shows the tool: a line for each agent that the map
+/// names, and the line `*` if any agent may use some key. For example, "*\nnotes\n". Empty if
+/// there is no map, or if the map names nobody.
 ///
 /// # Errors
-/// If the map is there and cannot be used.
+/// If there is a map that cannot be used.
 pub fn agents(live: &LiveMap) -> Result<String, MapError> {
     let map = match live.current() {
         Err(MapError::Missing(_)) => return Ok(String::new()),
-        read => read?,
+        map_or_error => map_or_error?,
     };
     let mut lines = String::new();
     for name in agents_named_in(&map) {
@@ -197,8 +205,8 @@ pub fn agents(live: &LiveMap) -> Result<String, MapError> {
     Ok(lines)
 }
 
-/// The names of all agents that the map's entries name, and `*` if an entry with a key is for any
-/// agent. Empty if the map has no entries with keys.
+/// The names of all agents that the map's entries name, and `*` if an entry names none, and so is
+/// for any agent. Empty if the map has no entries. Bindings do not count.
 pub(crate) fn agents_named_in(map: &Map) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for (_, entry) in map.entries() {

@@ -47,7 +47,7 @@ struct Input {
     /// The name of the agent, or in Claude Code that of a teammate, which the main conversation
     /// chooses. So the name counts only beside an id that no teammate can have.
     agent_type: Option<String>,
-    /// Copilot tells this, and not the event.
+    /// Only Copilot sends this field, and Copilot does not send the event.
     parent_agent_id: Option<String>,
 }
 
@@ -60,7 +60,11 @@ enum Client {
 }
 
 impl Input {
-    /// The client, by what it says. None: it asks about another event.
+    /// The client that sent this input: Copilot sends no event, but a parent's id; Codex gives the
+    /// agent a UUID; any other is Claude Code. None if the event is not SubagentStart.
+    ///
+    /// # Errors
+    /// If there is neither an event nor a parent's id.
     fn client(&self) -> Result<Option<Client>, HookError> {
         match (&self.hook_event_name, &self.parent_agent_id) {
             (Some(event), _) if event != EVENT => Ok(None),
@@ -93,7 +97,8 @@ impl Client {
     }
 }
 
-/// Whether the id has the form that Codex and Copilot give to agents: a UUID, in lower case.
+/// Whether the id has the form that Codex and Copilot give to agents: a UUID in lower case, such as
+/// `0f8fad5b-d9cb-469f-a165-70867728950e`.
 fn is_uuid(id: &str) -> bool {
     let is_digit_or_dash = |byte| is_lower_hex(byte) || byte == b'-';
     id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit_or_dash)
@@ -106,17 +111,19 @@ pub struct Loading {
     runtime: Runtime,
     /// Whether the whole wall stands around this process.
     is_walled: bool,
-    /// What of the wall does not stand.
+    /// Words for the user about what of the wall does not stand. None: the wall is whole, or the
+    /// map cannot be used.
     warning: Option<String>,
 }
 
 impl Loading {
-    /// Restricts this process as a server does: from then on, it can start no program. `map` is the
-    /// map, or why it is not known which one is meant. A map that cannot be used is no error: then
-    /// each document is refused.
+    /// Starts and restricts this process as a server does: from then on, the process can start no
+    /// program. `map` is the map, or why it is not known which map is meant. A map that cannot be
+    /// used is no error: then each document is refused.
     ///
     /// # Errors
-    /// The code of why it cannot start; the user is told the reason.
+    /// [`Refusal::MapMissing`] if it is not known which map is meant; else the code of why the
+    /// process cannot start. In both cases, the user is told the reason.
     pub fn start(map: Result<LiveMap, String>) -> Result<Self, Refusal> {
         let live = match map {
             Ok(live) => Arc::new(live),
@@ -136,7 +143,7 @@ impl Loading {
                 return Err(error.code);
             }
         };
-        // That a map cannot be used, the agent reads in place of its document.
+        // If the map cannot be used, the agent reads that in place of its document.
         let warning = match started.map {
             Ok(_) => started.warning(&live),
             Err(_) => None,
@@ -169,9 +176,10 @@ pub(crate) fn start_and_warn(map: Result<LiveMap, String>) -> Result<Loading, Re
     Ok(loading)
 }
 
-/// Answers what the client says of an agent that starts: the agent reads its document, or a
-/// refusal: if the process cannot start as a server does, if the wall is required and not whole, if
-/// agents are watched, or if no document loads for it. There is no answer to another event.
+/// Answers the client with the text that the agent which starts is to read: its document, or a
+/// refusal. It is a refusal if this process cannot start as a server does; if the wall is required
+/// and not whole; if Claude Code may tell others what agents do (`may_be_watched`); or if no
+/// document loads for the agent. There is no answer to another event than SubagentStart.
 ///
 /// # Errors
 /// If the input cannot be read or understood, or the answer cannot be written. Then the agent gets
@@ -196,7 +204,8 @@ pub fn inject(wanted: Inject) -> Result<(), HookError> {
     })
 }
 
-/// What the agent that starts reads: its document, or why it gets none.
+/// What the agent that starts reads: its document, or why it gets none. A document in which a
+/// reader sees nothing counts as none.
 fn text_for(loading: Result<Loading, Refusal>, input: &Input, client: Client) -> String {
     match document(loading, input, client) {
         Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
@@ -207,12 +216,14 @@ fn text_for(loading: Result<Loading, Refusal>, input: &Input, client: Client) ->
     }
 }
 
-/// The document of the agent that starts: that of the one entry of the map that names it.
+/// The document of the agent that starts: the file of the one entry of the map that names this
+/// agent.
 ///
 /// # Errors
-/// [`Refusal::CallerNotVerified`] if no subagent starts, but a teammate or a session;
-/// [`Refusal::TooLarge`] if the document is longer than the 10,000 that the client hands over
-/// whole: see [`MAX_DOCUMENT`]; and what loading it says.
+/// [`Refusal::CallerNotVerified`] if the id and the type are not those of a subagent, but of a
+/// teammate or a session. Else the code of `loading`, if this process could not start; the code of
+/// why the file does not load; or [`Refusal::TooLarge`] if the document has more than 10,000
+/// characters (Codex, Copilot: bytes), see [`MAX_DOCUMENT`].
 fn document(
     loading: Result<Loading, Refusal>,
     input: &Input,

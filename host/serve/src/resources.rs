@@ -17,11 +17,12 @@ pub const STREAM_THREADS: usize = 2;
 /// The runtime. It is never dropped: that would wait for a read that hangs in the kernel.
 pub type Runtime = ManuallyDrop<runtime::Runtime>;
 
-/// The runtime: one thread for the protocol, and others for as many calls as may run at once and
-/// for the two streams. None of these is created yet. Each runs `begin` first.
+/// The runtime. Its protocol runs in the thread that waits for it. Calls and the two streams run in
+/// other threads: two for the streams, and one for each call that may run at once. None of these
+/// threads exists yet. Each will run `begin` first.
 ///
 /// # Errors
-/// If the system refuses it a descriptor.
+/// If the system refuses the runtime a descriptor.
 pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> {
     // tokio panics if the system refuses it a descriptor for signals.
     would_block_if_panicking(|| {
@@ -36,29 +37,31 @@ pub fn runtime(begin: impl Fn() + Send + Sync + 'static) -> io::Result<Runtime> 
     })
 }
 
-/// Makes the runtime create `most` threads now: those that it needs for the first call and for its
-/// streams. If the system refused one later, tokio would panic.
+/// Makes the runtime create `count` threads now, for the first call and for the streams. Without
+/// this, the system could refuse a thread during the session, and tokio would panic then.
 ///
 /// # Errors
-/// `WouldBlock` if the system refuses one: tokio panics, or a thread does not run within a second.
-pub fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
+/// `WouldBlock` if the system refuses a thread: tokio panics, which is caught; or, for a second
+/// thread or a later one, a job does not run within a second.
+pub fn make_threads(runtime: &Runtime, count: usize) -> io::Result<()> {
     would_block_if_panicking(|| {
-        // Each job waits for this lock, so that the next one needs another thread.
+        // Each job waits for this lock until the end of this function, so that the next job needs
+        // another thread.
         let gate = Arc::new(Mutex::new(()));
         let _shut = gate.lock();
         let (arrive, arrivals) = channel();
-        for _ in 0..most {
-            let (gate, arrive) = (Arc::clone(&gate), arrive.clone());
+        for _ in 0..count {
+            let gate = Arc::clone(&gate);
+            let arrive = arrive.clone();
             runtime.spawn_blocking(move || {
                 let _ = arrive.send(());
                 drop(gate.lock());
             });
         }
-        // Each job sends a message when it runs. If the system refuses the first thread, tokio
-        // panics, so one job is not waited for. If it refuses a later one, tokio says nothing, and
-        // a job never runs.
-        if most > 1 {
-            for _ in 0..most {
+        // If the system refuses the first thread, tokio panics: a single job is not waited for. If
+        // the system refuses a later thread, tokio says nothing, and a job never runs.
+        if count > 1 {
+            for _ in 0..count {
                 if arrivals.recv_timeout(Duration::from_secs(1)).is_err() {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
@@ -113,7 +116,7 @@ pub fn require_memory(bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes sure of the memory for the comparison of a document and a report, which have so many bytes
+/// Makes sure of the memory for the comparison of a document and a report, which have `bytes` bytes
 /// together.
 ///
 /// # Errors

@@ -45,15 +45,15 @@ pub fn say(message: &str) {
 pub(crate) fn tell(message: &str) {
     let stderr = io::stderr();
     let no_time = Timespec::default();
-    let found = wait_for(&stderr, PollFlags::OUT, Some(&no_time));
-    if found.is_some_and(|events| events.contains(PollFlags::OUT)) {
+    let happened = wait_for(&stderr, PollFlags::OUT, Some(&no_time));
+    if happened.is_some_and(|events| events.contains(PollFlags::OUT)) {
         let _ = (&stderr).write_all(format!("keyhole: {message}\n").as_bytes());
     }
 }
 
-/// Makes the attempt until the stream says something else than "not now" (`WouldBlock`), and
-/// returns that. Between two attempts, waits until the stream is `ready` or has ended; or for 5 ms
-/// if the system cannot say that.
+/// What the `attempt` to read or write returns, which is made again as long as the stream says "not
+/// now" (`WouldBlock`). Any other error is returned at once. Between two attempts, waits until the
+/// stream is `ready` or has ended; or for 5 ms, if the system cannot say that of this stream.
 fn when_ready<S: AsFd, T>(
     stream: &mut S,
     ready: PollFlags,
@@ -62,18 +62,18 @@ fn when_ready<S: AsFd, T>(
     loop {
         match attempt(stream) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            done => return done,
+            done_or_failed => return done_or_failed,
         }
         // Some systems cannot say of every device whether it is ready.
-        let found = wait_for(stream, ready, None);
-        if found.is_none_or(|events| events == PollFlags::NVAL) {
+        let happened = wait_for(stream, ready, None);
+        if happened.is_none_or(|events| events == PollFlags::NVAL) {
             thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-/// Waits for one of these events at the stream, for so long or, with None, without end. Returns
-/// what has happened there, or None if the system cannot say it.
+/// Waits for one of these events at the stream, `longest` or, with None, without end. Returns the
+/// events that have happened: none of them if the time is over. None if the system cannot say.
 fn wait_for(
     stream: &impl AsFd,
     events: PollFlags,
