@@ -12,6 +12,12 @@ pub fn named_and_real(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), without_links(path)]
 }
 
+/// Whether this folder is the home or has the home in it, also if a link leads to the home.
+pub(crate) fn holds_home(folder: &Path, home: &Path) -> bool {
+    let mut homes = named_and_real(home).into_iter();
+    homes.any(|home| home.starts_with(folder))
+}
+
 /// The path without links: `/b/x` for `/a/x`, if `/a` is a link to `/b`. Names that do not exist
 /// yet are kept, behind the nearest folder that does. The path itself if nothing of it can be
 /// looked up.

@@ -5,7 +5,7 @@ mod denied;
 
 use crate::{
     Variables,
-    paths::{named_and_real, without_links},
+    paths::{holds_home, named_and_real, without_links},
     settings::parsed,
     state_folder, usual_map,
 };
@@ -23,8 +23,8 @@ use std::{
 /// The links to transcripts, in a shell's command.
 const RULE_FOR_LINKS_OF_TASKS: &str = "Bash(*/tasks/a*)";
 
-/// What Claude Code lets a shell do in a folder, past the rules for what is in it. FOLDER is the
-/// end of the folder's path. The last three are patterns of a shell's.
+/// Rules for what Claude Code lets a shell do in a folder, although other rules deny what is there.
+/// FOLDER is the end of the folder's path. The last three are for a shell's own patterns.
 const RULES_FOR_SHELLS: [&str; 5] = [
     "Bash(*grep*FOLDER*)",
     "Bash(*rg *FOLDER*)",
@@ -89,7 +89,7 @@ enum Part {
 }
 
 impl Part {
-    /// This part of that path.
+    /// What a rule is to keep: this part of what is at `path`.
     fn of(self, path: PathBuf) -> Kept {
         Kept { path, part: self }
     }
@@ -433,8 +433,7 @@ pub fn as_literal_pattern(path: &str) -> String {
 /// it, or is or holds the home. Names with `.keyhole-` do not count.
 fn is_alone_in_folder(file: &Path, home: &Path) -> bool {
     let folder = file.parent().unwrap_or(file);
-    let mut homes = named_and_real(home).into_iter();
-    if homes.any(|home| home.starts_with(folder)) {
+    if holds_home(folder, home) {
         return false;
     }
     let Ok(entries) = fs::read_dir(folder) else {

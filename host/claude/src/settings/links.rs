@@ -1,8 +1,8 @@
-//! What a project has the client read through links: texts for the model, which it reads outside of
-//! its sandbox and past its rules.
+//! The links by which a project has the client read texts for the model elsewhere. The client
+//! follows them outside of its sandbox and past its rules.
 
 use super::project::tops;
-use crate::paths::named_and_real;
+use crate::paths::holds_home;
 use keyhole_walk::printable::printable;
 use std::{
     fs,
@@ -37,12 +37,10 @@ pub struct Link {
 /// repository. A folder that is or holds the home is the user's, and is left out. Empty if all are
 /// left out, or if there are no such links. Sorted by their names.
 pub(super) fn links(folder: &Path, home: &Path) -> Vec<Link> {
-    let homes = named_and_real(home);
     let tops = tops(folder);
     let top = tops.first().map_or(folder, PathBuf::as_path);
     let mut folders: Vec<&Path> = folder.ancestors().collect();
-    folders.retain(|above| above.starts_with(top));
-    folders.retain(|above| !homes.iter().any(|home| home.starts_with(above)));
+    folders.retain(|above| above.starts_with(top) && !holds_home(above, home));
     // The highest folder that is left counts as the project.
     let Some(project) = folders.last() else {
         return Vec::new();

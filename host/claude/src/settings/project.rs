@@ -1,6 +1,6 @@
 //! Which files of a project the client reads when a session starts in a folder.
 
-use crate::paths::named_and_real;
+use crate::paths::{holds_home, named_and_real};
 use keyhole_walk::normal;
 use std::{
     fs,
@@ -47,7 +47,7 @@ pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
         }
     }
     for above in folder.ancestors() {
-        if homes.iter().any(|home| home.starts_with(above)) {
+        if holds_home(above, home) {
             break;
         }
         let shown = if above == folder {
