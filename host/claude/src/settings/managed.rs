@@ -86,15 +86,18 @@ pub(super) fn switched_off(managed: &[Value], all: &[&Value], servers: &[&str]) 
     faults
 }
 
-/// The faults for the keys by which an administrator's files switch hooks, marketplaces, rules, own
-/// agents, their servers or plugins' modules off. Empty if no file has such a key. The hooks and
-/// the module of a plugin that an administrator switches on stay on: for our plugin, the faults
-/// then name only the user's own hooks, and no modules.
+/// The faults for what an administrator's files switch off by single keys: hooks, marketplaces,
+/// permission rules, own agents, their servers, and plugins' modules ("mods"). Empty if no file has
+/// such a key.
+///
+/// If one of the files switches our plugin on, the plugin's hooks and module stay on. Then
+/// `allowManagedHooksOnly` switches only the user's own hooks off ([`Fault::OwnHooksOff`]), and
+/// there is no [`Fault::ModsOff`].
 fn decisions(managed: &[Value]) -> Vec<Fault> {
-    let is_plugin_theirs = managed.iter().any(switches_plugin_on);
+    let is_plugin_managed = managed.iter().any(switches_plugin_on);
     let mut faults = Vec::new();
     if is_true_in_one(managed, "allowManagedHooksOnly") {
-        faults.push(if is_plugin_theirs {
+        faults.push(if is_plugin_managed {
             Fault::OwnHooksOff
         } else {
             Fault::ManagedHooksOnly
@@ -109,22 +112,23 @@ fn decisions(managed: &[Value]) -> Vec<Fault> {
         faults.push(Fault::ManagedRulesOnly);
     }
     let strict = values_in(managed, "/strictPluginOnlyCustomization");
-    let kinds = items_of(&strict);
-    if kinds.iter().any(|kind| **kind == "agents") {
+    let entries = items_of(&strict).into_iter();
+    let kinds: Vec<&str> = entries.filter_map(Value::as_str).collect();
+    if kinds.contains(&"agents") {
         faults.push(Fault::OwnAgentsOff);
     }
-    if kinds.iter().any(|kind| **kind == "mcp") {
+    if kinds.contains(&"mcp") {
         faults.push(Fault::OwnServersOff);
     }
     // The value `true` stands for a list of all kinds, and one fault is enough for that. Lists of
     // all files count, but `true` counts only in the first file with the key.
     let are_all_kinds_off = strict.first().is_some_and(|first| **first == true);
-    if are_all_kinds_off || kinds.iter().any(|kind| **kind == "hooks") {
+    if are_all_kinds_off || kinds.contains(&"hooks") {
         faults.push(Fault::OwnHooksOff);
     }
     // Any value but `false` switches modules off.
     let mut mods_only = values_in(managed, MODS_ONLY).into_iter();
-    if !is_plugin_theirs && mods_only.any(|value| *value != false) {
+    if !is_plugin_managed && mods_only.any(|value| *value != false) {
         faults.push(Fault::ModsOff);
     }
     faults
@@ -135,9 +139,9 @@ pub(super) fn is_true_in_one(files: &[Value], key: &str) -> bool {
     files.iter().any(|file| file[key] == true)
 }
 
-/// Whether our plugin can no longer be loaded, since its folder is gone: these files switch it on
-/// (`keyhole@NAME`), and each marketplace NAME that they name so is gone. False if no file switches
-/// the plugin on.
+/// Whether Claude Code can no longer load our plugin: these files switch the plugin on, as
+/// `keyhole@shop`, and the folder of each such marketplace (`shop`) is gone. False if no file
+/// switches the plugin on.
 fn is_plugin_gone(all: &[&Value]) -> bool {
     let on = Value::Bool(true);
     let mut names = Vec::new();
@@ -173,7 +177,7 @@ fn items_of<'a>(lists: &[&'a Value]) -> Vec<&'a Value> {
 struct Allowed<'a>(Vec<&'a Value>);
 
 impl Allowed<'_> {
-    /// Whether a server counts by its command, and not by its name: as soon as one entry has a
+    /// Whether servers are compared by their commands, and not by their names: one entry has a
     /// command.
     fn is_by_command(&self) -> bool {
         let mut entries = self.0.iter();
@@ -191,12 +195,14 @@ impl Allowed<'_> {
         }
     }
 
-    /// The faults for the servers of ours that these entries do not allow. For the plugin's agent,
-    /// the server counts that its module gives to it; or, if `are_mods_off`, the server that all
-    /// agents share. If only the shared server is not allowed, a client without modules ("mods")
-    /// gives the agent no file: [`Fault::ServersNeedMods`]. For own agents, all `servers` must be
-    /// allowed. The last fault says that commands are listed. Empty if all servers may run, by
-    /// name.
+    /// The faults for the servers of ours that these entries do not allow:
+    ///
+    /// - [`Fault::ServersNotAllowed`]: not the server of the plugin's agent, which is
+    ///   [`MODULES_SERVER`], or [`SHARED_SERVER`] if `are_mods_off`;
+    /// - else [`Fault::ServersNeedMods`]: not [`SHARED_SERVER`], which older clients need;
+    /// - [`Fault::OwnServersNotAllowed`]: not all `servers`, which are those of own agents.
+    ///
+    /// Also [`Fault::ServersByCommand`], as a reminder, if servers are compared by their commands.
     fn faults(&self, servers: &[&str], are_mods_off: bool) -> Vec<Fault> {
         // An entry cannot name the shared server: its name has colons in the client
         // (`plugin:keyhole:context`), which no entry may have.
