@@ -13,19 +13,20 @@ use std::{
     time::Duration,
 };
 
-/// The most input that a hook reads, in bytes: about a kilobyte, and after a call the answer.
+/// The most bytes of input that a hook reads: 16 MiB. A client sends about a kilobyte, and after a
+/// call also the server's answer.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
 /// A server of ours whose calls the guard judges.
 #[derive(Clone, Copy)]
 pub struct Server<'a> {
-    /// The name that it has in the client: the client calls its tool `mcp__NAME__load_context`.
+    /// The server's name in the client, which calls the server's tool `mcp__NAME__load_context`.
     pub name: &'a str,
     /// The one agent that has this server, whose tool then takes no argument. None: all agents
     /// share the server, and its tool takes a key.
     pub agent: Option<&'a str>,
-    /// Whether the client may leave out where it got the server from: older clients never say it.
-    /// A server that only newer clients can have is not ours if the client does not say it.
+    /// Whether a server with this name is ours if the client does not state where it got the server
+    /// from: older clients never state that. False for a server that only newer clients can have.
     pub may_lack_source: bool,
 }
 
@@ -48,7 +49,7 @@ pub const PLUGIN_SERVERS: [Server<'_>; 2] = [
 /// The client's name for a copy of the main conversation, which has the parent's whole context.
 const FORK: &str = "fork";
 
-/// Why a hook gives no answer. A model may get the message, so it repeats nothing of the input.
+/// Why a hook gives no answer. A model may get the message, so no message repeats the input.
 pub type HookError = Box<dyn Error>;
 
 /// The question is not the JSON that this hook gets, or it is too long.
@@ -65,8 +66,8 @@ pub const TELL_OTHERS: [&str; 2] = [
     "CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE",
 ];
 
-/// Another agent watches the one that calls, or the one that calls watches another, or the client
-/// says what an agent does.
+/// Another agent watches the caller, the caller watches another agent, or the client tells others
+/// what an agent does.
 pub const WATCHED: &str = "agents are watched in this session: others would read the file, or what the agent does. Unset CLAUDE_CODE_EXPERIMENTAL_OBSERVER_AGENTS and CLAUDE_CODE_WORKER_CHECKIN_SCHEDULE, in your shell and in the settings files, and start a new session";
 
 /// What the client tells a hook on `stdin`: the fields of one JSON object.
@@ -104,14 +105,14 @@ struct Input {
     tool_name: String,
     /// The client's id of the call, which the server gets as well.
     tool_use_id: String,
-    /// Who calls. The main conversation has no id, and neither has a session that runs as an
+    /// The caller's id. The main conversation has no id, and neither has a session that runs as an
     /// agent. The client makes up all of a subagent's id, see [`is_subagent_id`]. In a teammate's
     /// id, the main conversation chooses a part: the teammate's name.
     agent_id: Option<String>,
     /// The type of the agent that calls: the name in a subagent's file, the agent that a session
     /// runs as, [`FORK`], or a teammate's name. The main conversation has none.
     agent_type: Option<String>,
-    /// The file that the client keeps the session's transcript in.
+    /// The file in which the client keeps the session's transcript.
     transcript_path: Option<PathBuf>,
     /// Where the client got the server from, a [`Source`]. Only newer clients send this field.
     mcp_server: Option<Box<RawValue>>,
@@ -211,14 +212,13 @@ pub struct Call {
 /// # Errors
 /// In this order:
 ///
+/// - The input is no JSON object with the fields of a call.
 /// - The call goes to none of the servers `ours`, or has no id; or the client got the server from
 ///   elsewhere than ours.
 /// - The server is one agent's own, and the caller's type is not that agent's name.
 /// - The agent's id or type is empty, there is an id without a type, or the type cannot be a name.
 /// - The client's record says that another agent watches the caller, or is watched by the caller.
-/// - The arguments are wrong for the server.
-///
-/// The first error of all is input that is no JSON object with the fields of a call.
+/// - The arguments are not those that the server takes.
 pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookError> {
     let input: Input = read_input(stdin)?;
     let server = input.server(ours, "PreToolUse")?;
@@ -242,15 +242,14 @@ pub fn read_before(stdin: impl Read, ours: &[Server<'_>]) -> Result<Call, HookEr
         _ => None,
     };
     // A caller without a record counts as no subagent.
-    let agent = subagent(agent_id, agent_type, |_| record.is_some())?;
+    let subagent_name = subagent(agent_id, agent_type, |_| record.is_some())?;
     if record.is_some_and(|record| is_watched(&record)) {
         return Err(WATCHED.into());
     }
-    let agent = agent.ok_or_else(|| why_no_subagent(agent_id, agent_type));
     let key = input.key_for(server)?;
     Ok(Call {
+        agent: subagent_name.ok_or_else(|| why_no_subagent(agent_id, agent_type)),
         id: input.tool_use_id,
-        agent,
         key,
     })
 }
@@ -314,7 +313,7 @@ pub fn is_subagent_id(id: &str) -> bool {
     digits.len() == 16 && digits.bytes().all(is_lower_hex)
 }
 
-/// Whether this is a hexadecimal digit as clients write them in ids: in lower case.
+/// Whether this byte is a hexadecimal digit in lower case, as in the ids of clients.
 pub fn is_lower_hex(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
@@ -372,7 +371,8 @@ fn read_record(file: &Path) -> Option<Record> {
     parse_object(&fs::read(file).ok()?).ok()
 }
 
-/// Whether the record says that another agent watches this one, or that this one watches another.
+/// Whether an agent's record says that another agent watches this agent, or is watched by it: one
+/// of three fields is there, and is neither null nor false.
 fn is_watched(record: &Record) -> bool {
     ["isObserver", "observerTaskId", "observerTaskIds"]
         .iter()

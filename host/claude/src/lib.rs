@@ -1,6 +1,6 @@
 //! What Claude Code reads and says.
 //!
-//! It writes nothing, and starts nothing.
+//! This crate writes nothing, and starts nothing.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests"))]
 
@@ -23,8 +23,8 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 /// The folder in which the servers of the user's own agents keep their tickets: `keyhole` in
 /// `XDG_STATE_HOME`, or else in `~/.local/state`.
 pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
-    let state = absolute(variable, "XDG_STATE_HOME");
-    let state = state.unwrap_or_else(|| home.join(".local/state"));
+    let folder = absolute(variable, "XDG_STATE_HOME");
+    let state = folder.unwrap_or_else(|| home.join(".local/state"));
     state.join("keyhole")
 }
 

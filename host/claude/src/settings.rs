@@ -52,7 +52,7 @@ pub struct Settings {
     pub managed: Vec<Value>,
     /// The project's settings and lists of servers.
     pub projects: Vec<ProjectFile>,
-    /// What of the project the client reads elsewhere.
+    /// The links by which the client reads texts of the project elsewhere.
     pub links: Vec<Link>,
     /// The faults that were found when the files were read.
     faults: Vec<Fault>,
@@ -84,10 +84,10 @@ impl Settings {
     fn note_map_elsewhere(&mut self, home: &Path, variable: Variables<'_>) {
         let here = usual_map(home, variable);
         for name in FINDS_MAP {
-            let set = self
+            let in_env = self
                 .users_and_managed()
                 .find_map(|file| file["env"][name].as_str());
-            let Some(set) = set else {
+            let Some(set) = in_env else {
                 continue;
             };
             let new_home = if name == "HOME" { Path::new(set) } else { home };
@@ -280,13 +280,13 @@ pub fn pointer(place: &[&str]) -> String {
 /// What a user writes at a place in settings, for people: one line for each item of a list, as
 /// `permissions.deny: "Read(~/a)"`, or one line for any other value.
 pub fn lines_at(place: &[&str], value: &Value) -> Vec<String> {
-    let place = place.join(".");
+    let key = place.join(".");
     match value {
         Value::Array(items) => items
             .iter()
-            .map(|item| format!("{place}: {item:#}"))
+            .map(|item| format!("{key}: {item:#}"))
             .collect(),
-        value => vec![format!("{place}: {value:#}")],
+        other => vec![format!("{key}: {other:#}")],
     }
 }
 

@@ -17,17 +17,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What `sandbox` must say: a shell is in it, no call leaves it, and the client does not start
-/// without it.
+/// The switches in `sandbox`, each with the value that it must have: a shell runs in the sandbox,
+/// no call may leave the sandbox, and the client does not start without one.
 const SWITCHES: [(&str, bool); 3] = [
     ("enabled", true),
     ("allowUnsandboxedCommands", false),
     ("failIfUnavailable", true),
 ];
 
-/// Where `sandbox` opens it if it is true: to each socket, behind which a program may run commands
-/// outside; to namespaces in which a shell renames the folder above what is denied; to the
-/// machine's own `/proc`; and to all files.
+/// The switches in `sandbox` that open the sandbox if they are true: to each socket, behind which a
+/// program may run commands outside; to namespaces in which a shell renames the folder above what
+/// is denied; to the machine's own `/proc`; and to all files.
 const OPENING_SWITCHES: [&str; 4] = [
     "network/allowAllUnixSockets",
     "allowNestedUserNamespaces",
@@ -35,8 +35,8 @@ const OPENING_SWITCHES: [&str; 4] = [
     "filesystem/disabled",
 ];
 
-/// Where `sandbox` opens it for what is listed: to programs, and to sockets. Elsewhere than on
-/// macOS, the client takes no notice of the second (2.1.332).
+/// The lists in `sandbox` that open the sandbox for what they name: programs, and sockets. The list
+/// of sockets counts only on macOS: elsewhere, the client takes no notice of it (2.1.332).
 const OPENING_LISTS: &[&str] = if cfg!(target_os = "macos") {
     &["excludedCommands", "network/allowUnixSockets"]
 } else {
@@ -44,8 +44,8 @@ const OPENING_LISTS: &[&str] = if cfg!(target_os = "macos") {
 };
 
 /// Variables by which a project chooses what starts the sandbox, outside of it: the folders of
-/// programs, the shell and what it runs first, and what is loaded into a program. By the last two
-/// it chooses what a program of the client's own runs, and who is sent the conversation.
+/// programs, the shell and what it runs first, and what is loaded into a program. By the last two,
+/// a project chooses what a program of the client's own runs, and who is sent the conversation.
 const PINNED: [&str; 15] = [
     "PATH",
     "SHELL",

@@ -47,9 +47,9 @@ pub struct Guard {
 
 /// A server that an agent of the user's starts itself: its file has the server and this guard.
 pub struct OwnServer {
-    /// The binding that it serves, and its name in the client.
+    /// The binding that the server serves. The server has this name in the client, too.
     pub binding: BindingName,
-    /// The one agent that may call it.
+    /// The one agent that may call the server.
     pub agent: AgentName,
 }
 
@@ -146,7 +146,7 @@ fn answer_after(ours: &[Server<'_>], tickets: Option<&Tickets>) -> Result<(), Ho
 /// Answers the client on standard output, with one line of JSON.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If standard output cannot be written.
 pub fn write_answer(answer: &Value) -> Result<(), HookError> {
     let written = put(format!("{answer}\n").as_bytes());
     written.map_err(|error| format!("the answer cannot be written: {}", error.kind()).into())

@@ -100,8 +100,9 @@ impl Client {
 /// Whether the id has the form that Codex and Copilot give to agents: a UUID in lower case, such as
 /// `0f8fad5b-d9cb-469f-a165-70867728950e`.
 fn is_uuid(id: &str) -> bool {
-    let is_digit_or_dash = |byte| is_lower_hex(byte) || byte == b'-';
-    id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit_or_dash)
+    let mut bytes = id.bytes();
+    id.split('-').map(str::len).eq([8, 4, 4, 4, 12])
+        && bytes.all(|byte| is_lower_hex(byte) || byte == b'-')
 }
 
 /// What loads documents behind the wall, in a process that serves no session.

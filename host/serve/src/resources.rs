@@ -14,7 +14,7 @@ use tokio::runtime::{self, Builder};
 /// The threads that copy the standard streams if these are not both pipes.
 pub const STREAM_THREADS: usize = 2;
 
-/// The runtime. It is never dropped: that would wait for a read that hangs in the kernel.
+/// The runtime. It is never dropped, since a drop would wait for a read that hangs in the kernel.
 pub type Runtime = ManuallyDrop<runtime::Runtime>;
 
 /// The runtime. Its protocol runs in the thread that waits for it. Calls and the two streams run in
@@ -128,8 +128,8 @@ pub fn room_to_compare(bytes: usize) -> Result<(), Refusal> {
     require_memory(CALL_BYTES + COMPARED_BYTES * beyond_a_call).map_err(|_| Refusal::OutOfResources)
 }
 
-/// What `does` returns, or `WouldBlock` if it panics: then the system has refused it something. A
-/// panic prints nothing here.
+/// What `does` returns; or the error `WouldBlock` if `does` panics, since tokio panics if the
+/// system refuses it something. The panic prints nothing.
 fn would_block_if_panicking<T>(does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let report = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));

@@ -23,7 +23,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What to do about a binding that would show a key to every client. Its server does not start.
+/// Why the server of a binding does not start that would show a key to every client, and what to
+/// do.
 pub const SHOWS_A_KEY: &str =
     "the binding's name, title or description holds a key, and clients show them; reword it";
 

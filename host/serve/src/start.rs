@@ -31,9 +31,9 @@ use std::{
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start: {why}")]
 pub struct StartError {
-    /// What a caller learns of it.
+    /// The code, which is all that a caller learns.
     pub code: Refusal,
-    /// What the user reads.
+    /// The reason and what to do, for the user.
     why: String,
 }
 
@@ -51,7 +51,7 @@ impl StartError {
     }
 }
 
-/// A process that is restricted walks before it.
+/// Before a process is restricted, it walks to the directories that it must be able to read.
 impl From<WalkError> for StartError {
     fn from(error: WalkError) -> Self {
         Self::new(error.clone().into(), &error)
@@ -86,7 +86,7 @@ pub struct Started<S = ()> {
     pub wall: WallStatus,
     /// What runs the guest for each call.
     pub sandbox: Sandbox,
-    /// What runs the calls. It has the threads that the first call needs.
+    /// What runs the calls, with the threads that the first call needs.
     pub runtime: Runtime,
     /// The streams that the caller of `start` has opened.
     pub streams: S,
@@ -231,7 +231,7 @@ fn readable_directories(
     Ok(Some(readable))
 }
 
-/// Where there is no wall, nothing need be open before it.
+/// On a system without a wall, the process may read everywhere.
 #[cfg(not(target_os = "linux"))]
 fn readable_directories(
     _: &LiveMap,

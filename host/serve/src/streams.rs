@@ -34,14 +34,14 @@ pub fn print(text: &str) -> Result<(), String> {
     }
 }
 
-/// Tells the user on standard error, and waits until it is written. If that is closed, nobody is
-/// left to tell.
+/// Tells the user on standard error, and waits until the message is written. If standard error is
+/// closed, nobody is left to tell.
 pub fn say(message: &str) {
     let _ = writeln!(Waiting(io::stderr()), "keyhole: {message}");
 }
 
-/// Tells the user on standard error if that takes it at once: neither a call nor a start may wait.
-/// A pipe that is ready takes 4,096 bytes, more than all threads write at a time.
+/// Tells the user on standard error, if the message can be written at once: neither a call nor a
+/// start may wait. A pipe that is ready takes 4,096 bytes, more than all threads write at a time.
 pub(crate) fn tell(message: &str) {
     let stderr = io::stderr();
     let no_time = Timespec::default();

@@ -1,5 +1,6 @@
-//! What rules of Claude Code deny, as its tools and its sandbox for shells read them. The tools
-//! take more: `Read` alone, and names in another letter case. The sandbox keeps nothing by these.
+//! What rules of Claude Code deny. Only what both its tools and its sandbox for shells take counts
+//! here. Two kinds of rules bind the tools alone: `Read` without a path, and names in another
+//! letter case.
 
 use crate::settings::items;
 use serde_json::Value;

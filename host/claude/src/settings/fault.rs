@@ -45,7 +45,7 @@ macro_rules! faults {
                 match self { $(Self::$fault { .. } => $id,)* }
             }
 
-            /// What does not work then.
+            /// The ways that do not work then.
             pub const fn ways(&self) -> &'static [Way] {
                 match self { $(Self::$fault { .. } => &[$(Way::$way),*],)* }
             }
@@ -120,7 +120,7 @@ faults! {
     ModsOff "mods-off" []
         "An administrator switched mods off, so the main conversation sees the tool of the plugin's agent, and is refused."
         ("an administrator set allowManagedModsOnly: mods are off, so the main conversation sees the tool of the plugin's agent, and is refused");
-    /// It is told wherever an administrator has any settings on this machine.
+    /// This fault is told wherever an administrator has any settings on this machine.
     ManagedElsewhere "managed-elsewhere" []
         "What an administrator decides by a server or by device management cannot be read here."
         ("what an administrator decides by a server or by device management (MDM) cannot be read here: /status in Claude Code names these sources");

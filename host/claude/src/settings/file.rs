@@ -8,16 +8,16 @@ use std::{fs, io::ErrorKind, path::Path};
 /// Why nobody can tell what a settings file says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {
-    /// It is a folder, a pipe or the like.
+    /// There is a folder, a pipe or the like.
     #[error("is not a file")]
     NotAFile,
-    /// The system does not let us read it, and says this.
+    /// The system does not let us read the file, for this reason.
     #[error("cannot be read ({0})")]
     Refused(String),
-    /// Its bytes are no text.
+    /// The file's bytes are no text.
     #[error("is not JSON: it is neither UTF-8 nor UTF-16")]
     NotText,
-    /// Its text is not JSON, as this line shows.
+    /// The file's text is not JSON, first in this line.
     #[error("is not JSON (line {0})")]
     NotJson(usize),
 }
@@ -26,9 +26,9 @@ pub enum Unread {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub enum NotLoaded {
-    /// It cannot be read.
+    /// Nobody can tell what the file says.
     Unread(#[from] Unread),
-    /// One of its values is not what the client demands.
+    /// A value in the file is not what the client demands.
     WrongValue(#[from] WrongValue),
 }
 
