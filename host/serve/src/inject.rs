@@ -126,24 +126,18 @@ impl Loading {
     /// [`Refusal::MapMissing`] if it is not known which map is meant; else the code of why the
     /// process cannot start. In both cases, the user is told the reason.
     pub fn start(map: Result<LiveMap, String>) -> Result<Self, Refusal> {
-        let live = match map {
-            Ok(live) => Arc::new(live),
-            Err(why) => {
-                say(&why);
-                return Err(Refusal::MapMissing);
-            }
-        };
+        let live = Arc::new(map.map_err(|why| {
+            say(&why);
+            Refusal::MapMissing
+        })?);
         let no_streams = Opened {
             streams: (),
             threads: 1,
         };
-        let started = match start(&live, None, || Ok(no_streams)) {
-            Ok(started) => started,
-            Err(error) => {
-                say(&error.to_string());
-                return Err(error.code);
-            }
-        };
+        let started = start(&live, None, || Ok(no_streams)).map_err(|error| {
+            say(&error.to_string());
+            error.code
+        })?;
         // If the map cannot be used, the agent reads that in place of its document.
         let warning = match started.map {
             Ok(_) => started.warning(&live),
