@@ -80,7 +80,8 @@ impl Settings {
     /// Notes a fault for each of `HOME` and `XDG_CONFIG_HOME` ([`FINDS_MAP`]) by which the client's
     /// servers would look for the map elsewhere than this process. The client gives its servers
     /// what the user's or an administrator's settings set under `env`; this process has `home` and
-    /// `variable`. No fault if nothing is set, or if the map's path is the same.
+    /// `variable`. For example, `"XDG_CONFIG_HOME": "/c"` makes servers look in `/c/keyhole`. No
+    /// fault if neither is set, or if the map's path is the same.
     fn note_map_elsewhere(&mut self, home: &Path, variable: Variables<'_>) {
         let here = usual_map(home, variable);
         for name in FINDS_MAP {

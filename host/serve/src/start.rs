@@ -126,6 +126,7 @@ pub(crate) fn start<S>(
 ) -> Result<Started<S>, StartError> {
     let sandbox = sandbox()?;
     let runtime = runtime(|| {})?;
+    // tokio opens streams only inside a runtime.
     let Opened { streams, threads } = runtime.block_on(async { open() })?;
     let rights = match tickets {
         Some(_) => Rights::Tickets,
@@ -167,6 +168,7 @@ pub fn start_loading(live: &LiveMap) -> Result<Started, StartError> {
     let readable = Arc::new(OnceLock::<Readable>::new());
     let readable_by_threads = Arc::clone(&readable);
     let (tell, restricted) = channel();
+    // Each new thread begins with this. No thread begins before the directories are known.
     let runtime = runtime(move || {
         if let Some(Some(directories)) = readable_by_threads.get() {
             let _ = tell.send(read_beneath(directories).unwrap_or(false));
@@ -242,17 +244,20 @@ fn readable_directories(
 }
 
 impl<S> Started<S> {
-    /// Whether all stands that `--require-wall` asks for: the parts of the wall that do not depend
-    /// on the map, and the one that does: reading only beneath the map's roots.
+    /// Whether the whole wall stands, as `--require-wall` asks: Landlock, the filter of system
+    /// calls, and that the process can read only beneath the map's roots.
     pub(crate) fn is_walled(&self) -> bool {
         self.wall.is_whole() && self.wall.roots
     }
 
-    /// What is wrong and what to do, for the user: the map cannot be used; a part of the wall does
-    /// not stand; or, as the last part, the process may read elsewhere than beneath the map's
-    /// roots, since there are no roots ([`NO_ROOTS`]) or the kernel does not hold them
-    /// ([`UNCONFINED`]). None if all is well; on systems other than Linux, which have no wall, if
-    /// the map can be used.
+    /// Words for the user about the first of these faults:
+    ///
+    /// - The map cannot be used.
+    /// - The wall lacks Landlock or the filter of system calls.
+    /// - The process can read elsewhere than beneath the map's roots: the map has none, or the
+    ///   kernel does not hold the process there.
+    ///
+    /// None if all is well. Systems other than Linux have no wall: only the map counts there.
     ///
     /// `live` is the map that was started with. Clients keep what a server prints, so the text has
     /// neither a binding's name nor the map's path.
@@ -276,17 +281,17 @@ impl<S> Started<S> {
     }
 }
 
-/// Why the map at this place cannot be used, and what to do. If the map is missing, that is where
-/// it was looked for, or, if there was no place to look, that the home is not known. For all other
-/// errors, it is what their code says.
+/// Why the map at this place cannot be used, and what to do: what the error's code says. But for a
+/// missing map, the words name the place where the map was looked for; or, if there was no such
+/// place ([`Location::nowhere`]), they say that the home is not known.
 fn why_unusable(error: &MapError, location: &Location) -> String {
     match error {
         MapError::Missing(_) if *location == Location::nowhere() => {
             format!("map-missing: {}.", LocationError::NoHome)
         }
         MapError::Missing(_) => {
-            let looked = location.in_words();
-            format!("map-missing: there is no context map at {looked}; create it.")
+            let place = location.in_words();
+            format!("map-missing: there is no context map at {place}; create it.")
         }
         other => other.code().says().to_owned(),
     }

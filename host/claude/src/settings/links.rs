@@ -99,10 +99,10 @@ impl Search<'_> {
             .is_some_and(|real| real.starts_with(self.project));
         if is_inside && is_folder {
             let is_plugin = name.join(".claude-plugin").exists();
-            let depth = if is_plugin { MAX_NAMES } else { depth };
-            if depth > 0 {
+            let own_depth = if is_plugin { MAX_NAMES } else { depth };
+            if own_depth > 0 {
                 for entry in fs::read_dir(name).into_iter().flatten().flatten() {
-                    self.look_at(&entry.path(), depth - 1);
+                    self.look_at(&entry.path(), own_depth - 1);
                 }
             }
             return;

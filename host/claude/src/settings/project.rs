@@ -23,8 +23,8 @@ pub(super) struct File {
 /// - `settings.json` and `settings.local.json` in `/home/theo/p/a/.claude`;
 /// - `/home/theo/p/.claude/settings.local.json`: of each top of the repository ([`tops`]) that is
 ///   neither this folder nor the home;
-/// - `.mcp.json` in `/home/theo/p/a` and in `/home/theo/p`, but not in the home `/home/theo` nor
-///   above it: those are the user's.
+/// - `.mcp.json` in `/home/theo/p/a` and in each folder above, but not in the home `/home/theo` nor
+///   above the home: those are the user's.
 pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {
     let own = folder.join(".claude");
     let mut files = vec![
