@@ -264,10 +264,12 @@ pub fn read_after(stdin: impl Read, ours: &[Server<'_>]) -> Result<String, HookE
     Ok(input.tool_use_id)
 }
 
-/// The subagent's name: the type that a hook's input has, if it also has an id that a subagent can
-/// have, as `is_subagents` says. None is anyone else: the main conversation has no id, and neither
-/// has a session that runs as an agent; a teammate's id is none of a subagent; a copy of the main
-/// conversation has the type `fork`, or an id that `is_subagents` refuses.
+/// The name of the subagent that a hook's input has: `agent_type`, if `is_subagents` takes the
+/// `id`, and the type is not `fork`.
+///
+/// None for anyone else: the main conversation and a session that runs as an agent have no id; a
+/// teammate's id is not a subagent's; a copy of the main conversation has the type `fork`, or an id
+/// that `is_subagents` refuses.
 ///
 /// # Errors
 /// If there is an id without a type, or if the type cannot be an agent's name.
@@ -291,9 +293,9 @@ const OF_TEAMMATE: &str =
     "the caller has no subagent's id, as a teammate has none. Leave the task to the subagent";
 const UNRECORDED: &str = "the client has not written its record of this subagent yet, or a copy of a session calls. A subagent may call again in a moment";
 
-/// Why a caller with this id and type counts as no subagent, and what to do: no id is the session's
-/// own conversation; the type [`FORK`] is a copy of it; an id in the form of a subagent's has no
-/// record yet; any other id is a teammate's.
+/// Why a caller with this id and type counts as no subagent, and what to do. A caller without an id
+/// is the session's own conversation; the type [`FORK`] is a copy of that conversation; an id in
+/// the form of a subagent's has no record yet; any other id is a teammate's.
 fn why_no_subagent(id: Option<&str>, agent_type: Option<&str>) -> &'static str {
     match id {
         None => OF_SESSION,

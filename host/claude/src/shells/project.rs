@@ -116,10 +116,10 @@ fn sentence(words: &str, files: &[String]) -> String {
 }
 
 impl Means {
-    /// The keys of this file that are such means, with the file's name: `env in
-    /// .claude/settings.json of this folder`. None if the file has no such key. A file that cannot
-    /// be read may have any key: for [`Means::Programs`], the answer says so, with the reason; for
-    /// the others it is None.
+    /// The keys of this file by which a shell may get past the sandbox by this means, with the
+    /// file's name: `env in .claude/settings.json of this folder` for [`Means::Variables`]. None if
+    /// the file has no such key. A file that cannot be read may have any key: [`Means::Programs`]
+    /// names the file with the reason, and all other means give None.
     fn used_by(self, project: &ProjectFile) -> Option<String> {
         let file = project.shown;
         let settings = match &project.read {
