@@ -1,4 +1,7 @@
 //! What one call may use. Every limit is on by default; docs/refusals.md lists them.
+//!
+//! A new limit stands here, with the source of its number. It needs an attack that reaches it, in
+//! tests/hostile, and a row in docs/refusals.md.
 
 use std::time::Duration;
 

@@ -14,6 +14,10 @@
 //!
 //! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
+//!
+//! Whoever changes this rule also changes the words of `check`, and the rule for users in
+//! docs/map.md. The new rule needs a case in the tests of `walk`, and a scene in
+//! tests/model/src/scenes/trust.rs.
 
 use crate::{FileSystem, Kind, Policy, Stat, WalkError, Walker, printable::printable};
 use std::path::PathBuf;

@@ -4,6 +4,10 @@
 //! interface that is not linked here does not exist for a guest: a component that imports it
 //! cannot be instantiated. Of the file calls, those that the contract lists are answered, and
 //! all others refused.
+//!
+//! A new function of the contract stands in wit/context.wit, with its failures, then here and in
+//! the guest's traits. It needs cases in guest/cases.toml, and an attack in tests/hostile.
+//! `./x bless` then rewrites guest/component.wit, which a person reviews.
 
 use super::bindings::{
     keyhole::context::grants,
