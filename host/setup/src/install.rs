@@ -164,7 +164,7 @@ impl Plan {
         // The plugin compares what its agent reports. What the client says of an agent's progress
         // would not be compared.
         if request.client.is_plugin() && settings.lets_agents_tell_progress() {
-            changes.push(Change::new(NO_PROGRESS_VARIABLE, Vec::new(), "1"));
+            changes.push(Change::adding(NO_PROGRESS_VARIABLE, "1"));
         }
         if walls != Walls::None {
             changes.extend(self.missing_rules(request, &settings, &places));
@@ -238,7 +238,7 @@ impl Plan {
         if rules.is_empty() {
             return None;
         }
-        let change = Change::new(DENY_RULES, Vec::new(), rules);
+        let change = Change::adding(DENY_RULES, rules);
         self.rules = change.shown();
         Some(change)
     }
@@ -268,7 +268,9 @@ impl Plan {
             return changes;
         }
         self.has_sandbox = true;
-        changes.extend(shells::changes_for(sandbox.lacks));
+        for needed in sandbox.lacks {
+            changes.push(Change::adding(&needed.place, needed.value));
+        }
         changes
     }
 

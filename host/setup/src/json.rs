@@ -14,7 +14,6 @@ use jsonc_parser::{
 };
 use keyhole_claude::settings;
 use serde_json::{Value, json};
-use std::slice;
 
 /// The place of the deny rules in the settings.
 pub(crate) const DENY_RULES: &[&str] = &["permissions", "deny"];
@@ -22,88 +21,106 @@ pub(crate) const DENY_RULES: &[&str] = &["permissions", "deny"];
 /// The place of the variable that keeps the client from saying what agents do.
 pub(crate) const NO_PROGRESS_VARIABLE: &[&str] = &["env", settings::NO_PROGRESS_LINES];
 
-/// A change at one place of the settings: of a list there, or of a value that is no list.
+/// A change at one place of the settings. A list stands for its items, any other value for itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// The place: a name of the settings, then those in the tables below it.
-    pub(crate) place: Vec<&'static str>,
-    /// What is taken out of the list, as far as it is there; or the value that is taken away.
-    pub(crate) goes: Vec<Value>,
-    /// What is added to the list, as far as it is not there; or the value, if none is there. Null
-    /// takes the value away.
-    pub(crate) comes: Value,
+    /// The names that lead to the place, from the outermost: `permissions`, then `deny`.
+    place: Vec<&'static str>,
+    kind: Kind,
+    value: Value,
+}
+
+/// What a change does at its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// Adds the items that the list there lacks; or a single value, if nothing is there.
+    Adds,
+    /// Takes the items out of the list there; or takes the value away, if just this one is there.
+    TakesOut,
 }
 
 impl Change {
-    /// The change at this place.
-    pub(crate) fn new(place: &[&'static str], goes: Vec<Value>, comes: impl Into<Value>) -> Self {
+    /// The change that adds this value, or the items of this list.
+    pub(crate) fn adding(place: &[&'static str], value: impl Into<Value>) -> Self {
         Self {
             place: place.to_vec(),
-            goes,
-            comes: comes.into(),
+            kind: Kind::Adds,
+            value: value.into(),
         }
     }
 
-    /// The lines that the user is shown of this change.
+    /// The change that takes out this value, or the items of this list.
+    pub(crate) fn taking_out(place: &[&'static str], value: impl Into<Value>) -> Self {
+        Self {
+            kind: Kind::TakesOut,
+            ..Self::adding(place, value)
+        }
+    }
+
+    /// The lines that the user is shown of this change: each with a `+` if it comes, or with a `-`
+    /// if it goes. Items of a list stand below the names of the place, `in permissions.deny:`.
     pub(crate) fn shown(&self) -> String {
-        let Value::Array(comes) = &self.comes else {
-            return lines_of("", &self.lines_with(&self.goes), &self.lines_to_write());
+        let (place, text) = match &self.value {
+            Value::Array(items) => (self.place.join("."), lines(items)),
+            _ => (String::new(), self.lines_with_place()),
         };
-        let names = self.place.join(".");
-        lines_of(&names, &lines(&self.goes), &lines(comes))
-    }
-
-    /// The lines of what comes, for a user who writes them. Empty if nothing comes.
-    pub(crate) fn lines_to_write(&self) -> String {
-        match &self.comes {
-            Value::Null => String::new(),
-            Value::Array(comes) => self.lines_with(comes),
-            value => self.lines_with(slice::from_ref(value)),
+        match self.kind {
+            Kind::Adds => lines_of(&place, "", &text),
+            Kind::TakesOut => lines_of(&place, &text, ""),
         }
     }
 
-    /// These values, each on a line with the place.
-    fn lines_with(&self, values: &[Value]) -> String {
-        let lines = settings::lines_at(&self.place, &json!(values));
+    /// The lines that a user adds to edit the file by hand. Empty if the change takes something out.
+    pub(crate) fn lines_to_add(&self) -> String {
+        match self.kind {
+            Kind::Adds => self.lines_with_place(),
+            Kind::TakesOut => String::new(),
+        }
+    }
+
+    /// A line for each item of the list, or for the single value, behind the names of the place:
+    /// `permissions.deny: "Read(~/notes/**)"`.
+    fn lines_with_place(&self) -> String {
+        let lines = settings::lines_at(&self.place, &self.value);
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// The part of this change that is still to be done. None if there is none.
+    /// The part of this change that is still to be done, where `there` stands at the place now.
+    /// None if nothing is.
     ///
-    /// `there` is what stands at the place now. If `comes` is a list: of the items that come, those
-    /// that are not there yet are left, and of those that go, those that are still there. With
-    /// `["b"]` there, `a` is left of `["a", "b"]`. What is no list counts as an empty one.
-    ///
-    /// If `comes` is no list, the whole change is left, or nothing: it is to be done if a value
-    /// stands there that goes, or if none stands there and one comes. Any other value stays.
+    /// - Of a list: to add `["a", "b"]` where `["b"]` stands, `["a"]` is left; to take them out,
+    ///   `["b"]`. What is no list counts as an empty one.
+    /// - Of any other value, all or nothing. It is added only if nothing is there, since a value
+    ///   that the user has set stays. It is taken out only if just this value is there.
     fn still_to_do(&self, there: Option<&Value>) -> Option<Self> {
-        let mut rest = self.clone();
-        let Value::Array(comes) = &mut rest.comes else {
-            // A value that the user has set stays.
-            let is_to_do = match there {
-                Some(value) => self.goes.contains(value),
-                None => !self.comes.is_null(),
-            };
-            return if is_to_do { Some(rest) } else { None };
+        let mut left = self.clone();
+        let is_to_do = if let Value::Array(items) = &mut left.value {
+            let old = list_or_empty(there);
+            items.retain(|item| old.contains(item) == (self.kind == Kind::TakesOut));
+            !items.is_empty()
+        } else {
+            match self.kind {
+                Kind::Adds => there.is_none(),
+                Kind::TakesOut => there == Some(&self.value),
+            }
         };
-        let old = list_or_empty(there);
-        comes.retain(|value| !old.contains(value));
-        rest.goes.retain(|value| old.contains(value));
-        if rest.goes.is_empty() && comes.is_empty() {
-            return None;
-        }
-        Some(rest)
+        if is_to_do { Some(left) } else { None }
     }
 
-    /// What stands at the place after this change, if `there` stands now. The change must be one
-    /// that is still to be done.
+    /// What stands at the place after this change, if `there` stands now. Null if the change takes
+    /// a single value away. The change must be one that is still to be done.
     fn applied_to(&self, there: Option<&Value>) -> Value {
-        let Value::Array(comes) = &self.comes else {
-            return self.comes.clone();
+        let Value::Array(items) = &self.value else {
+            return match self.kind {
+                Kind::Adds => self.value.clone(),
+                Kind::TakesOut => Value::Null,
+            };
         };
         let mut new = list_or_empty(there).to_vec();
-        new.retain(|value| !self.goes.contains(value));
-        new.extend_from_slice(comes);
+        match self.kind {
+            Kind::Adds => new.extend_from_slice(items),
+            Kind::TakesOut => new.retain(|item| !items.contains(item)),
+        }
         new.into()
     }
 }
@@ -225,7 +242,7 @@ fn apply_to_text(
         return Err(EditError::Twice(name));
     }
     if object.get(name).is_none() {
-        let mut value = change.comes.clone();
+        let mut value = change.value.clone();
         for table in inner.iter().rev() {
             value = json!({ *table: value });
         }
@@ -238,25 +255,32 @@ fn apply_to_text(
             .ok_or(EditError::OtherKind(name))?;
         return apply_to_text(&table, inner, change);
     }
-    // A single value that goes: `prune` takes it out.
-    if change.comes.is_null() {
+    // A single value that is there goes: `prune` takes it out.
+    let Value::Array(items) = &change.value else {
         return Ok(());
-    }
+    };
     let list = object.array_value(name).ok_or(EditError::OtherKind(name))?;
-    change_list(&list, change);
+    match change.kind {
+        Kind::Adds => add_items(&list, items),
+        Kind::TakesOut => take_out_items(&list, items),
+    }
     Ok(())
 }
 
-/// Takes out of the list in the text what goes, and adds what comes.
-fn change_list(list: &CstArray, change: &Change) {
+/// Adds these items at the end of the list in the text.
+fn add_items(list: &CstArray, items: &[Value]) {
+    for item in items {
+        list.append(tree_value(item));
+    }
+}
+
+/// Takes each element of the list in the text that is one of these items out of it.
+fn take_out_items(list: &CstArray, items: &[Value]) {
     for element in list.elements() {
         let value = element.to_serde_value();
-        if value.is_some_and(|value| change.goes.contains(&value)) {
+        if value.is_some_and(|value| items.contains(&value)) {
             element.remove();
         }
-    }
-    for value in change.comes.as_array().into_iter().flatten() {
-        list.append(tree_value(value));
     }
 }
 

@@ -77,7 +77,7 @@ impl Plan {
     /// do.
     pub(crate) fn change_settings(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
         let edited = json::edit(settings.text()?, changes).map_err(|why| {
-            let lines: String = changes.iter().map(Change::lines_to_write).collect();
+            let lines: String = changes.iter().map(Change::lines_to_add).collect();
             not_edited(&settings.named, why, &lines)
         })?;
         if edited.shown.is_empty() {

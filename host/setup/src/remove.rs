@@ -19,7 +19,7 @@ use keyhole_claude::{
 };
 use keyhole_core::{Entry, Table};
 use keyhole_walk::printable::printable;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     collections::BTreeSet,
     fs,
@@ -253,18 +253,13 @@ impl Plan {
             && !entries.others_withhold
             && value.pointer(&pointer(NO_PROGRESS_VARIABLE)) == Some(&"1".into())
         {
-            changes.push(Change::new(
-                NO_PROGRESS_VARIABLE,
-                vec!["1".into()],
-                Value::Null,
-            ));
+            changes.push(Change::taking_out(NO_PROGRESS_VARIABLE, "1"));
         }
         if !rules.is_empty() {
             if entries.files.is_empty() {
                 self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
             }
-            let gone = rules.into_iter().map(Value::from).collect();
-            changes.push(Change::new(DENY_RULES, gone, json!([])));
+            changes.push(Change::taking_out(DENY_RULES, rules));
         }
         self.rules = changes.iter().map(Change::shown).collect();
         if fate_of_rules == Rules::Stay {

@@ -2,8 +2,8 @@
 //! this machine, and what setup adds to the settings for it. `keyhole_claude` judges settings.
 
 use crate::json::Change;
-use keyhole_claude::{rules::Places, shells::Needed};
-use serde_json::{Value, json};
+use keyhole_claude::rules::Places;
+use serde_json::Value;
 use std::{
     env::split_paths,
     ffi::OsStr,
@@ -106,14 +106,6 @@ fn try_bubblewrap(path: &OsStr) -> io::Result<ExitStatus> {
     trial.wait()
 }
 
-/// What setup adds to the settings for what they lack.
-pub(crate) fn changes_for(lacks: Vec<Needed>) -> Vec<Change> {
-    lacks
-        .into_iter()
-        .map(|needed| Change::new(&needed.place, Vec::new(), needed.value))
-        .collect()
-}
-
 /// What takes a pattern out of these settings that setup wrote before 0.6.0: it costs a mount for
 /// each long output that the client keeps. None if it is not there.
 pub(crate) fn without_older_pattern(places: &Places, settings: &Value) -> Option<Change> {
@@ -123,5 +115,5 @@ pub(crate) fn without_older_pattern(places: &Places, settings: &Value) -> Option
         return None;
     }
     let list = &["sandbox", "filesystem", "allowRead"];
-    Some(Change::new(list, vec![outputs], json!([])))
+    Some(Change::taking_out(list, vec![outputs]))
 }
