@@ -164,7 +164,7 @@ impl Recipe<'_> {
         let mut filled = Filled::default();
         self.put_folders(&mut filled)?;
         for quote in ['"', '\''] {
-            self.put_options(&mut filled, quote, agents_name);
+            self.put_options(&mut filled, quote);
             let place = format!("{quote}{EXAMPLE_TICKETS}{quote}");
             filled.put(&place, &quoted(tickets.unwrap_or_default()));
             filled.put(&format!("{quote}keyhole{quote}"), &quoted(program));
@@ -207,27 +207,22 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// Adds to `filled` the options of a server whose arguments stand in the quotes `quote`.
+    /// If the server is to call as an agent (`self.agent`, such as `reviewer`), adds to `filled` the
+    /// option for that: behind `"--bind", "scanner-catalog"`, where the arguments stand in the
+    /// quotes `quote`, comes `"--agent", "reviewer"`.
     ///
-    /// - `"--bind", "scanner-catalog"` becomes `"--bind", "notes"`, with the binding's name. If
-    ///   `self.agent` is set, `"--agent", "reviewer"` is added behind it.
-    /// - If `"--agent", "identifier-scanner"` stands behind it in the example, that becomes
-    ///   `"--agent", "reviewer"`, with the name `agents_name`, whether `self.agent` is set or not.
-    fn put_options(self, filled: &mut Filled, quote: char, agents_name: &str) {
-        let old = option(quote, "--bind", EXAMPLE_BINDING);
-        let new = option(quote, "--bind", self.name);
+    /// An example that has the option `--agent` there already gets no second one: its
+    /// `identifier-scanner` is replaced like any other.
+    fn put_options(self, filled: &mut Filled, quote: char) {
+        let Some(agent) = self.agent else {
+            return;
+        };
+        let old = format!("{quote}--bind{quote}, {quote}{EXAMPLE_BINDING}{quote}");
+        let new = format!("{quote}--bind{quote}, {quote}{}{quote}", self.name);
+        let option = format!(", {quote}--agent{quote}");
         // Of two texts that match, the one that is put first counts. So the longer one comes first.
-        filled.put(
-            &format!("{old}, {}", option(quote, "--agent", EXAMPLE_AGENT)),
-            &format!("{new}, {}", option(quote, "--agent", agents_name)),
-        );
-        match self.agent {
-            Some(agent) => {
-                let agent = quoted(agent);
-                filled.put(&old, &format!("{new}, {quote}--agent{quote}, {agent}"));
-            }
-            None => filled.put(&old, &new),
-        }
+        filled.put(&format!("{old}{option}"), &format!("{new}{option}"));
+        filled.put(&old, &format!("{new}{option}, {}", quoted(agent)));
     }
 
     /// What the user pastes so that a hook of the client gives the agent `self.name` its file; who
@@ -293,11 +288,6 @@ impl Recipe<'_> {
         let group = json!({ "matcher": matcher, "hooks": [hook] });
         Ok(json!({ "hooks": { "SubagentStart": [group] } }))
     }
-}
-
-/// An option and its value as two arguments of a list in an example: `"--bind", "notes"`.
-fn option(quote: char, option: &str, value: &str) -> String {
-    format!("{quote}{option}{quote}, {quote}{value}{quote}")
 }
 
 /// What to fill into a client's examples.
