@@ -395,17 +395,14 @@ impl Plan {
     }
 }
 
-/// Whether the map has a binding of this name for another file.
+/// Whether the map has a binding of the request's name for another file. False if the map cannot be
+/// read.
 fn is_bound_to_another(request: &Request<'_>) -> bool {
-    let map = &request.user.map;
-    let Ok(current) = map.current() else {
+    let Ok(map) = request.user.map.current() else {
         return false;
     };
-    let Some(binding) = current.binding(&request.name) else {
-        return false;
-    };
-    let path = map.location.expand(&binding.entry.path);
-    path.is_some_and(|path| !request.file.is_at(&path))
+    let binding = map.binding(&request.name);
+    binding.is_some_and(|binding| !request.is_for_file_of(&binding.entry))
 }
 
 /// Whether an agent's file gives this name, and is itself called otherwise.

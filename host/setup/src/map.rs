@@ -178,8 +178,9 @@ impl Request<'_> {
         })
     }
 
-    /// Whether this is about the file of an entry, also under another name.
-    fn is_for_file_of(&self, entry: &Entry) -> bool {
+    /// Whether the request is for the file of this entry, also if the entry names another path of
+    /// the same file, as through a link.
+    pub(crate) fn is_for_file_of(&self, entry: &Entry) -> bool {
         let path = self.user.map.location.expand(&entry.path);
         path.is_some_and(|path| self.file.is_at(&path))
     }
