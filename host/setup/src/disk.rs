@@ -145,10 +145,7 @@ impl Found {
         if let Some(folder) = self.real.parent() {
             remove_leftovers(folder, &prefix);
         }
-        let done = match new {
-            Some(text) => self.write_and_rename(&new_file, text.as_bytes()),
-            None => self.remove(),
-        };
+        let done = self.put(new, &new_file);
         // What was changed counts already. If this fails, the system writes the folder to disk
         // later.
         if let Some(Ok(folder)) = self.real.parent().map(File::open) {
@@ -160,18 +157,20 @@ impl Found {
         })
     }
 
-    /// Writes the new file, beside the old one, and puts it in the place of that.
-    fn write_and_rename(&self, new_file: &Path, new: &[u8]) -> Result<(), Why> {
+    /// Writes the text `new` to the path `new_file`, and renames that file to the path of this one.
+    /// If `new` is None, removes this file.
+    ///
+    /// # Errors
+    /// If this file is no longer what was found, or the system refuses a step.
+    fn put(&self, new: Option<&str>, new_file: &Path) -> Result<(), Why> {
         self.require_unchanged()?;
-        self.write_new(new_file, new)?;
+        let Some(text) = new else {
+            return Ok(fs::remove_file(&self.real)?);
+        };
+        self.write_new(new_file, text.as_bytes())?;
+        // Writing takes a while, so somebody may have changed the file since the first look.
         self.require_unchanged()?;
         Ok(fs::rename(new_file, &self.real)?)
-    }
-
-    /// Takes the file away, if it is still what was found.
-    fn remove(&self) -> Result<(), Why> {
-        self.require_unchanged()?;
-        Ok(fs::remove_file(&self.real)?)
     }
 
     /// Fails unless what is there now is what was found.
