@@ -93,14 +93,12 @@ impl Plan {
         let mut files: Vec<&Path> = self.edits.iter().map(|edit| &*edit.found.named).collect();
         files.retain(|file| *file != document);
         files.push(document);
-        let mut notes = Vec::new();
         for file in files {
             if let Some(repository) = repository_above(&without_links(file)) {
                 let (place, repository) = (printable(file), printable(&repository));
-                notes.push(format!("{place} lies in a git repository, {repository}: what stands there may be committed."));
+                self.notes.push(format!("{place} lies in a git repository, {repository}: what stands there may be committed."));
             }
         }
-        self.notes.extend(notes);
     }
 
     /// Whether nothing would change.
