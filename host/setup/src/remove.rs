@@ -70,17 +70,18 @@ pub enum Rules {
     Go,
 }
 
-/// What the map has for the name that is taken away, and for others.
+/// What the map had before a name is taken away from it.
 #[derive(Default)]
 struct Entries {
-    /// The agent that the name's entry names first.
+    /// The agent that the last entry of the name names first. None if that names none.
     agent: Option<String>,
-    /// The files that the entries of this name have.
+    /// The files of the entries that go.
     files: Vec<PathBuf>,
-    /// The files that the entries of other names have.
-    files_of_others: Vec<PathBuf>,
-    /// Whether the plugin compares reports with the file of an entry of another name.
-    others_withhold: bool,
+    /// The files of the entries that stay: those of other names, and those of this name that are
+    /// not as setup writes them.
+    kept_files: Vec<PathBuf>,
+    /// Whether the plugin compares its agent's reports with the file of an entry that stays.
+    is_report_compared: bool,
 }
 
 impl Plan {
@@ -119,7 +120,7 @@ impl Plan {
                 "nothing of this name is recognizably setup's; `keyhole setup remove` lists the names",
             );
         }
-        if entries.files_of_others.is_empty() {
+        if entries.kept_files.is_empty() {
             let tickets = user.tickets();
             plan.folders_to_remove = vec![tickets.join("tickets"), tickets];
         }
@@ -147,24 +148,21 @@ impl Plan {
         let mut gone = String::new();
         for (named, entry) in all_entries(&map) {
             let file = user.map.location.expand(&entry.path);
-            if name_to_remove(named, entry) != Some(name) {
-                entries.files_of_others.extend(file);
-                entries.others_withhold |= entry.withhold;
-                continue;
-            }
-            // Also of an entry that stays, the agent's file is setup's.
-            entries.agent = first_agent(entry);
-            if let Some(taken) = without_entry(user, &new_map, named, entry) {
-                entries.files.extend(file);
-                gone += &taken.table;
-                new_map = taken.rest;
-            } else {
-                // It stays, so its file still needs its rules, like a file of another name.
-                entries.files_of_others.extend(file);
-                entries.others_withhold |= entry.withhold;
+            if name_to_remove(named, entry) == Some(name) {
+                // Also if this entry stays: setup may have written the agent's file.
+                entries.agent = first_agent(entry);
+                if let Some(taken) = without_entry(user, &new_map, named, entry) {
+                    entries.files.extend(file);
+                    gone += &taken.table;
+                    new_map = taken.rest;
+                    continue;
+                }
                 let (line, shown) = (entry.line, printable(place));
                 self.todo.push(format!("Line {line} of the map, {shown}, is not as setup writes it. Take that entry away yourself."));
             }
+            // The entry stays, under whatever name, so its file still needs its rules.
+            entries.kept_files.extend(file);
+            entries.is_report_compared |= entry.withhold;
         }
         if gone.is_empty() {
             return Ok(entries);
@@ -235,7 +233,7 @@ impl Plan {
         let Ok(value) = settings::json(found.text()?) else {
             return Err(Unfit::file(&file, EditError::Syntax("JSON")).into());
         };
-        if entries.files_of_others.is_empty() && value["sandbox"]["enabled"] == true {
+        if entries.kept_files.is_empty() && value["sandbox"]["enabled"] == true {
             let shown = shown(&file, &user.home);
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {shown}, and the rules there that begin with Edit."));
         }
@@ -250,7 +248,7 @@ impl Plan {
         // The variable is needed as long as reports are compared with a file. If it has another
         // value than setup's, somebody else set it.
         if name == PLUGIN_NAME
-            && !entries.others_withhold
+            && !entries.is_report_compared
             && value.pointer(&pointer(NO_PROGRESS_VARIABLE)) == Some(&"1".into())
         {
             changes.push(Change::taking_out(NO_PROGRESS_VARIABLE, "1"));
@@ -328,8 +326,8 @@ fn clients_file(recipe: Recipe<'_>, part: &Part) -> Option<Found> {
 fn unneeded_rules(places: &Places, settings: &Value, entries: &Entries) -> Vec<String> {
     let wanted = all_rules(places, &entries.files);
     let mut needed = Vec::new();
-    if !entries.files_of_others.is_empty() {
-        needed = all_rules(places, &entries.files_of_others);
+    if !entries.kept_files.is_empty() {
+        needed = all_rules(places, &entries.kept_files);
     }
     let mut rules = Denied::of([settings]).into_rules();
     rules.retain(|rule| wanted.contains(rule) && !needed.contains(rule));
