@@ -237,33 +237,49 @@ impl Plan {
             let shown = shown(&file, &user.home);
             self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {shown}, and the rules there that begin with Edit."));
         }
-        let mut rules = unneeded_rules(&places, &value, entries);
-        let of_transcripts = rules_of_transcripts(&places);
-        let has_rule_of_transcripts = rules.iter().any(|rule| of_transcripts.contains(rule));
-        if has_rule_of_transcripts && let Some(todo) = todo_if_transcripts_stay(&places) {
-            self.todo.push(todo);
-            rules.retain(|rule| !of_transcripts.contains(rule));
-        }
         let mut changes = Vec::new();
         // The variable is needed as long as reports are compared with a file. If it has another
-        // value than setup's, somebody else set it.
+        // value than "1", somebody else set it.
         if name == PLUGIN_NAME
             && !entries.is_report_compared
             && value.pointer(&pointer(NO_PROGRESS_VARIABLE)) == Some(&"1".into())
         {
             changes.push(Change::taking_out(NO_PROGRESS_VARIABLE, "1"));
         }
+        let rules = self.rules_to_take_out(&places, &value, entries);
         if !rules.is_empty() {
-            if entries.files.is_empty() {
-                self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
-            }
             changes.push(Change::taking_out(DENY_RULES, rules));
         }
         self.rules = changes.iter().map(Change::shown).collect();
-        if fate_of_rules == Rules::Stay {
-            return Ok(());
+        match fate_of_rules {
+            Rules::Stay => Ok(()),
+            Rules::Go => self.change_settings(found, &changes),
         }
-        self.change_settings(found, &changes)
+    }
+
+    /// The deny rules of these `settings` that go: those for the files of the entries that go, and
+    /// if no entry stays, also those that setup writes for any file. Empty if there are none.
+    ///
+    /// - If a session has transcripts of agents, the rules for transcripts are left out, and the
+    ///   user is told.
+    /// - If rules go, but the map does not say for which file, a note says that one may stay.
+    fn rules_to_take_out(
+        &mut self,
+        places: &Places,
+        settings: &Value,
+        entries: &Entries,
+    ) -> Vec<String> {
+        let mut rules = unneeded_rules(places, settings, entries);
+        let of_transcripts = rules_of_transcripts(places);
+        let has_rule_of_transcripts = rules.iter().any(|rule| of_transcripts.contains(rule));
+        if has_rule_of_transcripts && let Some(todo) = todo_if_transcripts_stay(places) {
+            self.todo.push(todo);
+            rules.retain(|rule| !of_transcripts.contains(rule));
+        }
+        if entries.files.is_empty() && !rules.is_empty() {
+            self.notes.push("A rule that names your file may stay in permissions.deny: the map says no more which file it was. If the map is only elsewhere now, keep the rules.".to_owned());
+        }
+        rules
     }
 }
 
