@@ -39,7 +39,9 @@ pub fn removable_names(user: &User<'_>) -> Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
-/// The name by which `remove` takes this entry of the map.
+/// The name by which `remove` takes this entry of the map: that of a binding; `plugin` for the
+/// plugin's key; for any other key, the one agent of its entry. None if an entry with such a key
+/// has no agent or several.
 fn name_to_remove<'a>(named: Named<'a>, entry: &'a Entry) -> Option<&'a str> {
     match entry.agents.as_deref() {
         _ if named.table == Table::Binding => Some(named.name),
@@ -60,8 +62,8 @@ fn is_like_fresh_key(key: &str) -> bool {
     digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// What becomes of the rules, and of the plugin's variable, that no entry of the map needs any
-/// more.
+/// What becomes of that in Claude Code's settings which no entry of the map needs any more: the
+/// deny rules, and the variable that the plugin needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// They stay.
@@ -85,18 +87,21 @@ struct Entries {
 }
 
 impl Plan {
-    /// The plan that takes away what is recognizably setup's for a name: tables of the map, files
-    /// of clients, and with [`Rules::Go`] the rules in Claude Code's settings that no entry needs
-    /// any more. If these settings cannot be edited, they stay, and the user is told. If the map
-    /// has no entry of another name, the folders for tickets are removed as well.
+    /// The plan that takes away what setup wrote for this name, such as `notes` or `plugin`: tables
+    /// of the map, files of clients, and with [`Rules::Go`] the rules in Claude Code's settings
+    /// that no other entry needs. If no entry stays in the map, the folders for tickets go as well.
+    ///
+    /// What does not stand as setup writes it stays, and `todo` tells the user. So do Claude Code's
+    /// settings, if they cannot be read or edited.
     ///
     /// # Errors
-    /// If nothing of the name is setup's, or if the map or a client's file cannot be edited.
+    /// If there is nothing to take away and nothing to tell, as for a name that nobody has; or if
+    /// the map or a client's file cannot be edited.
     pub fn remove(user: &User<'_>, name: &str, fate_of_rules: Rules) -> Result<Self> {
         let mut plan = Self::default();
         let entries = plan.take_from_map(user, name)?;
-        // An agent of the same name is one that the user did not say: setup's files do not say it
-        // either.
+        // An agent that is called like the binding is one that the user did not name. Setup adds no
+        // option `--agent` for that.
         let agent = entries.agent.as_deref().filter(|agent| *agent != name);
         for client in all() {
             for part in &client.parts {
@@ -110,10 +115,11 @@ impl Plan {
             }
         }
         match plan.take_from_settings(user, name, &entries, fate_of_rules) {
+            // The map and the clients' files can be edited all the same.
             Err(SetupError::Unfit(why)) => plan
                 .todo
                 .push(format!("Claude Code's settings stay as they are: {why}")),
-            taken => taken?,
+            result => result?,
         }
         if plan.is_empty() && plan.todo.is_empty() && plan.rules.is_empty() {
             return refused(
@@ -128,13 +134,16 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Takes the tables of this name out of the map, if they are as setup writes them. Any other
-    /// table of the name stays, and the user is told to take it away. Returns what the map had: of
-    /// the tables that go, the files and the agent; of all tables that stay, the files, and whether
-    /// reports are compared with one of these. Without a map, all of this is empty.
+    /// Plans to take the entries of this name out of the map, and returns what the map had (see
+    /// [`Entries`]; all of that is empty if there is no map). For the name `notes`, the table
+    /// `[bindings.notes]` goes.
+    ///
+    /// An entry of the name that does not stand as setup writes it stays, and `todo` tells the user
+    /// to take it away. If no entry goes, the map is not edited.
     ///
     /// # Errors
-    /// If the map cannot be used, or is to be edited and must not be replaced.
+    /// If the map cannot be read or is no valid one, or if an entry goes but the file must not be
+    /// replaced.
     fn take_from_map(&mut self, user: &User<'_>, name: &str) -> Result<Entries> {
         let mut entries = Entries::default();
         if user.map_now()?.is_none() {
@@ -149,7 +158,7 @@ impl Plan {
         for (named, entry) in all_entries(&map) {
             let file = user.map.location.expand(&entry.path);
             if name_to_remove(named, entry) == Some(name) {
-                // Also if this entry stays: setup may have written the agent's file.
+                // Also if this entry stays, the clients' files for its agent may be setup's.
                 entries.agent = first_agent(entry);
                 if let Some(taken) = without_entry(user, &new_map, named, entry) {
                     entries.files.extend(file);
@@ -170,18 +179,21 @@ impl Plan {
         if !map.roots().is_empty() {
             self.notes.push("The map's roots stay. Take the folder away from them yourself if nothing else needs it.".to_owned());
         }
-        // The user is shown the tables that go. No line comes.
+        // The user is shown the tables that go (`gone`), and no line that comes (`""`).
         self.add_edit(found, Some(new_map), lines_of("", &gone, ""))?;
         Ok(entries)
     }
 
-    /// Plans to remove the client's file for this part, if all of its lines are as setup writes
-    /// them. If they are not, or if the file is a link, it stays; and if it may still start
-    /// Keyhole, the user is told what to do. Does nothing if no file is there, or if the client
-    /// does not take the recipe's name: then setup wrote none.
+    /// Plans to remove the client's file for this part of a recipe, such as
+    /// `~/.claude/agents/notes.md`, if all lines of the file are as setup writes them.
+    ///
+    /// A file with other lines, or a link, stays. Then `todo` tells the user what to do, if the
+    /// file may still start Keyhole: it holds `--bind`, or both `load_context` and the name.
+    /// Nothing is planned if no such file is there, if setup makes no file of this part, or if the
+    /// client does not take the name.
     ///
     /// # Errors
-    /// If the file would be removed, but `why_not_replaced` says that it must not be.
+    /// If the file would be removed, but must not be replaced, as one of another user.
     fn remove_clients_file(&mut self, recipe: Recipe<'_>, part: &Part) -> Result<()> {
         let Recipe { user, name, .. } = recipe;
         let Some(found) = clients_file(recipe, part) else {
@@ -193,33 +205,34 @@ impl Plan {
         };
         let shown = shown(&found.named, &user.home);
         let is_link = found.named.is_symlink();
-        // By lines, as an editor may have given it other line ends.
+        // Line by line, since an editor may have written other line ends.
         if !is_link && text.lines().eq(written.lines()) {
-            // The user is shown all lines of the file as those that go.
+            // None: the file is removed. The user is shown all of its lines as those that go.
             return self.add_edit(found, None, lines_of("", &text, ""));
         }
         let entries = own_entries(&text);
-        let calls_server = text.contains(name) && text.contains("load_context");
+        // Such as a policy of Gemini CLI, which names the server and the tool.
+        let names_tool = text.contains(name) && text.contains("load_context");
         if !is_link && !entries.is_empty() && shown.ends_with(".md") {
             let keys: Vec<&str> = entries.iter().map(|entry| key(entry)).collect();
             let own_keys = keys.join(" and ");
             self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {own_keys} out of it yourself, by which it starts Keyhole."));
-        } else if calls_server || text.contains("--bind") {
+        } else if names_tool || text.contains("--bind") {
             self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
         }
         Ok(())
     }
 
-    /// Plans to take out of Claude Code's settings what setup wrote there and no other entry needs:
-    /// deny rules; and if the name is the plugin's, the variable against progress lines. With
-    /// [`Rules::Stay`], only shows in `self.rules` what would go. Rules for the transcripts of
-    /// agents stay as long as a session has transcripts of agents.
+    /// Puts into `self.rules` the lines of Claude Code's settings that no other entry of the map
+    /// needs: deny rules; and if `name` is `plugin`, the variable that keeps the client from
+    /// telling an agent's progress, if it is `"1"` as setup writes it. With [`Rules::Go`], also
+    /// plans to take these lines out.
     ///
-    /// Tells the user if the sandbox for shells stays on though no entry needs it, or if rules for
-    /// transcripts stay.
+    /// The sandbox for shells is never switched off. If it is on, and no entry stays in the map,
+    /// `todo` says how to switch it off.
     ///
     /// # Errors
-    /// If the settings are no JSON, or cannot be edited.
+    /// If the settings are no JSON, or cannot be found, read or edited.
     fn take_from_settings(
         &mut self,
         user: &User<'_>,
@@ -289,15 +302,21 @@ fn first_agent(entry: &Entry) -> Option<String> {
     agents.first().map(|agent| (**agent).to_owned())
 }
 
-/// A map without one of its tables.
+/// A map, parted into one of its tables and all else.
 struct Taken {
+    /// The map without the table.
     rest: String,
+    /// The table, as it stood in the map.
     table: String,
 }
 
-/// The map without the table of this entry, and that table. None if the entry's name is none that
-/// setup makes (`has_name_of_setup`), or if the table does not stand in the map as setup writes it,
-/// without `max_bytes` or with it.
+/// Takes the table of this entry out of the text of the `map`, if setup may have written it.
+///
+/// None in two cases:
+/// - The entry has a key that setup does not make: not the plugin's, and not `k-` and 32
+///   hexadecimal digits.
+/// - The table's text is not exactly what setup writes for these values, as with a comment in it,
+///   or with fields in another order. `map::without_table` has further reasons.
 fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
     if !has_name_of_setup(named) {
         return None;
@@ -308,6 +327,8 @@ fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) ->
         .flatten()
         .map(|agent| &**agent)
         .collect();
+    // An entry without `max_bytes` has the usual limit, so its value does not tell whether the
+    // table has the line. Both texts are tried.
     for limit in [None, Some(entry.max_bytes)] {
         let written = NewEntry {
             named,
@@ -331,14 +352,17 @@ fn folders_in(entry: &Entry, home: &Path) -> Option<Vec<String>> {
     Some(folders.map(|folder| shown(folder, home)).collect())
 }
 
-/// The file of a part, if it is there.
+/// The client's file that setup makes of this part. None if setup makes none of it, if no file is
+/// there or it cannot be read, or if the client does not take the recipe's name.
 fn clients_file(recipe: Recipe<'_>, part: &Part) -> Option<Found> {
+    // The file's path has neither the program nor the folder for tickets in it: both are left empty.
     let filled = recipe.filled_with("", Some("")).ok()?;
     let place = filled.place(part.to?, &recipe.user.home);
     Found::at(&place).ok().filter(Found::is_there)
 }
 
-/// The rules of these settings that the name's files need, and no file of others.
+/// The deny rules of these settings that setup writes for the files of entries that go, and does
+/// not write for the files of entries that stay.
 fn unneeded_rules(places: &Places, settings: &Value, entries: &Entries) -> Vec<String> {
     let wanted = all_rules(places, &entries.files);
     let mut needed = Vec::new();
@@ -350,20 +374,21 @@ fn unneeded_rules(places: &Places, settings: &Value, entries: &Entries) -> Vec<S
     rules
 }
 
-/// All rules that setup would write for these files.
+/// All rules that setup writes for these files, if agents with servers of their own get them.
 fn all_rules(places: &Places, files: &[PathBuf]) -> Vec<String> {
     places.missing(&Denied::default(), files, true).rules
 }
 
-/// The rules for transcripts of agents, without those for our own programs.
+/// The rules that setup writes whatever the file is: for transcripts of agents, and what tasks
+/// print. The rules for our own programs are left out.
 fn rules_of_transcripts(places: &Places) -> Vec<String> {
     let mut rules = places.missing(&Denied::default(), &[], false).rules;
     rules.retain(|rule| !rule.contains("keyhole"));
     rules
 }
 
-/// What to do if transcripts of agents are still there, with what the agents read: then their
-/// rules stay. None if no session has any.
+/// The text that tells the user to delete the transcripts of agents before their rules. None if no
+/// session has a folder `subagents`: then there are no transcripts.
 fn todo_if_transcripts_stay(places: &Places) -> Option<String> {
     let projects = inside(places.claude.join("projects"));
     let mut sessions = projects.flat_map(inside);
