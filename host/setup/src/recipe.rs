@@ -9,20 +9,20 @@ use crate::{
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The binding's name in the examples.
+/// The name that a binding has in the examples of docs/examples. Setup replaces it by the user's.
 pub const EXAMPLE_BINDING: &str = "scanner-catalog";
-/// The agent's name there.
+/// The name that the binding's agent has in the examples.
 pub const EXAMPLE_AGENT: &str = "identifier-scanner";
-/// The folder of a file in the examples.
+/// The folder of the user's file in the examples.
 const EXAMPLE_FOLDER: &str = "~/notes";
-/// The folder for tickets in the examples.
+/// The folder in the examples by which a server and its guard share tickets.
 const EXAMPLE_TICKETS: &str = "/home/me/.local/state/keyhole/claude-code";
 
 /// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
 /// every client takes. Some cut a longer one, or refuse it.
 pub const MAX_BINDING_NAME: usize = 41;
 
-/// Why a name is refused that an agent of the client's, or of ours, has.
+/// Why the name of one of the client's own agents is refused, or the name `plugin`.
 const NAME_IS_TAKEN: &str = "the client, or Keyhole's plugin, has this name itself; choose another";
 
 /// What to know of a hook.
@@ -32,7 +32,8 @@ const NOTES_ON_HOOKS: [&str; 2] = [
 ];
 
 impl Client {
-    /// The name of a binding, and of its agent, if the user says none.
+    /// The name of a binding if the user says none: `scanner-catalog` in a client that gives all
+    /// its conversations the file; in any other, `identifier-scanner`, which its agent has, too.
     pub fn usual_name(&self) -> &'static str {
         match self.audience {
             Audience::Client => EXAMPLE_BINDING,
@@ -50,12 +51,14 @@ impl Client {
         self.name == PLUGIN_NAME
     }
 
-    /// Checks that a server may have this name in this client. The name must be one for an agent as
-    /// well, unless the whole client gets the file ([`Audience::Client`]).
+    /// Checks that a server of ours, and its agent, may have this name in this client, as `notes`
+    /// may in each.
     ///
     /// # Errors
-    /// If the name has more than 41 bytes; if it is the name of the plugin, or of an agent of the
-    /// client's own; or if it must be one for an agent, and is not (`is_agents_name`).
+    /// If the name has more than 41 bytes; if it is `plugin`, or the name of one of the client's
+    /// own agents, such as `explore`; or if it is no name for an agent (`is_agents_name`), as
+    /// `Notes`. The last does not count in a client whose conversations all get the file
+    /// ([`Audience::Client`]), since setup makes no agent there.
     pub fn takes(&self, name: &str) -> Result<(), Unfit> {
         let why = if name.len() > MAX_BINDING_NAME {
             "some clients cannot call the tool of a binding with so long a name: choose one of at most 41 characters"
@@ -69,7 +72,12 @@ impl Client {
         Err(why.into())
     }
 
-    /// Whether a hook here may be for an agent of this name; or why not.
+    /// Checks that a hook in this client may be for the agent of this name, such as
+    /// `acme:reviewer`. The hook is for an agent that is there already, so capitals may be in it.
+    ///
+    /// # Errors
+    /// If the name is `plugin`, or that of one of the client's own agents; or if it has another
+    /// character than letters, digits, `-`, `_` and `:`.
     fn takes_hook_for(&self, agent: &str) -> Result<(), Unfit> {
         if agent == PLUGIN_NAME || self.agents.contains(&agent) {
             return Err(NAME_IS_TAKEN.into());
@@ -92,7 +100,7 @@ fn is_agents_name(name: &str) -> bool {
     is_plain && name.starts_with(|c: char| c.is_ascii_lowercase()) && !is_yaml
 }
 
-/// What a client needs for a user, with names of the user's.
+/// What is needed to write one client's texts for one user.
 #[derive(Clone, Copy)]
 pub struct Recipe<'a> {
     /// The user.
@@ -101,46 +109,46 @@ pub struct Recipe<'a> {
     pub client: &'a Client,
     /// The name of the binding; for a hook, that of the agent.
     pub name: &'a str,
-    /// As whom the server calls, if that is said.
+    /// The agent that the user named, which the server gets as its option `--agent`. None if the
+    /// user named none.
     pub agent: Option<&'a str>,
 }
 
 impl Recipe<'_> {
-    /// What to fill into the client's examples for this user: what `filled_with` fills in, with the
-    /// path of this program and the user's folder for tickets. With a `file`, also the folder that
-    /// becomes a root for it.
+    /// What to fill into the client's examples for this user: see `filled_with`, here with the path
+    /// of this program and the user's folder for tickets. If there is a `file`, its folder takes
+    /// the place of `~/notes` in the examples; or if that folder is the home or above the home, the
+    /// file's own path does.
     ///
     /// # Errors
-    /// If the client does not take the name of the binding or of the agent; or if a path that an
-    /// example needs, of the tickets' folder or of the client's own, cannot be written there.
+    /// Those of `filled_with`. An example that needs the folder for tickets is refused, too, if a
+    /// client would misread the folder's path.
     pub fn filled(self, file: Option<&File>) -> Result<Filled, Unfit> {
         let user = self.user;
         let folder = user.tickets();
-        // None if clients would misread that path: then `filled_with` refuses an example with it.
+        // None if clients would misread the path. `filled_with` then refuses an example with it.
         let tickets = text_if_printable(&folder).filter(|text| !may_be_expanded(text));
         let mut filled = self.filled_with(&user.program.path, tickets)?;
         if let Some(file) = file {
             let root = root_of(&file.real, &user.home);
-            // If the file's folder must not become a root, as the home, it is the file alone.
             let readable = root.as_ref().unwrap_or(&file.written);
             filled.put(&quoted(EXAMPLE_FOLDER), &quoted(readable));
         }
         Ok(filled)
     }
 
-    /// What to fill into the client's examples: this program, this folder for `tickets` (which a
-    /// server and its guard share), the client's folders that a variable has moved, and the options
-    /// of the server. The binding's name takes the place of [`EXAMPLE_BINDING`], and the agent's
-    /// name that of [`EXAMPLE_AGENT`].
+    /// What to fill into the client's examples, such as `"command": "keyhole"`: the path of the
+    /// `program`, the folder for `tickets`, the client's folders that a variable has moved, and the
+    /// names of binding and agent for `scanner-catalog` and `identifier-scanner`.
     ///
-    /// The agent is `self.agent`, or if that is None, has the binding's name. Where the whole
-    /// client gets the file ([`Audience::Client`]), it keeps the example's name.
+    /// The agent is `self.agent`; or if that is None, it has the binding's name. In a client whose
+    /// conversations all get the file ([`Audience::Client`]), the examples' agent keeps its name.
     ///
     /// # Errors
-    /// If `tickets` is None, which means that its path cannot be written, and an example needs it.
-    /// If the agent's name begins with `-`, or holds `$`, `{` or `}`. If the client does not take
-    /// the name of the binding or of the agent; or if the path of a folder that a variable has
-    /// moved cannot be written.
+    /// - If `tickets` is None (clients would misread the path), and an example has that folder.
+    /// - If `self.agent` begins with `-`, or holds `$`, `{` or `}`.
+    /// - If the client does not take the name of the binding or of the agent ([`Client::takes`]).
+    /// - If the path of a folder that a variable has moved cannot be written.
     pub(crate) fn filled_with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
         let Self { client, name, .. } = self;
         let mut parts = client.parts.iter();
@@ -153,14 +161,15 @@ impl Recipe<'_> {
             return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
         }
         client.takes(name)?;
-        // Named like its binding, the agent of a second binding is another one.
+        // If the agent has its binding's name, each binding has an agent of its own.
         let agents_name = match client.audience {
             Audience::Client => EXAMPLE_AGENT,
             _ => self.agent.unwrap_or(name),
         };
         client.takes(agents_name)?;
         // Where several of the texts below match, the one that is put first counts. So a longer
-        // text comes before one that it begins with.
+        // text is put before a shorter one that begins like it: `scanner-catalog:` before
+        // `scanner-catalog`.
         let mut filled = Filled::default();
         self.put_folders(&mut filled)?;
         for quote in ['"', '\''] {
@@ -183,24 +192,25 @@ impl Recipe<'_> {
         Ok(filled)
     }
 
-    /// Fills in each of the client's folders that a variable has moved: for `~/.codex` in an
-    /// example, the path that `CODEX_HOME` names. A folder at its usual place stays as the examples
-    /// have it.
+    /// Adds to `filled` each of the client's folders that a variable has moved: `~/.codex` in an
+    /// example becomes the path that `CODEX_HOME` names. A folder at its usual place stays
+    /// `~/.codex`.
     ///
     /// # Errors
-    /// If a variable names a path that cannot be written in the client's texts.
+    /// If a variable names a path that is relative, or has a character that cannot be written in
+    /// the client's texts.
     fn put_folders(self, filled: &mut Filled) -> Result<(), Unfit> {
         let home = &self.user.home;
         for folder in &self.client.folders {
             let usual = folder.usual;
-            let found = self.user.folder(folder)?;
-            if found == home.join(usual.trim_start_matches("~/")) {
+            let now = self.user.folder(folder)?;
+            if now == home.join(usual.trim_start_matches("~/")) {
                 continue;
             }
-            let moved = text_if_printable(&found).ok_or(
+            let moved = text_if_printable(&now).ok_or(
                 "a folder of the client has a character in its path that cannot be written here",
             )?;
-            // In a rule, an absolute path begins with two slashes.
+            // In a client's rule, an absolute path begins with two slashes: `Read(//opt/codex`.
             filled.put(&format!("Read({usual}"), &format!("Read(/{moved}"));
             filled.put(usual, moved);
         }
@@ -225,14 +235,14 @@ impl Recipe<'_> {
         filled.put(&old, &format!("{new}{option}, {}", quoted(agent)));
     }
 
-    /// What the user pastes so that a hook of the client gives the agent `self.name` its file; who
-    /// gets it; and the last step. The texts are the hook's settings, what to know of hooks, and
-    /// the client's texts to paste, which keep the file from others. If there are texts of the
-    /// client, and no `file`, also what to know if the user pastes all of it by hand.
+    /// The texts by which a hook of the client gives the agent `self.name` its file: the settings
+    /// with the hook, what to know of hooks, and then the client's own texts to paste, which keep
+    /// the file from others. If the client has such texts, and the user named no `file`, what to
+    /// know of pasting all by hand comes last.
     ///
     /// # Errors
-    /// If the client has no hooks, its hooks cannot be for this agent, or the path of the map
-    /// cannot be printed.
+    /// If the client has no hooks; if its hooks cannot be for this agent (`takes_hook_for`); if the
+    /// path of the map cannot be printed; or if the client's texts cannot be filled (`filled`).
     pub fn hook(self, file: Option<&File>) -> Result<Hook, Unfit> {
         let (client, agent) = (self.client, self.name);
         let hooks = client.hook.ok_or(
@@ -240,13 +250,14 @@ impl Recipe<'_> {
         )?;
         client.takes_hook_for(agent)?;
         let settings = self.hook_settings()?;
-        // In the client's own texts, the names are the usual ones, as without a hook.
+        // `self.name` is the agent's. The client's own texts name a binding: the usual one.
         let usual = Recipe {
             name: client.usual_name(),
             agent: None,
             ..self
         };
-        // The path of the settings, in the client's folder, which a variable may have moved.
+        // The path of the settings, in the client's folder, which a variable may have moved. Neither
+        // a program nor a folder for tickets is in that path: both are left empty.
         let place = usual.filled_with("", Some(""))?.fill(hooks.file);
         let mut texts = vec![format!(
             "Put this into {place}, beside what you have there:\n\n```json\n{settings:#}\n```"
@@ -267,8 +278,9 @@ impl Recipe<'_> {
         })
     }
 
-    /// The client's settings with a hook that runs `keyhole inject` when an agent of this name
-    /// starts. Copilot has another form for them than the other clients.
+    /// The client's settings with a hook that runs `keyhole inject --map PATH` when an agent of the
+    /// name `self.name` starts: `{ "hooks": { "SubagentStart": [ … ] } }`. For Copilot CLI, the
+    /// command stands beside the agent's name; for the other clients, in a list `hooks` there.
     ///
     /// # Errors
     /// If the path of the map has a character that cannot be printed.
@@ -278,7 +290,8 @@ impl Recipe<'_> {
         // The command names the map, so that no variable of a project's settings can name another.
         let program = quoted_for_sh(&self.user.program.path);
         let command = format!("{program} inject --map {}", quoted_for_sh(map));
-        // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
+        // Clients take this as a regular expression, also Claude Code if a `:` is in the name.
+        // Without `^` and `$`, an agent whose name holds this one would get the file, too.
         let matcher = format!("^{}$", self.name);
         if self.client.name == "copilot-cli" {
             let group = json!({ "matcher": matcher, "type": "command", "command": command });
@@ -290,7 +303,7 @@ impl Recipe<'_> {
     }
 }
 
-/// What to fill into a client's examples.
+/// What to fill into a client's examples, in the order in which a text is looked for.
 #[derive(Debug, Default)]
 pub struct Filled(Vec<Replacement>);
 
@@ -302,7 +315,7 @@ struct Replacement {
 }
 
 impl Filled {
-    /// Adds a replacement. Where an earlier one matches, that one counts.
+    /// Adds a replacement. Where one that was added earlier matches, the earlier one counts.
     fn put(&mut self, text: &str, with: &str) {
         self.0.push(Replacement {
             text: text.to_owned(),
@@ -310,19 +323,20 @@ impl Filled {
         });
     }
 
-    /// The text with each replacement made, in one pass from its start: so none is made in what
-    /// another one put there. Where several match, the one that was put first counts.
+    /// The text with all replacements made: if `notes` is to take the place of `scanner`,
+    /// `"a scanner"` becomes `"a notes"`. A text that replaces another is not searched again. Where several replacements
+    /// match at one place, the one that was added first counts.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            let mut matching = self.0.iter().filter(|one| rest.starts_with(&one.text));
-            if let Some(found) = matching.next() {
-                filled += &found.with;
-                rest = &rest[found.text.len()..];
+        let mut unread = text;
+        while let Some(c) = unread.chars().next() {
+            let mut matching = self.0.iter().filter(|one| unread.starts_with(&one.text));
+            if let Some(first) = matching.next() {
+                filled += &first.with;
+                unread = &unread[first.text.len()..];
             } else {
                 filled.push(c);
-                rest = &rest[c.len_utf8()..];
+                unread = &unread[c.len_utf8()..];
             }
         }
         filled
@@ -346,7 +360,9 @@ impl Filled {
         format!("{place}:\n\n{fence}{language}\n{text}{fence}")
     }
 
-    /// The path of a part's file, on this machine: of `~/.codex/a.toml`, it is in `home`.
+    /// The path on this machine of the file that setup makes of a part: for `~/.codex/a.toml`, the
+    /// file `.codex/a.toml` in `home`; or if the filled path is absolute, since a variable has moved
+    /// the folder, just that.
     pub(crate) fn place(&self, to: &str, home: &Path) -> PathBuf {
         home.join(self.fill(to).trim_start_matches("~/"))
     }
