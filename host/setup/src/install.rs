@@ -21,34 +21,35 @@ use keyhole_claude::{
 use keyhole_walk::printable::printable;
 use std::{path::PathBuf, slice};
 
+// What the user is told before the question.
 const REPORTS_NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
 const NO_RULE_CAN_DENY: &str = "No rule can keep the main conversation from this file: its path has a character that nobody sees. Move it to ~/private.";
 const NEIGHBOURS: &str = "The rules deny the file alone, since its folder has other things in it. So a copy beside it stays open, as an editor (~, .swp) or a synchronizer makes one. A folder of its own is denied whole: move it to ~/private, and run setup again.";
 
-/// What the user wants: a file for somebody.
+/// What the user asks for: that one agent, one session or one client gets a file.
 pub struct Request<'a> {
-    /// Who wants it.
+    /// Who asks.
     pub user: &'a User<'a>,
     /// In which client.
     pub client: Client,
-    /// The binding's name, or the agent's of a hook.
+    /// The binding's name; for a hook, that of the agent.
     pub name: String,
-    /// As whom its server calls, if that is said.
+    /// The agent that the user named, which the server gets as its option `--agent`.
     pub agent: Option<String>,
-    /// Whether a hook hands the file over.
+    /// Whether a hook of the client gives the agent the file when it starts. Else, a server does.
     pub is_hook: bool,
     /// The file.
     pub file: File,
 }
 
-/// What keeps the file from the main conversation, of what is asked for.
+/// What is to keep the file from the main conversation of Claude Code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walls {
     /// Nothing.
     None,
-    /// The client's rules.
+    /// Deny rules.
     Rules,
-    /// Those, and the client's sandbox for shells.
+    /// Deny rules, and the client's sandbox for shells.
     Shells,
 }
 
@@ -81,7 +82,8 @@ impl Request<'_> {
         }
     }
 
-    /// The way in Claude Code that settings may switch off. None for a hook: the user pastes it.
+    /// The way in which an agent of Claude Code gets the file, which settings may switch off. None
+    /// for a hook: the user pastes that.
     fn way(&self) -> Option<Way> {
         if self.is_hook {
             None
@@ -94,14 +96,18 @@ impl Request<'_> {
 }
 
 impl Plan {
-    /// The plan that gives somebody the file, as the request says: what changes in Claude Code's
-    /// settings, in the map and in the client's files; what the user pastes; and what to say. The
-    /// file itself is made if it is new. `fresh_key` is the key for the entry of a hook, if the map
-    /// has no such entry yet.
+    /// The plan that gives somebody the file, as the request says. In this order:
+    ///
+    /// - A user's file that is not there yet is made.
+    /// - In Claude Code, the settings get what `chosen.walls` says.
+    /// - The map gets an entry. For a hook, that has the key `fresh_key`, unless an entry names the
+    ///   hook's agent already.
+    /// - What the client needs is written, or printed for the user to paste: a hook, or a server
+    ///   with its agent. The plugin needs neither.
     ///
     /// # Errors
-    /// If the plan would be of no use, if it would replace what is not setup's, or if a file cannot
-    /// be edited.
+    /// If nobody would get the file by the plan, if the plan would replace what is not setup's, or
+    /// if a file cannot be edited.
     pub fn install(request: &Request<'_>, fresh_key: &str, chosen: Chosen) -> Result<Self> {
         let (client, file) = (&request.client, &request.file);
         let mut plan = Self::default();
@@ -109,6 +115,7 @@ impl Plan {
             plan.make_file(file)?;
         }
         let mut hook = None;
+        // A hook that the client cannot have is refused before any other refusal.
         if request.is_hook {
             hook = Some(request.recipe().hook(Some(file))?);
         }
@@ -128,7 +135,7 @@ impl Plan {
         } else {
             plan.add_server(request)?;
         }
-        // The plugin, which compares its agent's reports, is a client of another name.
+        // The plugin does compare its agent's reports: as a client, its name is `plugin`.
         if client.name == "claude-code" {
             plan.notes.push(REPORTS_NOT_COMPARED.to_owned());
         }
@@ -136,7 +143,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Makes the user's file, with an example in it.
+    /// Plans to make the user's file, with an example in it.
     fn make_file(&mut self, file: &File) -> Result<()> {
         let found = Found::at(&file.path)?;
         // The user is not shown the text: it is an example, and long, and the user opens it anyway.
@@ -147,22 +154,25 @@ impl Plan {
         Ok(())
     }
 
-    /// Plans the changes of Claude Code's settings for these walls, as far as the settings lack
-    /// them: for the plugin, always the variable against progress lines; the deny rules, unless
-    /// `walls` is [`Walls::None`]; and with [`Walls::Shells`] the sandbox for shells, unless no
-    /// rule can deny the file.
+    /// Plans to add to Claude Code's settings what they lack of this:
+    ///
+    /// - for the plugin, the variable that keeps the client from telling an agent's progress;
+    /// - the deny rules, unless `walls` is [`Walls::None`];
+    /// - the sandbox for shells, if `walls` is [`Walls::Shells`], and rules can deny the file.
+    ///
+    /// If the settings lack nothing, they are not edited.
     ///
     /// # Errors
-    /// If by these settings the agent would get no file (`judge_faults`), if the name is another
-    /// agent's (`judge_agents`), or if the settings cannot be edited.
+    /// If the agent would get no file by these settings (`judge_faults`), if the name is another
+    /// agent's (`judge_agents`), or if the settings cannot be found or edited.
     fn edit_settings(&mut self, request: &Request<'_>, walls: Walls) -> Result<()> {
         let user = request.user;
         let settings = Settings::read(&user.home, user.variable, None);
         let places = settings.places.clone()?;
         self.judge_faults(request, &settings)?;
         let mut changes = Vec::new();
-        // The plugin compares what its agent reports. What the client says of an agent's progress
-        // would not be compared.
+        // The plugin compares what its agent reports with the file. Lines in which the client tells
+        // an agent's progress would not be compared.
         if request.client.is_plugin() && settings.lets_agents_tell_progress() {
             changes.push(Change::adding(NO_PROGRESS_VARIABLE, "1"));
         }
@@ -173,22 +183,25 @@ impl Plan {
             changes.extend(self.sandbox_changes(request, &settings, &places));
         }
         self.judge_agents(request, &places)?;
-        // Of settings that stay as they are, it does not matter whether they may be written.
+        // Settings that need no change may be read-only.
         if changes.is_empty() {
             return Ok(());
         }
         self.change_settings(Found::at(&places.settings())?, &changes)
     }
 
-    /// Refuses the request if a fault of the settings stops the way in which its agent gets the
-    /// file (the plugin, or a server of the agent's own), or if by the fault the client may load
-    /// nothing of the user's settings. Any other fault becomes a note. If the request is for the
-    /// plugin, and no settings switch that on, tells the user how to install it.
+    /// Judges each fault of Claude Code's settings, such as `disableAllHooks`. A fault that is not
+    /// refused becomes a note. If the request is for the plugin, and no settings switch
+    /// the plugin on, also tells the user how to install it.
     ///
     /// # Errors
-    /// The fault, as its text.
+    /// The text of a fault by which one of two things happens:
+    /// - The agent of the request cannot get the file: the fault stops the plugin, or an agent's
+    ///   own server (`request.way()`).
+    /// - The client may load nothing of the user's settings.
     fn judge_faults(&mut self, request: &Request<'_>, settings: &Settings) -> Result<()> {
         let way = request.way();
+        // The agent's own server, which the settings may forbid by its name.
         let mut servers = Vec::new();
         if way == Some(Way::Agent) {
             servers.push(&*request.name);
@@ -211,10 +224,12 @@ impl Plan {
         Ok(())
     }
 
-    /// The change that adds the deny rules which the settings lack: for the file, and if its agent
-    /// has a server of its own, for the folder of the agent's tickets. None if they lack none.
-    /// Notes if no rule can deny the file, or if a copy beside the file stays open. Puts the rules
-    /// into `self.rules`, for the question.
+    /// The change that adds the deny rules which the settings lack, such as
+    /// `Read(~/notes/**)`: for the file, and if its agent has a server of its own, for the folder
+    /// of the agent's tickets. None if the settings have all of them.
+    ///
+    /// Puts the rules into `self.rules`, for the question. Notes if no rule can name the file, or
+    /// if a copy of the file in its folder would not be denied.
     fn missing_rules(
         &mut self,
         request: &Request<'_>,
@@ -243,11 +258,13 @@ impl Plan {
         Some(change)
     }
 
-    /// The changes for the client's sandbox for shells: one that takes out what an older setup
-    /// wrote, if that is there; and those that switch the sandbox on, and set `has_sandbox`.
+    /// The changes for the client's sandbox for shells. The first one takes out a pattern that a
+    /// setup before 0.6.0 wrote, if that is there. The others switch the sandbox on, for which
+    /// `has_sandbox` is set. There are no others in three cases:
     ///
-    /// The sandbox is not switched on if the settings lack nothing for it; if nobody can tell which
-    /// settings count (`Shells::of` is None); or if it would not hold shells: then a note says why.
+    /// - Nobody can tell which settings count (`Shells::of` is None).
+    /// - The settings lack nothing for the sandbox.
+    /// - The sandbox would not hold shells, or cannot start. A note says why.
     fn sandbox_changes(
         &mut self,
         request: &Request<'_>,
@@ -274,13 +291,13 @@ impl Plan {
         changes
     }
 
-    /// For an agent with a server of its own: notes where its tickets go. For a hook: notes if none
-    /// of the user's own agents has the name for which the hook is. A plugin's agent is not looked
-    /// for.
+    /// For an agent with a server of its own, notes where its tickets go. For a hook, notes if no
+    /// file in the client's folder of agents gives the name of the hook's agent; the agent of a
+    /// plugin, such as `acme:reviewer`, is not looked for. For our plugin, does nothing.
     ///
     /// # Errors
-    /// For an agent with a server of its own: if a file of the client's agents has this name in it,
-    /// but another file name.
+    /// For an agent `notes` with a server of its own, if a file there gives the name `notes`, but
+    /// is not called `notes.md`.
     fn judge_agents(&mut self, request: &Request<'_>, places: &Places) -> Result<()> {
         let name = &*request.name;
         if request.way() == Some(Way::Agent) {
@@ -294,7 +311,7 @@ impl Plan {
                 );
             }
         }
-        // The name of a plugin's agent has a `:` in it.
+        // A `:` is only in the name of a plugin's agent.
         let is_users = !name.contains(':');
         if request.is_hook && is_users && agents_named(&places.claude, name).is_empty() {
             let shown = &places.shown;
@@ -303,12 +320,13 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds what the client needs for the server of this request: files that setup writes, texts
-    /// that the user pastes, who gets the file, notes, and the last step.
+    /// Adds what the client needs for the server of this request, as the client's parts say: edits
+    /// of the files that setup makes, and texts that the user pastes. Also sets who gets the file,
+    /// and the last step.
     ///
     /// # Errors
-    /// If the client does not take the name of the server or of its agent, or if at the place of
-    /// one of these files is one that is not setup's.
+    /// If the client's texts cannot be filled (`Recipe::filled`), as for a name that the client
+    /// does not take; or if one of these files is there, and is not setup's (`edit_clients_file`).
     fn add_server(&mut self, request: &Request<'_>) -> Result<()> {
         let client = &request.client;
         let filled = request.recipe().filled(Some(&request.file))?;
@@ -320,8 +338,8 @@ impl Plan {
         self.who = filled.fill(client.who);
         self.print = filled.blocks(client.parts_to_paste());
         if !self.print.is_empty() {
-            let paste = "Paste the texts above where they say.";
-            self.todo.push(paste.to_owned());
+            self.todo
+                .push("Paste the texts above where they say.".to_owned());
         }
         // Notes are printed, too, but there is nothing to paste in them.
         let notes = client.notes.iter().map(|note| filled.fill(note));
@@ -330,15 +348,20 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes the client's file `to`. If a file is there, renews it if setup wrote all of it, with
-    /// whatever program; and leaves it as it is if only its lines of server and hook are as setup
-    /// writes them now.
+    /// Plans to write the client's file for this part of the recipe. `to` is the file's path in the
+    /// example, such as `~/.claude/agents/identifier-scanner.md`. There are four cases:
     ///
-    /// If the file is an agent's, and the agent has another name than the example's, tells the user
-    /// to change its text.
+    /// - No file is there: a new one is made.
+    /// - Setup wrote all of the file that is there: the file is renewed, as with another program.
+    /// - Only its lines of server and hook are as setup writes them now: the file stays.
+    /// - Any other file is there: an error.
+    ///
+    /// If the file is that of an agent with another name than `identifier-scanner`, tells the user
+    /// to change the agent's task.
     ///
     /// # Errors
-    /// If any other file is there, or one that cannot be read or must not be replaced.
+    /// If any other file is there (`why_not_renewed`), or one that cannot be read or must not be
+    /// replaced.
     fn edit_clients_file(
         &mut self,
         request: &Request<'_>,
@@ -351,10 +374,9 @@ impl Plan {
         let found = Found::at(&path)?;
         let old = found.text()?.to_owned();
         let shown = shown(&path, home);
-        // A text in Markdown is an agent's, but not in a client where a whole session gets the
-        // file.
+        // Markdown is an agent's file, but not in a client that gives the file to a whole session.
         let is_agents_file = request.client.audience != Audience::Session && to.ends_with(".md");
-        // The example's text is for an agent of this name. Another name means another task.
+        // The example's text has the task of `identifier-scanner`. Another name means another task.
         if is_agents_file && request.name != EXAMPLE_AGENT {
             self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
         }
@@ -362,7 +384,7 @@ impl Plan {
         let new = if !found.is_there() {
             text
         } else if let Some(renewed) = request.recipe().renewed(part, &old, &text) {
-            // This is the old text if only the lines of server and hook are setup's.
+            // The old text itself, if only its lines of server and hook are setup's.
             renewed
         } else {
             return refused(why_not_renewed(&shown, &old, &text));
@@ -376,9 +398,12 @@ impl Plan {
         self.add_edit(found, Some(new), lines)
     }
 
-    /// Whether the request's name is taken: by a binding of the map that is for another file; in
-    /// Claude Code, by an agent whose file has another name; or by a file of the client that setup
-    /// did not write, and so would not replace.
+    /// Whether the request needs another name than `request.name`, such as `notes`, since one of
+    /// these has the name already:
+    ///
+    /// - a binding of the map that is for another file;
+    /// - in Claude Code, an agent whose file is called otherwise than `notes.md`;
+    /// - a file of the client that setup did not write, and so would not replace.
     pub fn is_taken(request: &Request<'_>) -> bool {
         if is_bound_to_another(request) {
             return true;
@@ -405,13 +430,15 @@ fn is_bound_to_another(request: &Request<'_>) -> bool {
     binding.is_some_and(|binding| !request.is_for_file_of(&binding.entry))
 }
 
-/// Whether an agent's file gives this name, and is itself called otherwise.
+/// Whether a file in the client's folder of agents gives its agent this name, such as `notes`, but
+/// is itself called otherwise than `notes.md`.
 fn is_name_of_other_file(places: &Places, name: &str) -> bool {
     let stems = agents_named(&places.claude, name);
     stems.iter().any(|stem| stem != name)
 }
 
-/// Why the client's sandbox would not hold shells, and what to do. None if it would.
+/// Why the client's sandbox would not hold shells, or cannot start, and what to do. None if the
+/// sandbox can be used.
 fn why_no_sandbox(sandbox: &Shells, user: &User<'_>) -> Option<String> {
     if !sandbox.weak.is_empty() {
         let weak = &sandbox.weak;
@@ -423,7 +450,9 @@ fn why_no_sandbox(sandbox: &Shells, user: &User<'_>) -> Option<String> {
     shells::sandbox_can_start(&path).err().map(str::to_owned)
 }
 
-/// Why setup does not change a file that is there already, and what to do.
+/// Why setup does not change a file that is there already, and what to do. `old` is the file's
+/// text, and `new` what setup would write. If both start Keyhole, the lines of `new` for that are
+/// in the answer.
 fn why_not_renewed(shown: &str, old: &str, new: &str) -> String {
     let lines = own_entries(new).join("\n");
     if own_entries(old).is_empty() || lines.is_empty() {
@@ -436,7 +465,7 @@ fn why_not_renewed(shown: &str, old: &str, new: &str) -> String {
     )
 }
 
-/// The lines of the first text that the other does not have.
+/// The lines of `text` that `other` does not have, each with its line end.
 fn lines_only_in(text: &str, other: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
