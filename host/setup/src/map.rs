@@ -19,15 +19,15 @@ use keyhole_core::{AgentName, Entry, Map, Table};
 use serde_json::json;
 use std::{fs, path::Path};
 
-/// How a user writes an entry for whose text setup finds no place in the map.
+/// What the user can do if setup finds no place for the entry in the map.
 const BY_HAND: &str = "`keyhole setup key FILE`, with --bind NAME or --agent NAME, prints the entry. Then `keyhole check` says which root it needs";
 
-/// Where an entry of a map is.
+/// Which entry of a map is meant: `[keys.k1]` or `[bindings.notes]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
-    /// The table that has it.
+    /// The table that has the entry: that of keys, or that of bindings.
     pub table: Table,
-    /// Its key or name there.
+    /// The entry's key, or the binding's name.
     pub name: &'a str,
 }
 
@@ -64,8 +64,8 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) max_bytes: Option<u64>,
     /// Whether reports are compared with the file.
     pub(crate) withhold: bool,
-    /// The folders whose repositories may publish what the file has; no folder means nowhere.
-    /// None: nothing that is published is compared with the file.
+    /// The folders in whose repositories the file's values may be published without a question. An
+    /// empty list: in none. None: nothing that is published is compared with the file.
     pub(crate) publish_only_in: Option<Vec<String>>,
 }
 
@@ -76,14 +76,16 @@ impl NewEntry<'_> {
         named == Named::key(PLUGIN.key)
     }
 
-    /// The entry's lines in the map.
+    /// The entry's lines in the map. The first two are always there, such as `[bindings.notes]` and
+    /// `path = "~/notes/a.md"`. A field without a value has no line: no `agents`, no `max_bytes`,
+    /// no `publish_only_in`, and `withhold` only if it is true.
     pub(crate) fn text(&self) -> String {
         let Named { table, name } = self.named;
         let (table, path) = (table.as_str(), quoted(self.path));
-        // Neither a key of setup's nor a binding's name needs quotes.
+        // In TOML, neither a key that setup makes nor a binding's name needs quotes.
         let mut text = format!("[{table}.{name}]\npath = {path}\n");
         if !self.agents.is_empty() {
-            // A list of texts is the same in JSON and TOML.
+            // TOML writes a list of texts as JSON does.
             text += &format!("agents = {}\n", json!(self.agents));
         }
         if let Some(most) = self.max_bytes {
@@ -99,7 +101,7 @@ impl NewEntry<'_> {
     }
 }
 
-/// For whom an entry is to be printed.
+/// For whom `keyhole setup key` is to print an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The name of a binding. None: the entry gets a key.
@@ -110,19 +112,22 @@ pub struct Asked<'a> {
     pub max_bytes: Option<u64>,
 }
 
-/// What the end of a map gets for a file.
+/// The lines that a user adds to a map for a file.
 #[derive(Debug)]
 pub struct Printed {
-    /// The line of its roots, which only the first entry of a map brings. None if the file is in
-    /// no folder that may be a root.
+    /// The line `roots = […]`, which a map needs only once, with its first entry. None if the file
+    /// is in no folder that may be a root.
     pub roots: Option<String>,
     /// A blank line, and the entry.
     pub table: String,
 }
 
-/// The lines that a user adds to a map for this file: an entry for the binding that is asked for;
-/// or if no binding is, an entry with the plugin's own key for the plugin's agent, and one with
-/// `key` for any other or for no agent.
+/// The lines that a user adds to a map for this file: a line for the file's folder, and an entry.
+/// Which entry it is depends on `asked`:
+///
+/// - with `asked.bind`, such as `notes`: `[bindings.notes]`;
+/// - without it, for the plugin's agent (`keyhole:privacy-scanner`): one with the plugin's own key;
+/// - for any other agent, or for none: one with the key `key`.
 pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
     let named = match asked.bind {
         Some(bind) => Named::binding(bind),
@@ -137,7 +142,7 @@ pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
         withhold: NewEntry::withholds_reports(named),
         publish_only_in: None,
     };
-    // None if the file is directly in the home or above it, neither of which must become a root.
+    // None if the file's folder is the home or above the home: neither must become a root.
     let root = root_of(&file.real, home);
     Printed {
         roots: root.map(|root| format!("roots = [{}]\n", quoted(&root))),
@@ -145,20 +150,23 @@ pub fn entry(home: &Path, file: &File, asked: Asked<'_>, key: &str) -> Printed {
     }
 }
 
-/// The entry that a request needs.
+/// The entry of the map that a request needs.
 struct Needed<'a> {
     named: Named<'a>,
-    /// The agent that it must name. None: it must name none.
+    /// The agent that the entry must name. None: the entry must name no agent.
     agent: Option<&'a str>,
 }
 
 impl Request<'_> {
-    /// Which entry the map needs for this request, and for which agent. For a hook, it is the one
-    /// entry that names the hook's agent; or if no entry does, one with the `fresh_key`. For the
-    /// plugin, it is the entry with its key. For a server, it is the binding of the request's name.
+    /// Which entry the map needs for this request, and for which agent:
+    ///
+    /// - for a hook, the one entry that names the hook's agent; or if no entry does, a new one with
+    ///   the `fresh_key`;
+    /// - for the plugin, the entry with the plugin's key, `keyhole-privacy-catalog`;
+    /// - for a server, the binding of the request's name.
     ///
     /// # Errors
-    /// If the map has more than one entry for a hook's agent.
+    /// For a hook, if several entries of the map name its agent.
     fn needed<'a>(&'a self, map: &'a Map, fresh_key: &'a str) -> Result<Needed<'a>> {
         if self.is_hook {
             return Ok(Needed {
@@ -186,12 +194,13 @@ impl Request<'_> {
     }
 }
 
-/// The key of the entry that names this agent. None if no entry does.
+/// The key of the one entry that names this agent, such as `reviewer`. None if no entry names it.
 ///
 /// # Errors
-/// If more than one does.
+/// If several entries name the agent: a hook could not tell which file is meant. The error has the
+/// lines of the first two.
 fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
-    // No map can have a name that is malformed.
+    // A map cannot have a malformed name, so no entry names such an agent.
     let Ok(valid) = AgentName::in_map(agent) else {
         return Ok(None);
     };
@@ -208,13 +217,16 @@ fn only_key<'a>(map: &'a Map, agent: &str) -> Result<Option<&'a str>> {
 }
 
 impl Plan {
-    /// Plans an edit that adds to the map the table and the root which it lacks for the file. Plans
-    /// no edit if it lacks neither. `self.map` becomes the map's text after that. `fresh_key` is
-    /// the key for the entry of a hook, if the map has no such entry yet.
+    /// Plans an edit that adds to the map what the map lacks for the request: an entry for the
+    /// file, and a root that holds the file. If the map lacks neither, plans no edit.
+    ///
+    /// Sets `self.map` to the text of the map with these lines. `fresh_key` is the key for the
+    /// entry of a hook, if the map has no such entry yet.
     ///
     /// # Errors
-    /// If the map is no valid one; if `missing_table` or `missing_root` refuses; or if the map
-    /// lacks something and cannot be edited: then the error says what prints the entry.
+    /// - If the map is no valid one. A missing or unreadable file counts as an empty map here.
+    /// - If the map may not have the entry (`missing_table`) or the root (`missing_root`).
+    /// - If the map lacks something and its file cannot be read or edited.
     pub(crate) fn add_to_map(
         &mut self,
         request: &Request<'_>,
@@ -226,8 +238,8 @@ impl Plan {
         let read = Found::at(place);
         self.map = match &read {
             Ok(found) => found.text()?.to_owned(),
-            // A map that cannot be edited may lack nothing. If it lacks something, `read?` fails
-            // below.
+            // The map may lack nothing: then its file need not be edited. If it lacks something,
+            // `read?` below returns this error.
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
         };
         let map = live.parse(self.map.as_bytes())?;
@@ -246,16 +258,14 @@ impl Plan {
         self.add_edit(found, Some(edited.text), edited.shown)
     }
 
-    /// The text of the table that the map lacks for the request. None if an entry of this name is
-    /// there, and is for this file and this agent.
+    /// The text of the entry that the map lacks for the request, such as `[bindings.notes]` with
+    /// its fields. None if an entry of that name is there, and will do for the request.
     ///
-    /// Notes if an entry of another name has the file; or, for the plugin, if the entry that is
-    /// there does not say where its values may be published. Also sets `self.table` and
-    /// `self.has_gate`.
+    /// For a new entry, notes if an entry of another name has the file, too, and sets
+    /// `self.has_gate`. Sets `self.table` in any case.
     ///
     /// # Errors
-    /// If an entry of this name is there for another file; or for this file, but not for this
-    /// agent, or with a larger `max_bytes` than the client takes (`refuse_unsuitable`).
+    /// If an entry of that name is there, but will not do (`judge_entry`); or if `needed` refuses.
     fn missing_table(
         &mut self,
         map: &Map,
@@ -263,20 +273,10 @@ impl Plan {
         fresh_key: &str,
         chosen: Chosen,
     ) -> Result<Option<String>> {
-        let max_bytes = request.client.max_bytes;
         let Needed { named, agent } = request.needed(map, fresh_key)?;
         self.table = (named.table, named.name.to_owned());
         if let Some((_, there)) = all_entries(map).find(|(other, _)| *other == named) {
-            if !request.is_for_file_of(there) {
-                let line = there.line;
-                return refused(format!(
-                    "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
-                ));
-            }
-            refuse_unsuitable(there, agent, max_bytes)?;
-            if request.client.is_plugin() && there.publish_only_in.is_none() {
-                self.notes.push(format!("Nothing asks before something of the list is published. To be asked, add this to the entry on line {} of the map: publish_only_in = []", there.line));
-            }
+            self.judge_entry(there, request, agent)?;
             return Ok(None);
         }
         if all_entries(map).any(|(_, entry)| request.is_for_file_of(entry)) {
@@ -294,23 +294,50 @@ impl Plan {
             named,
             path: &request.file.written,
             agents: agent.as_slice(),
-            max_bytes,
+            max_bytes: request.client.max_bytes,
             withhold: NewEntry::withholds_reports(named),
             publish_only_in,
         };
         Ok(Some(entry.text()))
     }
 
-    /// The folder that must become a root of the map for the file. None in three cases:
-    ///
-    /// - A root of the map holds the file already.
-    /// - The map has entries and no roots. A note says so.
-    /// - The map has neither, and the file's folder must not become a root (`root_of` is None),
-    ///   since it is the home or one above it. A note says so.
+    /// Checks that the entry which the map has under the needed name will do for the request, for
+    /// this agent. For the plugin, notes if the entry has no `publish_only_in`: then nothing asks
+    /// before a value of the file is published.
     ///
     /// # Errors
-    /// If the map has roots, none of which holds the file, and the file's folder must not become
-    /// one.
+    /// If the entry is for another file; or for this file, but not for this agent, or with a larger
+    /// `max_bytes` than the client takes (`refuse_unsuitable`).
+    fn judge_entry(
+        &mut self,
+        entry: &Entry,
+        request: &Request<'_>,
+        agent: Option<&str>,
+    ) -> Result<()> {
+        let line = entry.line;
+        if !request.is_for_file_of(entry) {
+            return refused(format!(
+                "the map has another file under this name already, on line {line}. Choose another name, or take that away first: keyhole setup remove NAME"
+            ));
+        }
+        refuse_unsuitable(entry, agent, request.client.max_bytes)?;
+        if request.client.is_plugin() && entry.publish_only_in.is_none() {
+            self.notes.push(format!("Nothing asks before something of the list is published. To be asked, add this to the entry on line {line} of the map: publish_only_in = []"));
+        }
+        Ok(())
+    }
+
+    /// The folder that must become a root of the map, so that a server may read the file: `~/notes`
+    /// for `~/notes/a.md`. None in three cases:
+    ///
+    /// - A root of the map holds the file already.
+    /// - The map has entries and no roots, so a server may read any file. A note says so.
+    /// - The map has neither, and the file's folder is the home or above the home, which must not
+    ///   become a root (`root_of` is None). A note says so.
+    ///
+    /// # Errors
+    /// If the map has roots, none of which holds the file, and the file's folder is the home or
+    /// above the home.
     fn missing_root(&mut self, map: &Map, request: &Request<'_>) -> Result<Option<String>> {
         let (real, roots) = (&request.file.real, map.roots());
         if roots
@@ -335,12 +362,12 @@ impl Plan {
     }
 }
 
-/// Checks that an entry of the map does for this agent, and for the most bytes that the client
-/// takes. Without an `agent`, the entry must be for any agent.
+/// Checks that an entry of the map will do for this agent (None: for any agent), and for a client
+/// that takes at most `max_bytes` (None: as many as our own limit allows).
 ///
 /// # Errors
 /// If the entry does not name the agent; if it names agents, and `agent` is None; or if its
-/// `max_bytes` is larger than that of the client. The error says what to add.
+/// `max_bytes` is larger than that of the client. The error says what to change.
 fn refuse_unsuitable(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<()> {
     let lacks = match (agent, max_bytes) {
         (Some(agent), _) if !names_agent(entry, agent) => {
@@ -358,7 +385,7 @@ fn refuse_unsuitable(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>)
     ))
 }
 
-/// Whether the entry is for this agent by name.
+/// Whether the entry names this agent. False if the agent's name is malformed.
 fn names_agent(entry: &Entry, agent: &str) -> bool {
     match AgentName::in_map(agent) {
         Ok(agent) => entry.agents.iter().flatten().any(|one| one.means(&agent)),
