@@ -20,11 +20,13 @@ pub(super) struct Addition {
 }
 
 impl Addition {
-    /// The map `old` with the table at its end, and the root among its roots.
+    /// The text of the map `old` with the table at its end, and the root among its roots.
     ///
     /// # Errors
-    /// If `old` is no TOML; or if the new text, read again, has not the tables of `old` with the new
-    /// table and root added. Each addition changes the draft's text and its tables.
+    /// - If `old` is no TOML.
+    /// - If the text has no place for the root (`Inserted::root`), or has an entry of the table's
+    ///   name already.
+    /// - If the new text has other tables than `old` with the table and the root added.
     pub(super) fn added_to(&self, old: &str) -> Result<Edited, EditError> {
         let mut draft = Draft {
             text: old.to_owned(),
@@ -37,6 +39,7 @@ impl Addition {
         if let Some(table) = &self.table {
             draft.add_table(table)?;
         }
+        // Each step above changed both the text and the tables. They must still say the same.
         if !parse(&draft.text).is_ok_and(|tables| tables == draft.tables) {
             return Err(EditError::ChangesMore);
         }
@@ -57,10 +60,12 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds this folder to the roots, in the text, in the tables and in what the user is shown.
+    /// Adds this folder to the map's `roots`, in the text and in the tables. The user is shown a
+    /// line `roots = ["~/notes"]` that is new; or of a list that is there, only the new string,
+    /// below `in roots:`.
     ///
     /// # Errors
-    /// If [`Inserted::root`] finds no place for it, or if `roots` is no list.
+    /// If `roots` is there, but is no list, or an empty one; or if the text is no TOML.
     fn add_root(&mut self, root: &str) -> Result<(), EditError> {
         let Inserted {
             at,
@@ -68,7 +73,6 @@ impl Draft {
             is_own_line,
         } = Inserted::root(&self.text, root)?;
         self.text.insert_str(at, &text);
-        // One more string of the list is shown as `in roots`.
         let place = if is_own_line { "" } else { "roots" };
         self.shown += &lines_of(place, "", &text);
         let roots = self.tables.entry("roots");
@@ -78,9 +82,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds an entry at the end, behind a blank line.
+    /// Adds the entry with these lines at the end of the map, behind a blank line. In an empty map,
+    /// no line comes before the entry.
+    ///
+    /// # Errors
+    /// If the map has an entry of this name already (`insert_entry`).
     fn add_table(&mut self, table: &str) -> Result<(), EditError> {
         let end = line_end(&self.text);
+        // What comes between: nothing in an empty map, which may have a byte order mark.
         let before = match &*self.text {
             "" | "\u{feff}" => "",
             ended if ended.ends_with('\n') => end,
@@ -92,9 +101,9 @@ impl Draft {
     }
 }
 
-/// A text that comes into a map.
+/// A text that is put into a map, and where.
 struct Inserted {
-    /// Before which byte of the map.
+    /// The byte of the map before which the text is put.
     at: usize,
     text: String,
     /// Whether it is a line of its own, and not one more string of a list.
@@ -102,12 +111,14 @@ struct Inserted {
 }
 
 impl Inserted {
-    /// Where and how this root comes into the map: as one more string behind the last of its
-    /// `roots`; or in a map without `roots`, as a line of its own at the top. The caller
-    /// has checked that a map without `roots` has no entries: the new root would refuse their files.
+    /// How this root is put into the map:
+    ///
+    /// - In a map with `roots = ["~/a"]`, as one more string: `, "~/notes"` behind `"~/a"`.
+    /// - In a map without `roots`, as a line of its own at the top: `roots = ["~/notes"]`. The
+    ///   caller has checked that such a map has no entries: the root would refuse their files.
     ///
     /// # Errors
-    /// If the map is no TOML, or if its `roots` are no list, or an empty one.
+    /// If the map is no TOML, or if its `roots` are no list, or an empty list.
     fn root(map: &str, root: &str) -> Result<Self, EditError> {
         let document = DeTable::parse(map).map_err(|_| EditError::Syntax("TOML"))?;
         let Some(roots) = document.get_ref().get("roots") else {
@@ -117,7 +128,7 @@ impl Inserted {
                 is_own_line: true,
             });
         };
-        // A map with an empty list is no valid one.
+        // The loader takes no map with an empty list either.
         let list = roots.get_ref().as_array().ok_or(EditError::ChangesMore)?;
         let last = list.iter().last().ok_or(EditError::ChangesMore)?;
         Ok(Self {
@@ -128,7 +139,8 @@ impl Inserted {
     }
 }
 
-/// The map below a first line `#:schema`, in which alone an editor looks for its schema.
+/// The map without its first line, if that begins with `#:schema`: an editor looks for the schema
+/// only there, so nothing may come above. Else the whole map, without a byte order mark.
 fn below_schema(map: &str) -> &str {
     let body = map.trim_start_matches('\u{feff}');
     match body.split_once('\n') {
@@ -137,9 +149,13 @@ fn below_schema(map: &str) -> &str {
     }
 }
 
-/// The map `text` without this table, and without one blank line above it. None if the table does
-/// not stand in the map with just these lines, or not at the start of a line; if it stands there
-/// more than once; or if the rest with the table put back would have other tables than the old map.
+/// The map `text` without this table, such as `[bindings.notes]` with its lines, and without one
+/// blank line above the table. None in three cases:
+///
+/// - The table does not stand in the map with just these lines, from the start of a line on.
+/// - The table stands in the map more than once.
+/// - The new map, with the table put back, would not have the tables of the old map, as if the user
+///   added a line `max_bytes = 9` below: that would come into the table above.
 pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
     let end = line_end(text);
     let (before, after) = text.split_once(&table.replace('\n', end))?;
@@ -148,15 +164,15 @@ pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
         return None;
     }
     let mut above = before;
-    // The blank line above is setup's, too.
+    // Setup wrote the blank line above the table, too.
     if before.ends_with(&end.repeat(2)) {
         above = before.strip_suffix(end)?;
     }
     let new = above.to_owned() + after;
-    // The table is put back, and not taken out of the old map's tables: that would not tell whether
-    // an empty `[keys]` stays.
+    // The check puts the table back, and does not take it out of the old map's tables: after that,
+    // an empty `[keys]` could be there or not.
     let mut tables = parse(&new).ok()?;
-    // This fails if the table is still there: it stood there twice.
+    // None if the new map still has the table, which stood in the old one twice.
     insert_entry(table, &mut tables).ok()?;
     if tables == parse(text).ok()? {
         Some(new)
@@ -165,13 +181,14 @@ pub(crate) fn without_table(text: &str, table: &str) -> Option<String> {
     }
 }
 
-/// Puts the entry with these lines among the tables of a map: `[keys.k1]` becomes the member `k1`
+/// Puts the entry with these lines into the `tables` of a map: `[keys.k1]` becomes the member `k1`
 /// of the table `keys`, which is made if it is not there.
 ///
 /// # Errors
-/// If the lines are no TOML table, or the entry's name is there already.
-fn insert_entry(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> {
-    let parsed = parse(entry).map_err(|_| EditError::ChangesMore)?;
+/// [`EditError::ChangesMore`] if the lines are no TOML table, if `keys` is no table, or if a member
+/// `k1` is there already.
+fn insert_entry(lines: &str, tables: &mut toml::Table) -> Result<(), EditError> {
+    let parsed = parse(lines).map_err(|_| EditError::ChangesMore)?;
     for (kind, entries) in parsed {
         let table = tables.entry(kind).or_insert(toml::Table::new().into());
         let there = table.as_table_mut().ok_or(EditError::ChangesMore)?;
@@ -184,12 +201,12 @@ fn insert_entry(entry: &str, tables: &mut toml::Table) -> Result<(), EditError> 
     Ok(())
 }
 
-/// The tables that this text of a map has.
+/// The tables of this text, as TOML has them.
 fn parse(text: &str) -> Result<toml::Table, EditError> {
     text.parse().map_err(|_| EditError::Syntax("TOML"))
 }
 
-/// The end of a line, as the text has it.
+/// The end of a line in this text: `\r\n` if it is there at all, else `\n`.
 fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
