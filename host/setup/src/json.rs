@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// The place of the deny rules in the settings.
 pub(crate) const DENY_RULES: &[&str] = &["permissions", "deny"];
 
-/// The place of the variable that keeps the client from saying what agents do.
+/// The place of the variable that keeps the client from telling an agent's progress.
 pub(crate) const NO_PROGRESS_VARIABLE: &[&str] = &["env", settings::NO_PROGRESS_LINES];
 
 /// A change at one place of the settings. A list stands for its items, any other value for itself.
@@ -125,10 +125,11 @@ impl Change {
     }
 }
 
-/// The longest line of a list, so that a terminal of 80 characters shows it as one.
+/// The longest line of a list, in bytes: with the sign and the blanks before the line, a terminal
+/// of 80 characters shows it as one line.
 const WIDTH: usize = 76;
 
-/// The values, as many on each line as it holds.
+/// The values as JSON, with commas between them: as many on a line as go into 76 bytes.
 fn lines(values: &[Value]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for value in values {
@@ -141,18 +142,21 @@ fn lines(values: &[Value]) -> String {
     lines.join(",\n")
 }
 
-/// The list that stands there. Empty if none does.
+/// The items of the list `there`. Empty if it is no list, or if nothing is there.
 fn list_or_empty(there: Option<&Value>) -> &[Value] {
     there.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The text of the settings with these changes made, as far as they are still to do, and the lines
-/// that the user is shown of them. All else stays. A list such as `permissions.deny` (a member of a
-/// table) that becomes empty is taken out, and so is its table if that is then empty.
+/// The text of the settings with these changes made, and the lines that the user is shown of them.
+/// A change that is made already counts as none, so nothing may be shown, and `text` may be the old
+/// one. All else in the text stays: comments, blanks, and a byte order mark. An empty text counts
+/// as `{}`.
 ///
 /// # Errors
-/// [`EditError::Syntax`] if the text is no JSON; [`EditError::ChangesMore`] if the new text does
-/// not have the value that it should; and what [`Draft::make`] returns.
+/// - [`EditError::Syntax`] if the text is no JSON.
+/// - What [`Draft::make`] returns, if the text has no place for a change.
+/// - [`EditError::ChangesMore`] if the new text, read again, does not have the value of the old one
+///   with the changes made.
 pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<Edited, EditError> {
     let body = text.trim_start_matches('\u{feff}');
     let byte_order_mark = &text[..text.len() - body.len()];
@@ -163,6 +167,7 @@ pub(crate) fn edit(text: &str, changes: &[Change]) -> Result<Edited, EditError> 
     };
     let mut shown = String::new();
     for wanted in changes {
+        // None if the settings have nothing at the place.
         let there = draft.value.pointer(&settings::pointer(&wanted.place));
         if let Some(change) = wanted.still_to_do(there) {
             draft.make(&change)?;
@@ -185,12 +190,15 @@ struct Draft {
 
 impl Draft {
     /// Makes a change in the text and in the value. The change must be one that
-    /// [`Change::still_to_do`] returned: all that goes is there, and nothing that comes is there.
+    /// [`Change::still_to_do`] returned: all that it takes out is there, and nothing that it adds.
+    ///
+    /// If a list with two names, such as `permissions.deny`, becomes empty, it is taken out whole,
+    /// as a single value is. With it goes its table `permissions`, if that has nothing else.
     ///
     /// # Errors
-    /// If the text has half a character, such as `\ud83d`; if a name on the way to the place stands
-    /// there twice; if what is on the way is no object; or if what is at the place of a list is no
-    /// list.
+    /// - If the text has an escape for half a character, such as `\ud83d`, or if the whole is no
+    ///   object.
+    /// - If the place cannot be changed (`apply_to_text`).
     fn make(&mut self, change: &Change) -> Result<(), EditError> {
         let parsed = CstRootNode::parse(&self.text, &ParseOptions::default());
         // `settings::json` takes the text, also with half a character. This parser does not.
@@ -201,7 +209,7 @@ impl Draft {
         apply_to_text(&whole, &change.place, change)?;
         let value = change.applied_to(self.value.pointer(&settings::pointer(&change.place)));
         match change.place[..] {
-            // A list that became empty, or a value that goes. Below three names, as
+            // The list became empty, or the value goes. With three names, as in
             // `sandbox.filesystem.allowRead`, an empty list stays.
             [group, name] if value == json!([]) || value.is_null() => {
                 prune(&whole, &mut self.value, group, name);
@@ -219,14 +227,16 @@ impl Draft {
     }
 }
 
-/// Makes a change in the text, where `names` lead from this object to the change's place. Changes
-/// the list at the place. If one of the names is not there, adds it, with all below it down to what
-/// the change brings. A change that only takes a single value away (`comes` is null) leaves it in
-/// the text: `prune` takes it out.
+/// Makes a change in the text. The `names` lead from this object to the place of the change, such
+/// as `permissions` and `deny`. The first case that holds counts:
+///
+/// - A name is not there: it is added, with the other names and the change's value in it.
+/// - The change is of a list: its items are added to the list at the place, or taken out.
+/// - The change takes out a single value: nothing is done, since `prune` does it.
 ///
 /// # Errors
-/// [`EditError::Twice`] if one of the names stands twice in its object; [`EditError::OtherKind`] if
-/// what is on the way to the place is no object, or what is at the place is no list.
+/// - [`EditError::Twice`] if one of the names stands twice in its object.
+/// - [`EditError::OtherKind`] if `permissions` is no object, or `deny` is no list.
 fn apply_to_text(
     object: &CstObject,
     names: &[&'static str],
@@ -237,7 +247,7 @@ fn apply_to_text(
     };
     let members = object.properties().into_iter();
     let same_name = members.filter(|member| member.decoded_name().as_deref() == Some(name));
-    // Of two members with one name, programs differ in which one counts.
+    // Of two members with one name, programs differ in which one they take.
     if same_name.count() > 1 {
         return Err(EditError::Twice(name));
     }
@@ -284,9 +294,9 @@ fn take_out_items(list: &CstArray, items: &[Value]) {
     }
 }
 
-/// Takes the member `name` of the table `group` out of the text (`whole`) and out of the `value`
-/// that the text has. If the table has nothing else, takes out the whole table. Does nothing if it
-/// is not there.
+/// Takes the member `name` of the table `group`, such as `deny` of `permissions`, out of the text
+/// (`whole`) and out of the `value` that the text has. If the table has no other member, takes out
+/// the whole table. Does nothing if there is no such member.
 fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
     let is_table_empty = match value.get_mut(group).and_then(Value::as_object_mut) {
         Some(table) => table.remove(name).is_some() && table.is_empty(),
@@ -306,8 +316,12 @@ fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
     }
 }
 
-/// Adds a member to this object of the text: at its end, on a line of its own; or, if the object
-/// has members on one line, before the first one, since the tree would break the line.
+/// Adds the member `name` with this value to an object of the text:
+///
+/// - If the object has members, all on one line, as its first member: `{"a": 1}` becomes
+///   `{"new": 2, "a": 1}`. The parser's own function would break the line.
+/// - Else as its last member, on a line of its own. If the value is a list, or a table whose last
+///   member is one, that list gets a line for each of its items.
 fn add_member(object: &CstObject, name: &str, value: &Value) {
     let first = object.properties().into_iter().next();
     let first_name = first.and_then(|member| member.name()?.as_string_lit());
@@ -315,11 +329,11 @@ fn add_member(object: &CstObject, name: &str, value: &Value) {
     if let Some(first_name) = first_name
         && is_one_line
     {
+        // The new member is written into the text of the first member's name.
         first_name.set_raw_value(format!("{}: {value}, {first_name}", json!(name)));
         return;
     }
     let member = object.append(name, tree_value(value));
-    // A list gets a line for each value, also one in a table.
     let table = member.object_value();
     let inner = table.and_then(|table| table.properties().pop());
     if let Some(list) = inner.unwrap_or(member).array_value() {
@@ -327,8 +341,8 @@ fn add_member(object: &CstObject, name: &str, value: &Value) {
     }
 }
 
-/// The value as the tree of the text takes it: a string, a list and an object as such, each with
-/// all in it.
+/// The value in the parser's own type, which has no conversion from JSON. Lists and objects are
+/// converted with all in them.
 fn tree_value(value: &Value) -> CstInputValue {
     match value {
         Value::String(text) => CstInputValue::String(text.clone()),
@@ -340,7 +354,7 @@ fn tree_value(value: &Value) -> CstInputValue {
             }
             CstInputValue::Object(inputs)
         }
-        // Null, true, false and a number are written as they are.
+        // The parser writes a number's text without quotes, so null, true and false can be one.
         other => CstInputValue::Number(other.to_string()),
     }
 }
