@@ -2,8 +2,8 @@
 
 use crate::{clients::Part, recipe::Recipe};
 
-/// What stands before the program in the files of the clients, in the order in which it is looked
-/// for.
+/// The texts that may stand before the program in a client's file, in the order in which they are
+/// looked for.
 const BEFORE_PROGRAM: [&str; 4] = [
     "\"command\": ",
     "\n    command: ",
@@ -33,28 +33,33 @@ impl Started {
     }
 }
 
-/// The value that follows the first `start`: a text in double quotes, or one without blanks.
+/// The value behind the first `start` in the text: for `command: `, it is `/bin/a` in
+/// `command: /bin/a`, and `/b c` in `command: "/b c"`. None if `start` is not in the text, if
+/// nothing follows, or if quotes are not closed.
 fn value_after(text: &str, start: &str) -> Option<String> {
-    let (_, rest) = text.split_once(start)?;
-    if !rest.starts_with('"') {
-        return Some(rest.split_whitespace().next()?.to_owned());
+    let (_, behind) = text.split_once(start)?;
+    if !behind.starts_with('"') {
+        return Some(behind.split_whitespace().next()?.to_owned());
     }
-    let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+    let mut values = serde_json::Deserializer::from_str(behind).into_iter();
     values.next()?.ok()
 }
 
 impl Recipe<'_> {
-    /// What setup would write into the file of this part, with the program and the folder for
-    /// tickets that `text` names. None if the client does not take the recipe's name or agent.
+    /// What setup would write into the file of this part now, but with the program and the folder
+    /// for tickets that `text`, an older text of the file, names. None if the client does not take
+    /// the recipe's name or agent.
     pub(crate) fn as_setup_writes(self, part: &Part, text: &str) -> Option<String> {
         let Started { program, tickets } = Started::in_text(text);
         let filled = self.filled_with(&program, Some(&tickets));
         Some(filled.ok()?.fill(part.text))
     }
 
-    /// A client's file as it is to be now: `new` if setup wrote all of `old`, for whatever
-    /// program; `old` if somebody has changed it since, but not the lines of our server and hook.
-    /// None if these are other lines now.
+    /// The text that a client's file is to have, which has the text `old`:
+    ///
+    /// - `new`, if setup wrote all of `old`, for whatever program and folder for tickets;
+    /// - `old`, if the lines of our server and hook are those of `new`, and others are not;
+    /// - None, if the lines of our server and hook are others, too.
     pub(crate) fn renewed(self, part: &Part, old: &str, new: &str) -> Option<String> {
         if self.as_setup_writes(part, old)? == old {
             return Some(new.to_owned());
@@ -66,31 +71,34 @@ impl Recipe<'_> {
     }
 }
 
-/// The entries of a file of ours that start our server and guard, each with its lines.
+/// The entries of a client's file that start our server or guard: those with `"--bind"` in them,
+/// such as `mcpServers`.
 pub(crate) fn own_entries(text: &str) -> Vec<String> {
     let mut entries = entries(text);
     entries.retain(|entry| entry.contains("\"--bind\""));
     entries
 }
 
-/// Whether the lines of our server and hook in `text` are those in `new`, whatever else it holds.
+/// Whether `text` has the entries of `new` that start our server and guard, line by line, and each
+/// only once. All else in `text` may be different. False if `new` has no such entry.
 pub(crate) fn has_same_server_and_hook(text: &str, new: &str) -> bool {
     let there = entries(text);
     let wanted = own_entries(new);
     !wanted.is_empty() && wanted.iter().all(|entry| is_only_one(entry, &there))
 }
 
-/// Whether an entry stands there, and no other one with its key: of two, the client may take
-/// either.
+/// Whether an entry is in the list `there`, and is the only one with its key: of two, the client
+/// may take either.
 fn is_only_one(entry: &str, there: &[String]) -> bool {
     let mut same_key = there.iter().filter(|one| key(one) == key(entry));
     same_key.next().is_some_and(|one| one == entry) && same_key.next().is_none()
 }
 
-/// The entries of a file: each line that does not begin with a blank or a `-`, such as
-/// `mcpServers:`, with the lines below it that do. If the file begins with a line `---`, as an
-/// agent's file, only the entries of its head: those before the next line `---`. Comments and empty
-/// lines are left out.
+/// The entries of a file. An entry is a line that does not begin with a blank or a `-`, such as
+/// `hooks:`, with the lines below that do, such as `  - a`. Comments and empty lines are left out.
+///
+/// If the file begins with a line `---`, as an agent's file does, only the entries of its head are
+/// returned: those above the next line `---`.
 pub(crate) fn entries(text: &str) -> Vec<String> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().peekable();
     let has_head = lines.next_if(|line| is_head_border(line)).is_some();
@@ -114,8 +122,9 @@ pub(crate) fn entries(text: &str) -> Vec<String> {
     entries
 }
 
-/// A line of YAML without its comment: a `#` begins one at the line's start or behind a blank, but
-/// not in double quotes. Empty if the line is nothing but a comment.
+/// A line of YAML without its comment: `a: "b # c" # d` becomes `a: "b # c"`. A `#` begins a comment
+/// at the line's start or behind a blank, but not in double quotes. Empty if the line is nothing
+/// but a comment. A line without a comment stays as it is.
 fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with('#') {
         return "";
@@ -134,12 +143,13 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// Whether a line begins or ends the head of an agent's file.
+/// Whether a line begins or ends the head of an agent's file: it is `---`.
 fn is_head_border(line: &str) -> bool {
     line.trim_end() == "---"
 }
 
-/// The key of an entry, such as `mcpServers`.
+/// The key of an entry: `hooks` of `hooks: {}`, and of `"hooks" = 1`. If the entry has neither `:`
+/// nor `=`, all of it.
 pub(crate) fn key(entry: &str) -> &str {
     let end = entry.find([':', '=']).unwrap_or(entry.len());
     entry[..end].trim_end().trim_matches(['"', '\''])
