@@ -128,20 +128,14 @@ impl Lines {
         text: &str,
         head: &[String],
     ) -> Self {
-        let servers = text_of_entries(head, |key| key == "mcpServers");
-        let hooks = text_of_entries(head, |key| key == "hooks");
-        let has_hook = ["keyhole", "guard", "--bind"]
-            .iter()
-            .all(|word| hooks.contains(word));
-        // Each server of ours must have `--require-ticket`.
-        let asking_for_ticket = servers.matches("--require-ticket").count();
-        if !has_hook || asking_for_ticket < servers.matches("--bind").count() {
+        if !is_guarded(head) {
             return Self::Unguarded;
         }
-        // Setup writes a file for one binding.
+        // Setup writes a file for one binding only.
         let [bind] = bindings else {
             return Self::Changed;
         };
+        let hooks = text_of_entries(head, |key| key == "hooks");
         let (_, call) = hooks.split_once("--agent").unwrap_or_default();
         let agent = first_word(call);
         let recipe = Recipe {
@@ -166,6 +160,16 @@ impl Lines {
             tickets: tickets.into(),
         }
     }
+}
+
+/// Whether the head of an agent's file has our hook, with the words `keyhole`, `guard` and `--bind`,
+/// and each of its servers with `--bind` has `--require-ticket`, too.
+fn is_guarded(head: &[String]) -> bool {
+    let servers = text_of_entries(head, |key| key == "mcpServers");
+    let hooks = text_of_entries(head, |key| key == "hooks");
+    let mut words = ["keyhole", "guard", "--bind"].iter();
+    let asking_for_ticket = servers.matches("--require-ticket").count();
+    words.all(|word| hooks.contains(word)) && asking_for_ticket >= servers.matches("--bind").count()
 }
 
 /// The text of those entries of a head whose keys are `wanted`: for `hooks`, the line `hooks:` and
