@@ -19,43 +19,47 @@ use std::{
 
 /// The most folders and files that are looked at.
 const MAX_LOOKED_AT: usize = 4096;
-/// The longest file that is read, in bytes. The client reads it at each start.
+/// The longest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// An agent's file that starts `keyhole serve --bind NAME`.
+/// An agent's file of Claude Code that starts `keyhole serve --bind NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnAgent {
-    /// The file, for people.
+    /// The file, for people: `notes.md in ~/.claude/agents`.
     pub file: String,
-    /// The binding. Empty if it cannot be read.
+    /// The name of the binding. Empty if the file has a form of YAML that is not read here.
     pub bind: String,
-    /// What the file says of the server and its hook.
+    /// How the file starts the server and its hook.
     pub lines: Lines,
 }
 
-/// What an agent's file has in its entries `mcpServers` and `hooks`.
+/// What an agent's file has in its entries `mcpServers` and `hooks`, by which it starts our server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lines {
-    /// What setup writes for this binding.
+    /// The lines that setup writes for this binding and this agent.
     OfSetup {
-        /// The program that they start.
+        /// The program that the lines start.
         program: PathBuf,
         /// The folder for the agent's tickets.
         tickets: PathBuf,
     },
-    /// What setup writes for the agent of this name, and the file has another one.
+    /// The lines that setup writes for the agent of this name, but the file is that of an agent of
+    /// another name: somebody has copied the file.
     Copied(String),
-    /// Our server, in other lines than setup's, with something of our hook and of a ticket.
+    /// Other lines than setup's, by which our server is started with a hook and a ticket.
     Changed,
-    /// Our server without our hook, or one that asks for no ticket: it may give its file to whoever
-    /// is this agent, also to a session.
+    /// Our server without our hook, or without `--require-ticket`. The server may give its file to
+    /// whoever runs as this agent, also to a whole session.
     Unguarded,
 }
 
-/// The agents that start a server of ours, by their files in the folder `agents` of `folder`: one
-/// for each file and binding, with what `Lines::of` says of the file. Any other file is left out,
-/// but for one that may start a server of ours in a form of YAML that is not read here: that has
-/// [`Lines::Changed`], and an empty binding. `shown` is the folder for people: `~/.claude`.
+/// The agents of Claude Code that start a server of ours, by the files `*.md` in the folder
+/// `agents` of `folder`, which people know as `shown`: `~/.claude`. A file gives one answer for
+/// each binding that it starts, with what `Lines::of` says of the file.
+///
+/// - A file that starts no server of ours is left out.
+/// - A file that may start one, but in a form of YAML that is not read here (`may_start_ours`), has
+///   [`Lines::Changed`] and an empty binding.
 pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> {
     let Some(client) = clients::all().find(|client| client.name == "claude-code") else {
         return Vec::new();
@@ -87,17 +91,19 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
     own
 }
 
-/// Whether the head of an agent's file may start a server of ours in a form of YAML that is not
-/// read here, such as a head on one line, or a server that another entry holds.
+/// Whether the head of an agent's file has both `keyhole` and `--bind` in some entry, other than its
+/// description. Then it may start a server of ours in a form of YAML that is not read here, such as
+/// a head on one line, or a server in another entry than `mcpServers`.
 fn may_start_ours(head: &[String]) -> bool {
     let words = text_of_entries(head, |key| key != "description");
     words.contains("keyhole") && words.contains("--bind")
 }
 
-/// The bindings for which the head of an agent's file starts a server of ours: `notes` for
-/// `keyhole serve --bind notes`. The same one twice in a row counts once, and a name that no
-/// binding can have is left out. Empty if the entry `mcpServers` does not have both `keyhole` and
-/// `serve`.
+/// The bindings for which the head of an agent's file starts a server of ours: the word behind each
+/// `--bind` of its entry `mcpServers`, as `notes` in `keyhole serve --bind notes`. Of the same name
+/// twice in a row, one is left. A name that no binding can have is left out.
+///
+/// Empty if the entry does not have both `keyhole` and `serve`, or is not there.
 fn bindings_started_by(head: &[String]) -> Vec<BindingName> {
     let servers = text_of_entries(head, |key| key == "mcpServers");
     if !servers.contains("keyhole") || !servers.contains("serve") {
@@ -112,15 +118,14 @@ fn bindings_started_by(head: &[String]) -> Vec<BindingName> {
 }
 
 impl Lines {
-    /// How an agent's file starts the servers of these `bindings`. `text` is all of the file, and
-    /// `head` the entries of its head.
+    /// How an agent's file starts the servers of these `bindings`. `text` is all of the file, `head`
+    /// the entries of its head, and `client` is Claude Code. The first that holds counts:
     ///
-    /// - `Unguarded` if the head has no hook `keyhole guard --bind`, or a server `--bind` without
-    ///   `--require-ticket`.
-    /// - `Changed` if there are several bindings, or if the lines of server and hook are not those
-    ///   that setup writes.
-    /// - `Copied` if they are, but the file's `name` is not the agent that the hook names.
-    /// - `OfSetup` else, for whatever program and folder for tickets.
+    /// - `Unguarded`, if a server has no hook or asks for no ticket (`is_guarded`).
+    /// - `Changed`, if there is not just one binding, or if the lines of server and hook are not
+    ///   those that setup writes for this binding and the agent that the hook names.
+    /// - `Copied`, if the file's entry `name` is not that agent.
+    /// - `OfSetup`, for whatever program and folder for tickets.
     fn of(
         user: &User<'_>,
         client: &Client,
@@ -144,10 +149,10 @@ impl Lines {
             name: bind,
             agent: Some(agent),
         };
-        // The client's only text is an agent's file.
-        let file = client.parts.first();
-        // As setup would write it now, with the program and the folder for tickets that it has.
-        let written_now = file.and_then(|file| recipe.as_setup_writes(file, text));
+        // The only part of Claude Code is the agent's file.
+        let part = client.parts.first();
+        // None if the client does not take such a name for a binding or an agent.
+        let written_now = part.and_then(|part| recipe.as_setup_writes(part, text));
         if !written_now.is_some_and(|written| has_same_server_and_hook(text, &written)) {
             return Self::Changed;
         }
@@ -179,8 +184,8 @@ fn text_of_entries(head: &[String], wanted: impl Fn(&str) -> bool) -> String {
     entries.cloned().collect::<Vec<_>>().join("\n")
 }
 
-/// The entries of the head of an agent's file. Empty if it has no head: then the client takes it
-/// for no agent's.
+/// The entries of the head of an agent's file, which stands between two lines `---`. Empty if the
+/// text does not begin with `---`: then the client takes the file for no agent's.
 fn head_of(text: &str) -> Vec<String> {
     if text.trim_start_matches('\u{feff}').starts_with("---") {
         entries(text)
@@ -189,15 +194,16 @@ fn head_of(text: &str) -> Vec<String> {
     }
 }
 
-/// The first word of the rest of a call, past what stands around it in each form of YAML: `notes`
-/// of `", "notes", "--agent"`.
+/// The first word of this part of a call, without the quotes, commas and brackets that a form of
+/// YAML has around it: `notes` of `", "notes", "--agent"`. A word has letters, digits and `-`.
 fn first_word(call: &str) -> &str {
     let word = call.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     end.map_or(word, |end| &word[..end])
 }
 
-/// The agents of this name in this folder: the names of their files, without the ending.
+/// The names, without `.md`, of all files in the folder `agents` of `folder` whose head gives the
+/// agent this name: `my-notes` for `my-notes.md` with a line `name: notes`.
 pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
     let mut stems = Vec::new();
     for (file, text) in markdown_files(&folder.join("agents")) {
@@ -215,9 +221,9 @@ fn gives_name(entry: &str, name: &str) -> bool {
     given.is_some_and(|given| given.trim_matches(['"', '\'']) == name)
 }
 
-/// The files beneath this folder, at any depth and also through links, that end in `.md` and have
-/// at most 1 MiB, each with its text. The text of a file that cannot be read is empty. After 4,096
-/// files and folders, the search ends.
+/// The files beneath this folder that end in `.md`, at any depth and also through links, each with
+/// its text. A file of more than 1 MiB is left out. The text of a file that cannot be read, or is
+/// not UTF-8, is empty. After 4,096 files and folders, the search ends.
 fn markdown_files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut to_visit = vec![folder.to_owned()];
     let mut files = BTreeMap::new();
@@ -246,7 +252,8 @@ fn markdown_files(folder: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
-/// Whether no program is at this path. A relative path is never gone: nobody knows where it leads.
+/// Whether no program is at this path: there is nothing, or no file that may be executed. False for
+/// a relative path, of which nobody knows where it leads.
 pub fn is_gone(program: &Path) -> bool {
     let is_program = fs::metadata(program)
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
