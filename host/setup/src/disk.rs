@@ -19,12 +19,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file that is edited, in bytes.
+/// The largest file that is edited, in bytes: 4 MiB.
 const MAX_SIZE: u64 = 4 << 20;
 
 /// The attribute in which Linux keeps a file's access list.
 pub(crate) const ACCESS_LIST: &str = "system.posix_acl_access";
 
+/// Why a step failed, for the user.
 type Why = Box<dyn Error + Send + Sync>;
 
 /// What keeps a second setup of a user from running beside the first.
@@ -32,12 +33,12 @@ type Why = Box<dyn Error + Send + Sync>;
 pub enum Lock {
     /// Another setup of this user runs.
     Busy,
-    /// No other one runs as long as this file is open. None if the home has no locks: what is
-    /// written is compared all the same.
+    /// No other one runs as long as this file is open. None if the home cannot be opened: then
+    /// nothing is locked, but a file that has changed is not replaced all the same.
     Held(Option<File>),
 }
 
-/// Takes the lock of the user with this home.
+/// Takes the lock of the user with this home. A home without locks counts as locked.
 pub fn lock(home: &Path) -> Lock {
     let Ok(folder) = File::open(home) else {
         return Lock::Held(None);
@@ -48,20 +49,20 @@ pub fn lock(home: &Path) -> Lock {
     }
 }
 
-/// What is at a place of the user's, as it was read.
+/// A file of the user's as it was read, or a path at which there is none yet.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Found {
-    /// Where the user has it.
+    /// The path by which the user names the file.
     pub(crate) named: PathBuf,
-    /// Where it really is: a link is not replaced, but what it leads to.
+    /// The path to which `named` leads, if that is a link. The file there is replaced, not the link.
     real: PathBuf,
-    /// Its bytes; none if nothing is there.
+    /// The file's bytes. None if no file is there.
     bytes: Option<Vec<u8>>,
-    /// Its mode; that of a new file if nothing is there.
+    /// The file's mode. If no file is there, that of a new one.
     mode: u32,
-    /// Its group. None if nothing is there.
+    /// The file's group. None if no file is there.
     group: Option<u32>,
-    /// Why it must not be replaced. None if it may be.
+    /// Why the file must not be replaced, or not be made. None if it may be.
     pub(crate) why_not_replaced: Option<&'static str>,
 }
 
@@ -71,19 +72,25 @@ impl Found {
         self.bytes.is_some()
     }
 
-    /// Its text; an empty one if nothing is there.
+    /// The file's text. Empty if no file is there.
+    ///
+    /// # Errors
+    /// If the file is not UTF-8.
     pub(crate) fn text(&self) -> Result<&str, Unfit> {
         let text = str::from_utf8(self.bytes.as_deref().unwrap_or_default());
         text.map_err(|_| Unfit::file(&self.real, EditError::Syntax("UTF-8")))
     }
 
-    /// The file at this path as it is now, or if a link is at this path, the file where it leads.
-    /// If nothing is there, it has no bytes, and the mode of a new file: for the user alone. A file
-    /// that must not be replaced is read, too: `why_not_replaced` says why, because of the file or
-    /// of its folder.
+    /// Reads the file at this path; or if a link is at this path, the file to which the link leads.
+    ///
+    /// - If nothing is there, the answer has no bytes, and the mode of a new file, 0600: for the
+    ///   user alone.
+    /// - A file that must not be replaced is read, too. `why_not_replaced` has the reason: a fault
+    ///   of its folder, or else of the file.
     ///
     /// # Errors
-    /// If the link leads nowhere, or if what is there cannot be read, is no file, or is too large.
+    /// If a link leads nowhere, or if what is there cannot be read, is no file, or has more than
+    /// 4 MiB.
     pub(crate) fn at(path: &Path) -> Result<Self, Unfit> {
         let mut found = Self {
             named: path.to_owned(),
@@ -97,7 +104,7 @@ impl Found {
         }
         let folder_fault = why_no_file_below(&found.real);
         if let Err(why) = found.read_real() {
-            // If the folder has a fault as well, the error says that instead: it is the cause.
+            // A fault of the folder is told instead, since it is the cause.
             return Err(Unfit::file(path, folder_fault.map_or(why, Why::from)));
         }
         found.why_not_replaced = folder_fault.or(found.why_not_replaced);
@@ -129,12 +136,14 @@ impl Found {
         Ok(())
     }
 
-    /// Puts a file with the text `new` in the place of this one in one step: a new file is written
-    /// beside this one, and renamed. If `new` is None, takes this one away. Before that, removes
-    /// the new files that killed setups have left beside it.
+    /// Puts a file with the text `new` in the place of this one in one step: writes a new file such
+    /// as `.a.md.keyhole-setup-4711` beside `a.md`, with the number of this process, and renames
+    /// it. If `new` is None, removes this file.
+    ///
+    /// Before that, removes new files that setups left beside this one when they were killed.
     ///
     /// # Errors
-    /// If the file is no longer what was found, or the system refuses a step. Then the new file is
+    /// If this file is no longer what was read, or the system refuses a step. Then the new file is
     /// removed.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Unfit> {
         let name = self.real.file_name().unwrap_or_default().to_string_lossy();
@@ -146,8 +155,7 @@ impl Found {
             remove_leftovers(folder, &prefix);
         }
         let done = self.put(new, &new_file);
-        // What was changed counts already. If this fails, the system writes the folder to disk
-        // later.
+        // The change counts already. If `sync_all` fails, the system writes it to the disk later.
         if let Some(Ok(folder)) = self.real.parent().map(File::open) {
             let _ = folder.sync_all();
         }
@@ -161,7 +169,7 @@ impl Found {
     /// If `new` is None, removes this file.
     ///
     /// # Errors
-    /// If this file is no longer what was found, or the system refuses a step.
+    /// If this file is no longer what was read, or the system refuses a step.
     fn put(&self, new: Option<&str>, new_file: &Path) -> Result<(), Why> {
         self.require_unchanged()?;
         let Some(text) = new else {
@@ -173,7 +181,8 @@ impl Found {
         Ok(fs::rename(new_file, &self.real)?)
     }
 
-    /// Fails unless what is there now is what was found.
+    /// Fails unless the file is still what was read: its bytes, mode, group, and why it must not be
+    /// replaced.
     fn require_unchanged(&self) -> Result<(), Why> {
         if Self::at(&self.named).is_ok_and(|now| now == *self) {
             Ok(())
@@ -182,9 +191,11 @@ impl Found {
         }
     }
 
-    /// Writes the file `new_file` with the bytes `new`. Makes the folders above it that are
-    /// missing, for the user alone. If there is an old file (`is_there`), the new one gets its
-    /// group, its attributes and its mode; else it is for the user alone, too.
+    /// Makes the file `new_file` with the bytes `new`, and the folders above that are missing. A
+    /// folder that is made is for the user alone (mode 0700).
+    ///
+    /// The new file gets `self.mode`: that of the old file, or 0600 if there is none. If there is
+    /// an old file, the new one also gets the old one's group and attributes.
     ///
     /// # Errors
     /// If something is at `new_file` already, or the system refuses a step.
@@ -209,8 +220,9 @@ impl Found {
     }
 }
 
-/// Removes what setups that were killed have left in the folder: files whose name is this prefix,
-/// and the number of a process that is gone. Nobody else has this process's own number.
+/// Removes what setups left in the folder when they were killed: each file whose name is this
+/// prefix with the number of a process behind it, as `.a.md.keyhole-setup-4711`, unless another
+/// process has that number now.
 fn remove_leftovers(folder: &Path, prefix: &str) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|found| found.is_file())
@@ -223,7 +235,8 @@ fn remove_leftovers(folder: &Path, prefix: &str) {
     }
 }
 
-/// Whether this is a process's number, and no other process has it.
+/// Whether this is the number of a process that is gone, or of this process: no other one can have
+/// left a file with the number of this process and still need it. False for what is no number.
 fn is_leftover_number(number: &str) -> bool {
     if !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return false;
@@ -234,17 +247,19 @@ fn is_leftover_number(number: &str) -> bool {
     pid == getpid() || test_kill_process(pid) == Err(Errno::SRCH)
 }
 
+/// Why no file can be made if nobody can make its folder either.
 const FOLDER_IS_MISSING: &str = "its folder is not there, and you may not make it: have it made, or correct the variable that names it";
 
-/// Why no file can be made at this path. None if one can: the lowest thing above it that exists is
-/// a folder, and the user's, and writable.
+/// Why no file can be made at this path. Of all that is above the path, the lowest that exists
+/// decides; for `/a/b/c.md`, if `/a/b` is missing, `/a`:
 ///
-/// If that is a folder, but not the path's own one, the reason is always that the path's own folder
-/// is missing.
+/// - None, if that is a folder of the user's, and writable. The missing folders can be made in it.
+/// - That the path's own folder is missing, if that is another folder than the path's own.
+/// - What `why_no_file_in` says, if that is the path's own folder, or is no folder.
 fn why_no_file_below(file: &Path) -> Option<&'static str> {
     for folder in file.ancestors().skip(1) {
         if let Ok(found) = fs::metadata(folder) {
-            // None: a file can be made there, and folders for it.
+            // The `?` returns None: a file can be made there, and folders for it.
             let why = why_no_file_in(folder, &found)?;
             let own_is_missing = file.parent() != Some(folder) && found.is_dir();
             return Some(if own_is_missing {
@@ -257,7 +272,7 @@ fn why_no_file_below(file: &Path) -> Option<&'static str> {
     Some("it has no folder")
 }
 
-/// Why no file can be made in what is there, which should be a folder. None if one can.
+/// Why no file can be made in `folder`, of which `found` tells what it is. None if one can.
 fn why_no_file_in(folder: &Path, found: &Metadata) -> Option<&'static str> {
     if !found.is_dir() {
         Some("a folder above it is a file")
@@ -270,13 +285,16 @@ fn why_no_file_in(folder: &Path, found: &Metadata) -> Option<&'static str> {
     }
 }
 
-/// Opens what is there itself, and waits for nobody.
+/// Opens the file at this path to read. Fails if a link is there. Does not wait if a pipe is there.
 fn open_no_link(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Why a new file must not take the place of the file `real`. None if it may.
+/// Why a new file must not take the place of the file `real`, of which `found` tells the owner and
+/// the mode. None if it may. A reason is what a new file would not keep, or what the owner forbids:
+/// another owner, a second name, a mode without the right to write, a group that the user is not
+/// in, or a mount of its own.
 fn why_not_replaced(real: &Path, found: &Metadata) -> Option<&'static str> {
     if found.uid() != geteuid().as_raw() {
         Some("it belongs to another user")
@@ -295,13 +313,14 @@ fn why_not_replaced(real: &Path, found: &Metadata) -> Option<&'static str> {
     }
 }
 
-/// Whether the user may give a file to this group.
+/// Whether the user may give a file to this group: the user is in the group, or is root.
 fn may_give_to(group: Gid) -> bool {
     let is_in = getegid() == group || getgroups().is_ok_and(|groups| groups.contains(&group));
     is_in || geteuid().is_root()
 }
 
-/// Whether the file is on another mount than its folder.
+/// Whether the file is on another mount than its folder, as containers mount single files. False if
+/// the folder cannot be found.
 #[cfg(target_os = "linux")]
 fn is_mount(file: &Path) -> bool {
     let Some(Ok(folder)) = file.parent().map(fs::canonicalize) else {
@@ -310,7 +329,7 @@ fn is_mount(file: &Path) -> bool {
     mount_of(&folder) != mount_of(file)
 }
 
-/// The number of the mount that it is on. None if the kernel does not say.
+/// The number of the mount that the path is on. None if the kernel does not say.
 #[cfg(target_os = "linux")]
 fn mount_of(path: &Path) -> Option<u64> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
@@ -323,9 +342,9 @@ fn is_mount(_: &Path) -> bool {
     false
 }
 
-/// Gives the file `new` each attribute of the file `old`, such as an access list, but for those
-/// that are the system's own: `security.…` and `com.apple.…`. Copies nothing if the file system has
-/// no attributes.
+/// Gives the file `new` each extended attribute of the file `old`, such as an access list. Leaves
+/// out the system's own: `security.…` and `com.apple.…`. If the file system has no attributes,
+/// there is nothing to copy.
 ///
 /// # Errors
 /// If an attribute cannot be read, or not be written to `new`.
