@@ -38,7 +38,8 @@ pub enum Lock {
     Held(Option<File>),
 }
 
-/// Takes the lock of the user with this home. A home without locks counts as locked.
+/// Takes the lock of the user with this home. If the system gives no locks there, the answer is
+/// [`Lock::Held`] all the same.
 pub fn lock(home: &Path) -> Lock {
     let Ok(folder) = File::open(home) else {
         return Lock::Held(None);
@@ -247,7 +248,7 @@ fn is_leftover_number(number: &str) -> bool {
     pid == getpid() || test_kill_process(pid) == Err(Errno::SRCH)
 }
 
-/// Why no file can be made if nobody can make its folder either.
+/// Why no file can be made in a folder that is missing, and that the user cannot make.
 const FOLDER_IS_MISSING: &str = "its folder is not there, and you may not make it: have it made, or correct the variable that names it";
 
 /// Why no file can be made at this path. Of all that is above the path, the lowest that exists
