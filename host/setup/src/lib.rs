@@ -62,17 +62,18 @@ pub struct User<'a> {
 
 impl User<'_> {
     /// The folder in which the server and the guard of a user's own agent in Claude Code keep their
-    /// tickets, and nothing else. Both have it as an argument: a project can set variables.
+    /// tickets, and nothing else. Both get the path as an argument, and not by a variable, since a
+    /// project can set variables.
     pub fn tickets(&self) -> PathBuf {
         state_folder(&self.home, self.variable).join("claude-code")
     }
 
-    /// The path of a client's folder: the one that its variable names; or if that is not set, or
-    /// has a value that the client does not follow, such as an empty one, the usual path in the
-    /// home.
+    /// The path of a client's folder:
     ///
-    /// For `XDG_CONFIG_HOME/opencode`, the variable is the first part, and the client's folder is
-    /// `opencode` in the folder that it names.
+    /// - The folder that its variable names. For a variable such as `XDG_CONFIG_HOME/opencode`,
+    ///   that is the folder `opencode` in the one that `XDG_CONFIG_HOME` names.
+    /// - The usual path in the home, such as `~/.codex`, if the variable is not set, or has a value
+    ///   that the client does not follow, such as an empty one (`rules::is_followed`).
     ///
     /// # Errors
     /// If the path that the variable names is relative, or has a character that nobody sees.
@@ -92,7 +93,10 @@ impl User<'_> {
         Ok(moved)
     }
 
-    /// The map, if it can be used. None if there is none.
+    /// The user's map. None if there is none.
+    ///
+    /// # Errors
+    /// If the map is there, but cannot be used, as one that does not parse.
     pub fn map_now(&self) -> Result<Option<Arc<Map>>> {
         match self.map.current() {
             Err(MapError::Missing(_)) => Ok(None),

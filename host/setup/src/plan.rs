@@ -15,10 +15,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The change of one file.
 #[derive(Debug)]
 struct Edit {
+    /// The file before the change.
     found: Found,
-    /// None: it is taken away.
+    /// The file's text after the change. None: the file is removed.
     new: Option<String>,
     /// The lines that come and go, for the user.
     shown: String,
@@ -32,13 +34,14 @@ pub struct Plan {
     pub who: String,
     /// What to know before the question.
     pub notes: Vec<String>,
-    /// The rules that come; or, of what is taken away, those that may go. They are asked about.
+    /// The lines of Claude Code's settings that the user is asked about: the deny rules that come;
+    /// or in a plan that takes a name away, all that may go.
     pub rules: String,
-    /// Whether it switches the sandbox for shells on. It is asked about.
+    /// Whether the plan switches the sandbox for shells on. The user is asked about that.
     pub has_sandbox: bool,
     /// Whether the map's new entry has the client ask before it publishes something of the file.
     pub has_gate: bool,
-    /// Whether no rule can name the file, so the main conversation may read it.
+    /// Whether no rule can name the file, so the main conversation may read the file.
     pub no_rule_can_deny: bool,
     /// What the user pastes, and what to know of it.
     pub print: Vec<String>,
@@ -46,20 +49,20 @@ pub struct Plan {
     pub todo: Vec<String>,
     /// The last step.
     pub last: String,
-    /// The folders that go at the end, if they are empty then.
+    /// The folders that are removed at the end, if they are empty then.
     pub(crate) folders_to_remove: Vec<PathBuf>,
-    /// The map as it would be, and what of it is asked for.
+    /// The text of the map as it would be.
     pub map: String,
-    /// See [`Self::map`].
+    /// The entry of that map which gives the file: its table, and its key or name there.
     pub table: (Table, String),
 }
 
 impl Plan {
-    /// Adds the change of the file `found`: `new` is its text after that, or None if the file is
-    /// taken away, and `shown` the lines that come and go, for the user.
+    /// Adds the change of the file `found`. `new` is the file's text after that, or None if the file
+    /// is removed. `shown` has the lines that come and go, for the user.
     ///
     /// # Errors
-    /// If the file must not be replaced.
+    /// If the file must not be replaced: then the error says why, such as that it is read-only.
     pub(crate) fn add_edit(
         &mut self,
         found: Found,
@@ -73,8 +76,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds an edit that makes these changes in Claude Code's settings, as far as they are still to
-    /// do.
+    /// Adds an edit that makes these changes in the file `settings` of Claude Code, as far as they
+    /// are still to do. If none is, adds no edit.
+    ///
+    /// # Errors
+    /// If the file must not be replaced, or the changes cannot be made in its text. The second
+    /// error has the lines that the user can add by hand.
     pub(crate) fn change_settings(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
         let edited = json::edit(settings.text()?, changes).map_err(|why| {
             let lines: String = changes.iter().map(Change::lines_to_add).collect();
@@ -86,8 +93,8 @@ impl Plan {
         self.add_edit(settings, Some(edited.text), edited.shown)
     }
 
-    /// Adds a note for each of these files that lies in a git repository, as what it has may be
-    /// committed: the files that the plan changes, and last the user's `document`, whether the plan
+    /// Adds a note for each file that lies in a git repository, where its text may be committed. The
+    /// files are those that the plan changes, and last the user's `document`, whether the plan
     /// changes that or not.
     pub(crate) fn warn_of_repositories(&mut self, document: &Path) {
         let mut files: Vec<&Path> = self.edits.iter().map(|edit| &*edit.found.named).collect();
@@ -106,8 +113,9 @@ impl Plan {
         self.edits.is_empty()
     }
 
-    /// The plan as the user reads it: each file that changes, whether it is new or is removed, and
-    /// its lines that come or go. Empty if nothing would change.
+    /// The plan as the user reads it: for each file that changes, a line such as
+    /// `~/.claude/settings.json (new)`, and then the lines that come or go. Behind the path stands
+    /// `(new)`, `(removed)`, or for any other file nothing. Empty if nothing would change.
     pub fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
         for edit in &self.edits {
@@ -124,12 +132,15 @@ impl Plan {
         text
     }
 
-    /// Removes or writes each file of the plan. At the end, removes those of `folders_to_remove`
-    /// that are empty then. A file goes before the entry that names it: if this is killed between
-    /// the two, the entry still tells of the file.
+    /// Makes the changes of the plan: removes files, then writes files, then removes those of
+    /// `folders_to_remove` that are empty.
+    ///
+    /// A client's file is removed before the map's entry for it is: if setup is killed between the
+    /// two, the entry still tells of the file.
     ///
     /// # Errors
-    /// The first file that fails: what comes after it is not changed. The error has the whole plan.
+    /// Stops at the first file that cannot be removed or written, so the files after it stay as
+    /// they are. The error says why, and has the whole plan.
     pub fn write(&self, home: &Path) -> Result<()> {
         let (removed, written): (Vec<_>, Vec<_>) =
             self.edits.iter().partition(|edit| edit.new.is_none());
@@ -142,6 +153,7 @@ impl Plan {
             }
         }
         for folder in &self.folders_to_remove {
+            // This fails for a folder that is not empty: then it stays.
             let _ = fs::remove_dir(folder);
         }
         Ok(())
