@@ -22,31 +22,36 @@ fn is_under_sudo(variable: Variables<'_>) -> bool {
     names.iter().any(|name| variable(name).is_some())
 }
 
-/// Whether a client started this process, as far as its variables tell.
+/// Whether a client started this process, so that an agent could answer: the process has one of the
+/// variables that clients set for their agents' commands, such as `GEMINI_CLI`.
 pub fn is_clients_shell(variable: Variables<'_>) -> bool {
     let mut shells = all().flat_map(|client| client.shell);
     shells.any(|name| variable(name).is_some())
 }
 
-/// The terminal of this process. The default is nobody, for a dry run: what is shown is kept.
+/// What the user reads and answers on. The default is for a dry run: it has no terminal, and keeps
+/// what is shown.
 #[derive(Debug, Default)]
 pub struct Screen {
-    /// None: nobody is asked.
+    /// The terminal. None: nobody is asked.
     terminal: Option<BufReader<File>>,
-    /// What was shown to nobody.
+    /// What was shown without a terminal.
     pub shown: String,
 }
 
 impl Screen {
-    /// Opens the terminal, if the user is there.
+    /// Opens the terminal of this process, `/dev/tty`.
     ///
     /// # Errors
-    /// Why nobody can be asked: this runs under sudo, as root or in another user's home; or in a
-    /// client's shell, where an agent could answer; or without a terminal.
+    /// Why nobody can be asked. This process runs
+    /// - under sudo or the like (a variable such as `SUDO_USER` is set), and is root or has another
+    ///   user's home;
+    /// - or in a client's shell, where an agent could answer;
+    /// - or without a terminal.
     pub fn open(user: &User<'_>) -> Result<Self> {
         let (home, variable) = (&user.home, user.variable);
-        // If root becomes the user whose home this is, as by `sudo -iu theo`, nobody's files are
-        // mixed up.
+        // By `sudo -iu theo`, root becomes the user whose home this is. That is allowed: no file of
+        // one user gets into the home of another.
         let is_own_home = metadata(home).is_ok_and(|home| Uid::from_raw(home.uid()) == geteuid());
         if is_under_sudo(variable) && (geteuid().is_root() || !is_own_home) {
             return stop_with("nothing is changed under sudo: run this as yourself, without it");
@@ -69,7 +74,10 @@ impl Screen {
         })
     }
 
-    /// Shows a text.
+    /// Writes a text to the terminal; or without one, adds it to `shown`.
+    ///
+    /// # Errors
+    /// If the terminal fails.
     pub fn show(&mut self, text: &str) -> Result<()> {
         match &mut self.terminal {
             Some(terminal) => terminal.get_mut().write_all(text.as_bytes())?,
@@ -78,9 +86,9 @@ impl Screen {
         Ok(())
     }
 
-    /// Asks, and returns what `accept` makes of the line that the user typed. If `accept` returns
-    /// an error, its text is shown, and the question is asked once more. What was typed or pasted
-    /// before the question does not count.
+    /// Asks the question, and returns what `accept` makes of the line that the user typed, without
+    /// blanks around it. As long as `accept` returns an error, shows that error's text, and asks
+    /// again. What was typed or pasted before the question does not count.
     ///
     /// # Errors
     /// If there is no terminal, if it fails, or if the input ends before the line does.
@@ -93,12 +101,13 @@ impl Screen {
             let Some(terminal) = &mut self.terminal else {
                 return stop_with(NO_ANSWER);
             };
+            // Drops what was typed before: in the system, and then in our own buffer.
             tcflush(terminal.get_ref(), QueueSelector::IFlush).map_err(io::Error::from)?;
             terminal.consume(terminal.buffer().len());
             terminal.get_mut().write_all(question.as_bytes())?;
             let mut bytes = Vec::new();
             terminal.read_until(b'\n', &mut bytes)?;
-            // A line that is no UTF-8 is for `accept`, too: it is a wrong answer.
+            // Also a line that is not UTF-8 goes to `accept`, as a wrong answer.
             let line = String::from_utf8_lossy(&bytes);
             let Some(answer) = line.strip_suffix('\n') else {
                 return stop_with(NO_ANSWER);
@@ -110,7 +119,8 @@ impl Screen {
         }
     }
 
-    /// Asks for a yes or a no. An empty line is a no.
+    /// Asks for a yes (`y`, `yes`) or a no (`n`, `no`, or an empty line), in either case of letters.
+    /// Asks again after any other answer.
     pub fn agrees(&mut self, question: &str) -> Result<bool> {
         self.ask(&format!("{question} [y/N] "), |answer| {
             match &*answer.to_ascii_lowercase() {

@@ -19,17 +19,17 @@ pub struct Client {
     pub audience: Audience,
     /// The same, in a sentence.
     pub who: &'static str,
-    /// Its folders, and what moves them.
+    /// The client's own folders, and the variables that move them.
     #[serde(default)]
     pub folders: Vec<Folder>,
     /// The names of its own agents.
     #[serde(default)]
     pub agents: Vec<&'static str>,
-    /// Variables that it sets for its agents' commands. No row may forget them.
+    /// The variables that the client sets for its agents' commands. Each row must have this field.
     pub shell: Vec<&'static str>,
     /// The texts that it needs.
     pub parts: Vec<Part>,
-    /// The longest file that arrives whole.
+    /// The longest file that an agent gets whole, in bytes. None: as long as our own limit allows.
     pub max_bytes: Option<u64>,
     /// The last step, in the client's words.
     #[serde(default)]
@@ -98,7 +98,7 @@ impl Audience {
     }
 }
 
-/// A text that goes into one file.
+/// A text that goes into one file of the client.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -107,9 +107,9 @@ pub struct Part {
     /// The example.
     #[serde(skip)]
     pub text: &'static str,
-    /// What to do with the text, which follows.
+    /// Where the user puts the text: `Put this into ~/.cursor/mcp.json`. The text is printed below.
     pub place: &'static str,
-    /// The file that setup makes of it. None: setup prints it.
+    /// The path of the file that setup makes of the text. None: setup prints the text.
     pub to: Option<&'static str>,
 }
 
@@ -140,13 +140,14 @@ pub(crate) const EXAMPLES: &[Example] = examples!(
 
 pub(crate) const ALL: &str = include_str!("clients.toml");
 
-/// All clients, in the order of the list.
+/// All clients, in the order of `clients.toml`. The build has checked that each row parses.
 pub fn all() -> impl Iterator<Item = Client> {
     clients_in(ALL, EXAMPLES).into_iter().flatten()
 }
 
 /// The clients of this text, one for each of its tables `[[client]]`. Each part of a client gets
-/// the text of the example that it names. Empty if the text has no table `[[client]]`.
+/// the text of the example that it names, such as `cursor.json`. Empty if the text has no table
+/// `[[client]]`.
 ///
 /// # Errors
 /// If a table does not parse, or names an example that is not among `examples`.

@@ -9,7 +9,7 @@ use std::{fmt::Display, io, path::Path};
 pub(crate) enum EditError {
     #[error("it is not valid {0}; fix that first")]
     Syntax(&'static str),
-    /// Claude Code takes it, but it would be lost.
+    /// Claude Code takes such a text, but an edit would lose the half character.
     #[error("it has an escape such as \\ud83d, which is half a character; take that out first")]
     HalfCharacter,
     #[error("\"{0}\" stands there twice; remove one")]
@@ -73,18 +73,18 @@ impl From<OddPlace> for SetupError {
     }
 }
 
-/// An error: it would be of no use, or would replace what is there.
+/// The error [`SetupError::Refused`], with this reason.
 pub fn refused<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Refused(why.into()))
 }
 
-/// An error that says why nothing happens, in these words.
+/// The error [`SetupError::Said`], in these words.
 pub fn stop_with<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Said(why.into()))
 }
 
-/// The error that a file is not edited, for this reason, with the lines that the file needs, if
-/// there are any.
+/// The error that a file is not edited, for this reason. If there are `lines` that the file needs,
+/// they stand below the reason.
 pub(crate) fn not_edited(file: &Path, why: EditError, lines: &str) -> Unfit {
     let why = Unfit::file(file, why);
     if lines.is_empty() {

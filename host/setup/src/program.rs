@@ -14,22 +14,25 @@ use std::{
 /// The page that says how to install the program.
 const INSTALL: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/install.md");
 
-/// This program's path.
+/// The path by which clients start this program.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// As clients take it.
+    /// The path, without a character that a client would replace or misread.
     pub path: String,
-    /// A sentence that says why a client should not start it there.
+    /// A sentence that says why a client should not start the program there. None if a client may.
     pub caution: Option<String>,
 }
 
 impl Program {
-    /// This program, and the path at which clients should start it: that of the command `keyhole`
-    /// on the `PATH`, if that starts this program, and is at no place that is emptied or replaced
-    /// (`is_fleeting`); else the path where the program really is.
+    /// This program, and the path at which clients should start it:
+    ///
+    /// - that of the command `keyhole` on the `PATH`, such as `/usr/local/bin/keyhole`, if that
+    ///   starts this program, and is not in a place like `/tmp` (`is_fleeting`);
+    /// - else the path without links where the program is.
     ///
     /// # Errors
-    /// If the program's path cannot be found, or has a character that not all clients accept.
+    /// If the program's path cannot be found, or has a character that clients would replace (`$`,
+    /// `{`, `}`) or that is not shown as itself.
     pub fn this() -> Result<Self, String> {
         let found = env::current_exe().and_then(|exe| exe.canonicalize());
         let exe =
@@ -49,7 +52,8 @@ impl Program {
     }
 }
 
-/// A sentence that says why a client should not start a program there. None if it may.
+/// A sentence that says why a client should not start a program at this path: the path is in a place
+/// like `/tmp` (`is_fleeting`), or other users could replace the program. None if a client may.
 fn caution(path: &Path) -> Option<String> {
     if is_fleeting(path) {
         return Some(format!(
@@ -62,8 +66,8 @@ fn caution(path: &Path) -> Option<String> {
     ))
 }
 
-/// Whether `keyhole` is the command for this program, as far as anybody knows: no other program of
-/// that name comes first.
+/// Whether the command `keyhole` starts this program: the first file of that name on the `PATH` is
+/// this program. True if there is no `PATH`; false if no file on it has that name.
 pub fn is_found_by_name(program: &Path) -> bool {
     let real = program.canonicalize().unwrap_or_default();
     let Some(path) = env::var_os("PATH") else {
@@ -73,7 +77,8 @@ pub fn is_found_by_name(program: &Path) -> bool {
     first.is_some_and(|name| is_name_of(&real, &name))
 }
 
-/// The first path in a directory of `PATH` that is a name of `exe`.
+/// The first path in a folder of this `PATH` by which the command `keyhole` starts `exe`. None if
+/// there is no such path, or no `PATH`.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     names_on(path.as_ref()?).find(|name| is_name_of(exe, name))
 }
@@ -83,8 +88,8 @@ fn names_on(path: &OsStr) -> impl Iterator<Item = PathBuf> {
     env::split_paths(path).map(|folder| folder.join("keyhole"))
 }
 
-/// Whether the command `name` starts `exe`. A name in a git repository comes and goes with that,
-/// and so counts only for a program that does too.
+/// Whether the absolute path `name` leads to `exe`. A path in a git repository counts only if `exe`
+/// is in the same repository: else the path could go while the program stays.
 fn is_name_of(exe: &Path, name: &Path) -> bool {
     if !name.is_absolute() || !name.canonicalize().is_ok_and(|real| real == exe) {
         return false;
@@ -135,8 +140,8 @@ fn is_fleeting(path: &Path) -> bool {
         || path.starts_with(env::temp_dir())
 }
 
-/// The file or folder because of which other users could put another program there, which would
-/// then run as the user. None if they cannot.
+/// The file or folder whose rights let other users put another program at this path, which would
+/// then run as the user. None if they cannot, or if nobody can tell.
 fn where_replaceable(path: &Path) -> Option<String> {
     match Walker::new(System).walk(path, Policy::File) {
         Err(WalkError::Untrusted(distrust)) => Some(printable(&distrust.path)),

@@ -62,11 +62,12 @@ const TRIAL_ARGUMENTS: [&str; 21] = [
 /// has it.
 const FILTER_THAT_ALLOWS_ALL: (u16, u32) = (0x06, 0x7fff_0000);
 
-/// Checks that the client can start its sandbox for shells on this machine, with the programs in
+/// Checks that Claude Code can start its sandbox for shells on this machine, with the programs on
 /// this `PATH`. On macOS, it always can.
 ///
 /// # Errors
-/// What the user has to do, if bubblewrap or socat is missing, or bubblewrap may not do its work.
+/// What the user has to do, if `bwrap` (bubblewrap) or `socat` is not on the `PATH`, or if bubblewrap
+/// may not do its work here.
 pub(crate) fn sandbox_can_start(path: &OsStr) -> Result<(), &'static str> {
     // On macOS, the client uses what the system has.
     if cfg!(target_os = "macos") {
@@ -86,8 +87,12 @@ fn is_on_path(path: &OsStr, program: &str) -> bool {
     split_paths(path).any(|folder| folder.join(program).is_file())
 }
 
-/// Starts bubblewrap as the client does, around the program `true`, and returns how it ended.
-/// Bubblewrap reads a filter of system calls from its standard input, here one that allows all.
+/// Starts bubblewrap as the client does, around the program `true`, and returns how bubblewrap
+/// ended: with success if it may do its work. It reads a filter of system calls from its standard
+/// input. Here, the filter allows all.
+///
+/// # Errors
+/// If bubblewrap cannot be started, or its end cannot be awaited.
 fn try_bubblewrap(path: &OsStr) -> io::Result<ExitStatus> {
     let mut trial = Command::new("bwrap")
         .args(TRIAL_ARGUMENTS)
@@ -106,8 +111,9 @@ fn try_bubblewrap(path: &OsStr) -> io::Result<ExitStatus> {
     trial.wait()
 }
 
-/// What takes a pattern out of these settings that setup wrote before 0.6.0: it costs a mount for
-/// each long output that the client keeps. None if it is not there.
+/// The change that takes a pattern out of `sandbox.filesystem.allowRead` of these settings, which
+/// setup wrote before 0.6.0. The pattern costs a mount for each long output that the client keeps.
+/// None if the pattern is not there.
 pub(crate) fn without_older_pattern(places: &Places, settings: &Value) -> Option<Change> {
     let outputs = Value::from(places.older_pattern_for_outputs());
     let listed = settings["sandbox"]["filesystem"]["allowRead"].as_array()?;

@@ -12,19 +12,20 @@ pub(crate) struct Edited {
     pub(crate) shown: String,
 }
 
-/// The lines that go (`old`) and those that come (`new`), as the user is shown them. `place` says
-/// where in the file they are, such as `permissions.deny`; it is empty if they are whole entries.
-/// Empty lines are left out.
+/// The lines that go (`old`) and those that come (`new`), as the user is shown them: `  - path = "a"`
+/// for one that goes, `  + path = "a"` for one that comes. Empty lines are left out.
 ///
-/// The reader may be an agent that only looks. So a line that names a key, `[keys.NAME]`, is shown
-/// without the key. The plugin's key is shown, since it is public.
+/// If `place` is not empty, as `permissions.deny`, a line `  in permissions.deny:` comes first.
+///
+/// The reader may be an agent that only looks. So a line that names a key is shown as `[keys.…]`,
+/// unless the key is the plugin's, which is public.
 pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
     let mut text = String::new();
     if !place.is_empty() {
         text += &format!("  in {place}:\n");
     }
     for (sign, side) in [('-', old), ('+', new)] {
-        // The text of one more string of a list begins with a comma, which is not shown.
+        // A string that is added to a list has `, ` before it, which is not shown.
         let lines = side.trim_start_matches(", ").lines();
         for line in lines.filter(|line| !line.trim().is_empty()) {
             text += &format!("  {sign} {}\n", printable_text(without_key(line)));
