@@ -160,10 +160,9 @@ impl Plan {
             if name_to_remove(named, entry) == Some(name) {
                 // Also if this entry stays, the clients' files for its agent may be setup's.
                 entries.agent = first_agent(entry);
-                if let Some(taken) = without_entry(user, &new_map, named, entry) {
+                if let Some(table) = take_entry(user, &mut new_map, named, entry) {
                     entries.files.extend(file);
-                    gone += &taken.table;
-                    new_map = taken.rest;
+                    gone += &table;
                     continue;
                 }
                 let (line, shown) = (entry.line, printable(place));
@@ -302,22 +301,20 @@ fn first_agent(entry: &Entry) -> Option<String> {
     agents.first().map(|agent| (**agent).to_owned())
 }
 
-/// A map, parted into one of its tables and all else.
-struct Taken {
-    /// The map without the table.
-    rest: String,
-    /// The table, as it stood in the map.
-    table: String,
-}
-
-/// Takes the table of this entry out of the text of the `map`, if setup may have written it.
+/// Takes the table of this entry out of the text of the `map`, and returns the table, such as
+/// `[bindings.notes]` with its lines.
 ///
-/// None in two cases:
+/// None in two cases, in which the map stays as it is:
 /// - The entry has a key that setup does not make: not the plugin's, and not `k-` and 32
 ///   hexadecimal digits.
 /// - The table's text is not exactly what setup writes for these values, as with a comment in it,
 ///   or with fields in another order. `map::without_table` has further reasons.
-fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) -> Option<Taken> {
+fn take_entry(
+    user: &User<'_>,
+    map: &mut String,
+    named: Named<'_>,
+    entry: &Entry,
+) -> Option<String> {
     if !has_name_of_setup(named) {
         return None;
     }
@@ -339,8 +336,9 @@ fn without_entry(user: &User<'_>, map: &str, named: Named<'_>, entry: &Entry) ->
             publish_only_in: folders_in(entry, &user.home),
         };
         let table = written.text();
-        if let Some(rest) = map::without_table(map, &table) {
-            return Some(Taken { rest, table });
+        if let Some(without_table) = map::without_table(map, &table) {
+            *map = without_table;
+            return Some(table);
         }
     }
     None
