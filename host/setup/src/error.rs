@@ -82,13 +82,3 @@ pub fn refused<T>(why: impl Into<String>) -> Result<T> {
 pub fn stop_with<T>(why: impl Into<String>) -> Result<T> {
     Err(SetupError::Said(why.into()))
 }
-
-/// The error that a file is not edited, for this reason. If there are `lines` that the file needs,
-/// they stand below the reason.
-pub(crate) fn not_edited(file: &Path, why: EditError, lines: &str) -> Unfit {
-    let why = Unfit::file(file, why);
-    if lines.is_empty() {
-        return why;
-    }
-    Unfit(format!("{why}. It needs these lines:\n\n{lines}"))
-}

@@ -3,7 +3,7 @@
 use crate::{
     Result, Unfit,
     disk::Found,
-    error::{not_edited, stop_with},
+    error::stop_with,
     file::{repository_above, shown},
     json::{self, Change},
 };
@@ -84,8 +84,12 @@ impl Plan {
     /// error has the lines that the user can add by hand.
     pub(crate) fn change_settings(&mut self, settings: Found, changes: &[Change]) -> Result<()> {
         let edited = json::edit(settings.text()?, changes).map_err(|why| {
+            let mut text = why.to_string();
             let lines: String = changes.iter().map(Change::lines_to_add).collect();
-            not_edited(&settings.named, why, &lines)
+            if !lines.is_empty() {
+                text += &format!(". It needs these lines:\n\n{lines}");
+            }
+            Unfit::file(&settings.named, text)
         })?;
         if edited.shown.is_empty() {
             return Ok(());
