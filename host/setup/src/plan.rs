@@ -146,9 +146,10 @@ impl Plan {
     /// Stops at the first file that cannot be removed or written, so the files after it stay as
     /// they are. The error says why, and has the whole plan.
     pub fn write(&self, home: &Path) -> Result<()> {
-        let (removed, written): (Vec<_>, Vec<_>) =
-            self.edits.iter().partition(|edit| edit.new.is_none());
-        for edit in removed.into_iter().chain(written) {
+        let mut edits = Vec::from_iter(&self.edits);
+        // False comes before true, so the files to remove come first.
+        edits.sort_by_key(|edit| edit.new.is_some());
+        for edit in edits {
             if let Err(why) = edit.found.replace(edit.new.as_deref()) {
                 let plan = self.shown(home);
                 return stop_with(format!(
