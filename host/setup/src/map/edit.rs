@@ -67,14 +67,9 @@ impl Draft {
     /// # Errors
     /// If `roots` is there, but is no list, or an empty one; or if the text is no TOML.
     fn add_root(&mut self, root: &str) -> Result<(), EditError> {
-        let Inserted {
-            at,
-            text,
-            is_own_line,
-        } = Inserted::root(&self.text, root)?;
-        self.text.insert_str(at, &text);
-        let place = if is_own_line { "" } else { "roots" };
-        self.shown += &lines_of(place, "", &text);
+        let new = Inserted::root(&self.text, root)?;
+        self.text.insert_str(new.at, &new.text);
+        self.shown += &lines_of(new.place, "", &new.text);
         let roots = self.tables.entry("roots");
         let there = roots.or_insert(toml::Value::Array(Vec::new()));
         let list = there.as_array_mut().ok_or(EditError::ChangesMore)?;
@@ -106,8 +101,8 @@ struct Inserted {
     /// The byte of the map before which the text is put.
     at: usize,
     text: String,
-    /// Whether it is a line of its own, and not one more string of a list.
-    is_own_line: bool,
+    /// The list in which the text is one more string. Empty if the text is a line of its own.
+    place: &'static str,
 }
 
 impl Inserted {
@@ -125,7 +120,7 @@ impl Inserted {
             return Ok(Self {
                 at: map.len() - below_schema(map).len(),
                 text: format!("roots = [{}]{}", quoted(root), line_end(map)),
-                is_own_line: true,
+                place: "",
             });
         };
         // The loader takes no map with an empty list either.
@@ -134,7 +129,7 @@ impl Inserted {
         Ok(Self {
             at: last.span().end,
             text: format!(", {}", quoted(root)),
-            is_own_line: false,
+            place: "roots",
         })
     }
 }
