@@ -156,8 +156,7 @@ pub(crate) fn clients_in(text: &'static str, examples: &[Example]) -> Result<Vec
         toml::from_str(text).map_err(|why| why.to_string())?;
     let mut clients = tables.remove("client").unwrap_or_default();
     for part in clients.iter_mut().flat_map(|client| &mut client.parts) {
-        let mut same_name = examples.iter().filter(|one| one.name == part.example);
-        let Some(example) = same_name.next() else {
+        let Some(example) = examples.iter().find(|one| one.name == part.example) else {
             return Err(format!("no example is called {}", part.example));
         };
         part.text = example.text;

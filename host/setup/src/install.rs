@@ -14,7 +14,7 @@ use crate::{
     shown::lines_of,
 };
 use keyhole_claude::{
-    rules::{Missing, Places},
+    rules::Places,
     settings::{Settings, Way},
     shells::Shells,
 };
@@ -238,22 +238,18 @@ impl Plan {
     ) -> Option<Change> {
         let files = slice::from_ref(&request.file.path);
         let has_server = request.way() == Some(Way::Agent);
-        let Missing {
-            rules,
-            no_rule_can_deny,
-            has_neighbours,
-        } = places.missing(&settings.denied(), files, has_server);
-        self.no_rule_can_deny = no_rule_can_deny;
-        if no_rule_can_deny {
+        let missing = places.missing(&settings.denied(), files, has_server);
+        self.no_rule_can_deny = missing.no_rule_can_deny;
+        if missing.no_rule_can_deny {
             self.notes.push(NO_RULE_CAN_DENY.to_owned());
         }
-        if has_neighbours {
+        if missing.has_neighbours {
             self.notes.push(NEIGHBOURS.to_owned());
         }
-        if rules.is_empty() {
+        if missing.rules.is_empty() {
             return None;
         }
-        let change = Change::adding(DENY_RULES, rules);
+        let change = Change::adding(DENY_RULES, missing.rules);
         self.rules = change.shown();
         Some(change)
     }
