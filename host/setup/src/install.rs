@@ -11,7 +11,7 @@ use crate::{
     own::own_entries,
     recipe::{EXAMPLE_AGENT, Filled, Recipe},
     shells,
-    shown::lines_of,
+    shown::{lines_that_come, lines_that_go},
 };
 use keyhole_claude::{
     rules::Places,
@@ -390,7 +390,7 @@ impl Plan {
         }
         let goes = lines_only_in(&old, &new);
         let comes = lines_only_in(&new, &old);
-        let lines = lines_of("", &goes, &comes);
+        let lines = lines_that_go("", &goes) + &lines_that_come("", &comes);
         self.add_edit(found, Some(new), lines)
     }
 

@@ -6,7 +6,7 @@
 
 use crate::{
     EditError,
-    shown::{Edited, lines_of},
+    shown::{Edited, lines_that_come, lines_that_go},
 };
 use jsonc_parser::{
     ParseOptions,
@@ -65,8 +65,8 @@ impl Change {
             _ => (String::new(), self.lines_with_place()),
         };
         match self.kind {
-            Kind::Adds => lines_of(&place, "", &text),
-            Kind::TakesOut => lines_of(&place, &text, ""),
+            Kind::Adds => lines_that_come(&place, &text),
+            Kind::TakesOut => lines_that_go(&place, &text),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     map::{self, Named, NewEntry, all_entries},
     own::{key, own_entries},
     recipe::Recipe,
-    shown::lines_of,
+    shown::lines_that_go,
 };
 use keyhole_claude::{
     PLUGIN,
@@ -178,8 +178,7 @@ impl Plan {
         if !map.roots().is_empty() {
             self.notes.push("The map's roots stay. Take the folder away from them yourself if nothing else needs it.".to_owned());
         }
-        // The user is shown the tables that go (`gone`), and no line that comes (`""`).
-        self.add_edit(found, Some(new_map), lines_of("", &gone, ""))?;
+        self.add_edit(found, Some(new_map), lines_that_go("", &gone))?;
         Ok(entries)
     }
 
@@ -206,8 +205,8 @@ impl Plan {
         let is_link = found.named.is_symlink();
         // Line by line, since an editor may have written other line ends.
         if !is_link && text.lines().eq(written.lines()) {
-            // None: the file is removed. The user is shown all of its lines as those that go.
-            return self.add_edit(found, None, lines_of("", &text, ""));
+            // None: the file is removed.
+            return self.add_edit(found, None, lines_that_go("", &text));
         }
         let entries = own_entries(&text);
         // Such as a policy of Gemini CLI, which names the server and the tool.

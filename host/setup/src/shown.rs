@@ -12,24 +12,32 @@ pub(crate) struct Edited {
     pub(crate) shown: String,
 }
 
-/// The lines that go (`old`) and those that come (`new`), as the user is shown them: `  - path = "a"`
-/// for one that goes, `  + path = "a"` for one that comes. Empty lines are left out.
-///
-/// If `place` is not empty, as `permissions.deny`, a line `  in permissions.deny:` comes first.
+/// These lines, which are taken out of a file, as the user is shown them: `  - path = "a"` for
+/// `path = "a"`. See `signed` for `place`.
+pub(crate) fn lines_that_go(place: &str, lines: &str) -> String {
+    signed('-', place, lines)
+}
+
+/// These lines, which are added to a file, as the user is shown them: `  + path = "a"` for
+/// `path = "a"`. See `signed` for `place`.
+pub(crate) fn lines_that_come(place: &str, lines: &str) -> String {
+    signed('+', place, lines)
+}
+
+/// These lines, each behind the sign. Empty lines are left out. If `place` is not empty, such as
+/// `permissions.deny`, a line `  in permissions.deny:` comes first.
 ///
 /// The reader may be an agent that only looks. So a line that names a key is shown as `[keys.…]`,
 /// unless the key is the plugin's, which is public.
-pub(crate) fn lines_of(place: &str, old: &str, new: &str) -> String {
+fn signed(sign: char, place: &str, lines: &str) -> String {
     let mut text = String::new();
     if !place.is_empty() {
         text += &format!("  in {place}:\n");
     }
-    for (sign, side) in [('-', old), ('+', new)] {
-        // A string that is added to a list has `, ` before it, which is not shown.
-        let lines = side.trim_start_matches(", ").lines();
-        for line in lines.filter(|line| !line.trim().is_empty()) {
-            text += &format!("  {sign} {}\n", printable_text(without_key(line)));
-        }
+    // A string that is added to a list has `, ` before it, which is not shown.
+    let whole = lines.trim_start_matches(", ").lines();
+    for line in whole.filter(|line| !line.trim().is_empty()) {
+        text += &format!("  {sign} {}\n", printable_text(without_key(line)));
     }
     text
 }

@@ -7,7 +7,7 @@
 use crate::{
     EditError,
     paste::quoted,
-    shown::{Edited, lines_of},
+    shown::{Edited, lines_that_come},
 };
 use toml::de::DeTable;
 
@@ -69,7 +69,7 @@ impl Draft {
     fn add_root(&mut self, root: &str) -> Result<(), EditError> {
         let new = Inserted::root(&self.text, root)?;
         self.text.insert_str(new.at, &new.text);
-        self.shown += &lines_of(new.place, "", &new.text);
+        self.shown += &lines_that_come(new.place, &new.text);
         let roots = self.tables.entry("roots");
         let there = roots.or_insert(toml::Value::Array(Vec::new()));
         let list = there.as_array_mut().ok_or(EditError::ChangesMore)?;
@@ -91,7 +91,7 @@ impl Draft {
             _ => &end.repeat(2),
         };
         self.text += &format!("{before}{}", table.replace('\n', end));
-        self.shown += &lines_of("", "", table);
+        self.shown += &lines_that_come("", table);
         insert_entry(table, &mut self.tables)
     }
 }
