@@ -141,13 +141,9 @@ impl Recipe<'_> {
     /// `program`, the folder for `tickets`, the client's folders that a variable has moved, and the
     /// names of binding and agent for `scanner-catalog` and `identifier-scanner`.
     ///
-    /// The agent is `self.agent`; or if that is None, it has the binding's name. In a client whose
-    /// conversations all get the file ([`Audience::Client`]), the examples' agent keeps its name.
-    ///
     /// # Errors
     /// - If `tickets` is None (clients would misread the path), and an example has that folder.
-    /// - If `self.agent` begins with `-`, or holds `$`, `{` or `}`.
-    /// - If the client does not take the name of the binding or of the agent ([`Client::takes`]).
+    /// - If the client does not take the name of the binding or of the agent (`agents_name`).
     /// - If the path of a folder that a variable has moved cannot be written.
     pub(crate) fn filled_with(self, program: &str, tickets: Option<&str>) -> Result<Filled, Unfit> {
         let Self { client, name, .. } = self;
@@ -155,18 +151,7 @@ impl Recipe<'_> {
         if tickets.is_none() && parts.any(|part| part.text.contains(EXAMPLE_TICKETS)) {
             return Err("the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread; set XDG_STATE_HOME to another".into());
         }
-        if let Some(agent) = self.agent
-            && (may_be_expanded(agent) || agent.starts_with('-'))
-        {
-            return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
-        }
-        client.takes(name)?;
-        // If the agent has its binding's name, each binding has an agent of its own.
-        let agents_name = match client.audience {
-            Audience::Client => EXAMPLE_AGENT,
-            _ => self.agent.unwrap_or(name),
-        };
-        client.takes(agents_name)?;
+        let agents_name = self.agents_name()?;
         // Where several of the texts below match, the one that is put first counts. So a longer
         // text is put before a shorter one that begins like it: `scanner-catalog:` before
         // `scanner-catalog`.
@@ -190,6 +175,29 @@ impl Recipe<'_> {
         filled.put(EXAMPLE_BINDING, name);
         filled.put(EXAMPLE_AGENT, agents_name);
         Ok(filled)
+    }
+
+    /// The name that the agent gets in the client's texts. In a client whose conversations all get
+    /// the file ([`Audience::Client`]), that is the examples' own, `identifier-scanner`. In any
+    /// other client, it is `self.agent`; or if that is None, the binding's name.
+    ///
+    /// # Errors
+    /// - If `self.agent` begins with `-`, or holds `$`, `{` or `}`.
+    /// - If the client does not take the name of the binding or of the agent ([`Client::takes`]).
+    fn agents_name(&self) -> Result<&str, Unfit> {
+        if let Some(agent) = self.agent
+            && (may_be_expanded(agent) || agent.starts_with('-'))
+        {
+            return Err("an agent's name may not hold $, { or } here, for which clients put other text, or begin with -".into());
+        }
+        self.client.takes(self.name)?;
+        // If the agent has its binding's name, each binding has an agent of its own.
+        let name = match self.client.audience {
+            Audience::Client => EXAMPLE_AGENT,
+            _ => self.agent.unwrap_or(self.name),
+        };
+        self.client.takes(name)?;
+        Ok(name)
     }
 
     /// Adds to `filled` each of the client's folders that a variable has moved: `~/.codex` in an
