@@ -296,21 +296,20 @@ fn take_out_items(list: &CstArray, items: &[Value]) {
 
 /// Takes the member `name` of the table `group`, such as `deny` of `permissions`, out of the text
 /// (`whole`) and out of the `value` that the text has. If the table has no other member, takes out
-/// the whole table. Does nothing if there is no such member.
+/// the whole table. The member must be there.
 fn prune(whole: &CstObject, value: &mut Value, group: &str, name: &str) {
-    let is_table_empty = match value.get_mut(group).and_then(Value::as_object_mut) {
-        Some(table) => table.remove(name).is_some() && table.is_empty(),
-        None => false,
+    let Some(table) = value.get_mut(group).and_then(Value::as_object_mut) else {
+        return;
     };
-    let member = if is_table_empty {
+    table.remove(name);
+    let table_in_text = whole.object_value(group);
+    let mut member = table_in_text.and_then(|table| table.get(name));
+    if table.is_empty() {
+        member = whole.get(group);
         if let Some(all) = value.as_object_mut() {
             all.remove(group);
         }
-        whole.get(group)
-    } else {
-        let table = whole.object_value(group);
-        table.and_then(|table| table.get(name))
-    };
+    }
     if let Some(member) = member {
         member.remove();
     }
