@@ -122,16 +122,16 @@ impl Found {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             other => other?,
         };
-        let found = opened.metadata()?;
-        if !found.is_file() {
+        let metadata = opened.metadata()?;
+        if !metadata.is_file() {
             return Err("it is not a file".into());
         }
-        if found.len() > MAX_SIZE {
+        if metadata.len() > MAX_SIZE {
             return Err("it is too large".into());
         }
-        self.why_not_replaced = why_not_replaced(&self.real, &found);
-        self.mode = found.mode() & 0o7777;
-        self.group = Some(found.gid());
+        self.why_not_replaced = why_not_replaced(&self.real, &metadata);
+        self.mode = metadata.mode() & 0o7777;
+        self.group = Some(metadata.gid());
         let bytes = self.bytes.insert(Vec::new());
         opened.take(MAX_SIZE).read_to_end(bytes)?;
         Ok(())
@@ -259,10 +259,10 @@ const FOLDER_IS_MISSING: &str = "its folder is not there, and you may not make i
 /// - What `why_no_file_in` says, if that is the path's own folder, or is no folder.
 fn why_no_file_below(file: &Path) -> Option<&'static str> {
     for folder in file.ancestors().skip(1) {
-        if let Ok(found) = fs::metadata(folder) {
+        if let Ok(metadata) = fs::metadata(folder) {
             // The `?` returns None: a file can be made there, and folders for it.
-            let why = why_no_file_in(folder, &found)?;
-            let own_is_missing = file.parent() != Some(folder) && found.is_dir();
+            let why = why_no_file_in(folder, &metadata)?;
+            let own_is_missing = file.parent() != Some(folder) && metadata.is_dir();
             return Some(if own_is_missing {
                 FOLDER_IS_MISSING
             } else {
@@ -273,11 +273,11 @@ fn why_no_file_below(file: &Path) -> Option<&'static str> {
     Some("it has no folder")
 }
 
-/// Why no file can be made in `folder`, of which `found` tells what it is. None if one can.
-fn why_no_file_in(folder: &Path, found: &Metadata) -> Option<&'static str> {
-    if !found.is_dir() {
+/// Why no file can be made in `folder`, which has this metadata. None if one can.
+fn why_no_file_in(folder: &Path, metadata: &Metadata) -> Option<&'static str> {
+    if !metadata.is_dir() {
         Some("a folder above it is a file")
-    } else if found.uid() != geteuid().as_raw() {
+    } else if metadata.uid() != geteuid().as_raw() {
         Some("its folder is not yours")
     } else if access(folder, Access::WRITE_OK).is_err() {
         Some("its folder is read-only")
@@ -292,18 +292,17 @@ fn open_no_link(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Why a new file must not take the place of the file `real`, of which `found` tells the owner and
-/// the mode. None if it may. A reason is what a new file would not keep, or what the owner forbids:
-/// another owner, a second name, a mode without the right to write, a group that the user is not
-/// in, or a mount of its own.
-fn why_not_replaced(real: &Path, found: &Metadata) -> Option<&'static str> {
-    if found.uid() != geteuid().as_raw() {
+/// Why a new file must not take the place of the file `real`, which has this metadata. None if a new
+/// file may. The reasons, in this order: the owner is another user; the file has a second name; its
+/// mode is read-only; the user is not in its group; it is a mount of its own.
+fn why_not_replaced(real: &Path, metadata: &Metadata) -> Option<&'static str> {
+    if metadata.uid() != geteuid().as_raw() {
         Some("it belongs to another user")
-    } else if found.nlink() > 1 {
+    } else if metadata.nlink() > 1 {
         Some("it has a second name (a hard link)")
-    } else if found.mode() & 0o200 == 0 {
+    } else if metadata.mode() & 0o200 == 0 {
         Some("it is read-only")
-    } else if !may_give_to(Gid::from_raw(found.gid())) {
+    } else if !may_give_to(Gid::from_raw(metadata.gid())) {
         Some("its group is one that you are not in, so a new file could not have it")
     } else if is_mount(real) {
         Some(

@@ -207,12 +207,12 @@ impl Plan {
             servers.push(&*request.name);
         }
         for fault in settings.faults(&servers) {
-            // A fault that stops both the plugin and the rules means that the client may load
-            // nothing of the user's settings. Rules that setup adds there would keep nothing back.
+            // `ways` are what the fault stops. If it stops both the plugin and the rules, the client
+            // may load nothing of the user's settings. Rules that setup adds would not count.
             let loads_no_settings =
                 fault.ways().contains(&Way::Plugin) && fault.ways().contains(&Way::Rules);
-            let is_way_off = way.is_some_and(|way| fault.ways().contains(&way));
-            if loads_no_settings || is_way_off {
+            let stops_agent = way.is_some_and(|way| fault.ways().contains(&way));
+            if loads_no_settings || stops_agent {
                 return refused(fault.to_string());
             }
             self.notes.push(fault.to_string());

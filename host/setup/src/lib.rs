@@ -100,7 +100,7 @@ impl User<'_> {
     pub fn map_now(&self) -> Result<Option<Arc<Map>>> {
         match self.map.current() {
             Err(MapError::Missing(_)) => Ok(None),
-            read => Ok(Some(read?)),
+            result => Ok(Some(result?)),
         }
     }
 }

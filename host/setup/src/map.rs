@@ -235,11 +235,11 @@ impl Plan {
     ) -> Result<()> {
         let live = &request.user.map;
         let place = &live.location.file;
-        let read = Found::at(place);
-        self.map = match &read {
+        let opened = Found::at(place);
+        self.map = match &opened {
             Ok(found) => found.text()?.to_owned(),
             // The map may lack nothing: then its file need not be edited. If it lacks something,
-            // `read?` below returns this error.
+            // `opened?` below returns this error.
             Err(_) => fs::read_to_string(place).unwrap_or_default(),
         };
         let map = live.parse(self.map.as_bytes())?;
@@ -250,7 +250,7 @@ impl Plan {
         if missing.table.is_none() && missing.root.is_none() {
             return Ok(());
         }
-        let found = read?;
+        let found = opened?;
         let edited = missing
             .added_to(&self.map)
             .map_err(|why| Unfit::file(place, format!("{why}: {BY_HAND}")))?;
