@@ -247,17 +247,18 @@ fn apply_to_text(
     };
     let members = object.properties().into_iter();
     let same_name = members.filter(|member| member.decoded_name().as_deref() == Some(name));
-    // Of two members with one name, programs differ in which one they take.
-    if same_name.count() > 1 {
-        return Err(EditError::Twice(name));
-    }
-    if object.get(name).is_none() {
-        let mut value = change.value.clone();
-        for table in inner.iter().rev() {
-            value = json!({ *table: value });
+    match same_name.count() {
+        0 => {
+            let mut value = change.value.clone();
+            for table in inner.iter().rev() {
+                value = json!({ *table: value });
+            }
+            add_member(object, name, &value);
+            return Ok(());
         }
-        add_member(object, name, &value);
-        return Ok(());
+        1 => {}
+        // Of two members with one name, programs differ in which one they take.
+        _ => return Err(EditError::Twice(name)),
     }
     if !inner.is_empty() {
         let table = object
