@@ -369,12 +369,12 @@ impl Plan {
         let path = filled.place(to, home);
         let found = Found::at(&path)?;
         let old = found.text()?.to_owned();
-        let shown = shown(&path, home);
+        let shown_path = shown(&path, home);
         // Markdown is an agent's file, but not in a client that gives the file to a whole session.
         let is_agents_file = request.client.audience != Audience::Session && to.ends_with(".md");
         // The example's text has the task of `identifier-scanner`. Another name means another task.
         if is_agents_file && request.name != EXAMPLE_AGENT {
-            self.todo.push(format!("Change the description and the text in {shown} to what the agent is for: they look for identifiers."));
+            self.todo.push(format!("Change the description and the text in {shown_path} to what the agent is for: they look for identifiers."));
         }
         let text = filled.fill(part.text);
         let new = if !found.is_there() {
@@ -383,7 +383,7 @@ impl Plan {
             // The old text itself, if only its lines of server and hook are setup's.
             renewed
         } else {
-            return refused(why_not_renewed(&shown, &old, &text));
+            return refused(why_not_renewed(&shown_path, &old, &text));
         };
         if old == new {
             return Ok(());

@@ -201,7 +201,7 @@ impl Plan {
         let Some(written) = recipe.as_setup_writes(part, &text) else {
             return Ok(());
         };
-        let shown = shown(&found.named, &user.home);
+        let path = shown(&found.named, &user.home);
         let is_link = found.named.is_symlink();
         // Line by line, since an editor may have written other line ends.
         if !is_link && text.lines().eq(written.lines()) {
@@ -211,12 +211,12 @@ impl Plan {
         let entries = own_entries(&text);
         // Such as a policy of Gemini CLI, which names the server and the tool.
         let names_tool = text.contains(name) && text.contains("load_context");
-        if !is_link && !entries.is_empty() && shown.ends_with(".md") {
+        if !is_link && !entries.is_empty() && path.ends_with(".md") {
             let keys: Vec<&str> = entries.iter().map(|entry| key(entry)).collect();
             let own_keys = keys.join(" and ");
-            self.todo.push(format!("{shown} was changed since setup wrote it, and stays: take {own_keys} out of it yourself, by which it starts Keyhole."));
+            self.todo.push(format!("{path} was changed since setup wrote it, and stays: take {own_keys} out of it yourself, by which it starts Keyhole."));
         } else if names_tool || text.contains("--bind") {
-            self.todo.push(format!("{shown} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
+            self.todo.push(format!("{path} is a link, or is not as setup wrote it, and stays: look whether it still starts Keyhole, and take it away yourself."));
         }
         Ok(())
     }
@@ -245,8 +245,8 @@ impl Plan {
             return Err(Unfit::file(&file, EditError::Syntax("JSON")).into());
         };
         if entries.kept_files.is_empty() && value["sandbox"]["enabled"] == true {
-            let shown = shown(&file, &user.home);
-            self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {shown}, and the rules there that begin with Edit."));
+            let path = shown(&file, &user.home);
+            self.todo.push(format!("Claude Code's sandbox for shells stays on. To switch it off, take `sandbox` out of {path}, and the rules there that begin with Edit."));
         }
         let mut changes = Vec::new();
         // The variable is needed as long as reports are compared with a file. If it has another
