@@ -91,9 +91,9 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
     own
 }
 
-/// Whether the head of an agent's file has both `keyhole` and `--bind` in some entry, other than its
-/// description. Then it may start a server of ours in a form of YAML that is not read here, such as
-/// a head on one line, or a server in another entry than `mcpServers`.
+/// Whether the head of an agent's file has both `keyhole` and `--bind` in some entry, other than
+/// its description. Then it may start a server of ours in a form of YAML that is not read here,
+/// such as a head on one line, or a server in another entry than `mcpServers`.
 fn may_start_ours(head: &[String]) -> bool {
     let words = text_of_entries(head, |key| key != "description");
     words.contains("keyhole") && words.contains("--bind")
@@ -118,8 +118,8 @@ fn bindings_started_by(head: &[String]) -> Vec<BindingName> {
 }
 
 impl Lines {
-    /// How an agent's file starts the servers of these `bindings`. `text` is all of the file, `head`
-    /// the entries of its head, and `client` is Claude Code. The first that holds counts:
+    /// How an agent's file starts the servers of these `bindings`. `text` is all of the file,
+    /// `head` the entries of its head, and `client` is Claude Code. The first that holds counts:
     ///
     /// - `Unguarded`, if a server has no hook or asks for no ticket (`is_guarded`).
     /// - `Changed`, if there is not just one binding, or if the lines of server and hook are not
@@ -167,8 +167,8 @@ impl Lines {
     }
 }
 
-/// Whether the head of an agent's file has our hook, with the words `keyhole`, `guard` and `--bind`,
-/// and each of its servers with `--bind` has `--require-ticket`, too.
+/// Whether the head of an agent's file has our hook, with the words `keyhole`, `guard` and
+/// `--bind`, and each of its servers with `--bind` has `--require-ticket`, too.
 fn is_guarded(head: &[String]) -> bool {
     let servers = text_of_entries(head, |key| key == "mcpServers");
     let hooks = text_of_entries(head, |key| key == "hooks");

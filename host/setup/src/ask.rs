@@ -119,8 +119,8 @@ impl Screen {
         }
     }
 
-    /// Asks for a yes (`y`, `yes`) or a no (`n`, `no`, or an empty line), in either case of letters.
-    /// Asks again after any other answer.
+    /// Asks for a yes (`y`, `yes`) or a no (`n`, `no`, or an empty line), in either case of
+    /// letters. Asks again after any other answer.
     pub fn agrees(&mut self, question: &str) -> Result<bool> {
         self.ask(&format!("{question} [y/N] "), |answer| {
             match &*answer.to_ascii_lowercase() {

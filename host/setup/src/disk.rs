@@ -55,7 +55,8 @@ pub fn lock(home: &Path) -> Lock {
 pub(crate) struct Found {
     /// The path by which the user names the file.
     pub(crate) named: PathBuf,
-    /// The path to which `named` leads, if that is a link. The file there is replaced, not the link.
+    /// The path to which `named` leads, if that is a link. The file there is replaced, not the
+    /// link.
     real: PathBuf,
     /// The file's bytes. None if no file is there.
     bytes: Option<Vec<u8>>,
@@ -292,9 +293,9 @@ fn open_no_link(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Why a new file must not take the place of the file `real`, which has this metadata. None if a new
-/// file may. The reasons, in this order: the owner is another user; the file has a second name; its
-/// mode is read-only; the user is not in its group; it is a mount of its own.
+/// Why a new file must not take the place of the file `real`, which has this metadata. None if a
+/// new file may. The reasons, in this order: the owner is another user; the file has a second name;
+/// its mode is read-only; the user is not in its group; it is a mount of its own.
 fn why_not_replaced(real: &Path, metadata: &Metadata) -> Option<&'static str> {
     if metadata.uid() != geteuid().as_raw() {
         Some("it belongs to another user")

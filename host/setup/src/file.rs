@@ -141,8 +141,8 @@ fn absolute_path(named: &str, home: &Path) -> Result<PathBuf, Unfit> {
 }
 
 /// The path without `..`, and with the folder that the system finds: `/a/b/../c.md` becomes
-/// `/a/c.md`; but if `/a/b` is a link to `/x/y`, it becomes `/x/c.md`. None if the path has no `..`,
-/// or if that folder is not there.
+/// `/a/c.md`; but if `/a/b` is a link to `/x/y`, it becomes `/x/c.md`. None if the path has no
+/// `..`, or if that folder is not there.
 fn without_dots(path: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
     if !parts.any(|part| part == Component::ParentDir) {
@@ -172,8 +172,8 @@ pub fn unquoted(answer: &str) -> String {
     text
 }
 
-/// The path with `~/` in the place of the home: `~/a.md`. None if the path is not in the home, or is
-/// not UTF-8.
+/// The path with `~/` in the place of the home: `~/a.md`. None if the path is not in the home, or
+/// is not UTF-8.
 pub fn with_tilde(path: &Path, home: &Path) -> Option<String> {
     let below = path.strip_prefix(home).ok()?.to_str()?;
     Some(format!("~/{below}"))
@@ -283,8 +283,8 @@ fn only_user_in_groups(right: u16, at: &Path) -> Option<bool> {
 }
 
 /// The folder of the file `real` as the map's `roots` name it: `~/notes` for
-/// `/home/theo/notes/a.md`. None if that folder is the home or above the home, neither of which must
-/// become a root; or if its path cannot be written in a map.
+/// `/home/theo/notes/a.md`. None if that folder is the home or above the home, neither of which
+/// must become a root; or if its path cannot be written in a map.
 pub(crate) fn root_of(real: &Path, home: &Path) -> Option<String> {
     let real_home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
     let folder = real.parent()?;

@@ -207,8 +207,9 @@ impl Plan {
             servers.push(&*request.name);
         }
         for fault in settings.faults(&servers) {
-            // `ways` are what the fault stops. If it stops both the plugin and the rules, the client
-            // may load nothing of the user's settings. Rules that setup adds would not count.
+            // `ways` are what the fault stops. If it stops both the plugin and the rules, the
+            // client may load nothing of the user's settings. Rules that setup adds would not
+            // count.
             let loads_no_settings =
                 fault.ways().contains(&Way::Plugin) && fault.ways().contains(&Way::Rules);
             let stops_agent = way.is_some_and(|way| fault.ways().contains(&way));

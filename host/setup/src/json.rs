@@ -70,7 +70,8 @@ impl Change {
         }
     }
 
-    /// The lines that a user adds to edit the file by hand. Empty if the change takes something out.
+    /// The lines that a user adds to edit the file by hand. Empty if the change takes something
+    /// out.
     pub(crate) fn lines_to_add(&self) -> String {
         match self.kind {
             Kind::Adds => self.lines_with_place(),

@@ -122,9 +122,9 @@ pub(crate) fn entries(text: &str) -> Vec<String> {
     entries
 }
 
-/// A line of YAML without its comment: `a: "b # c" # d` becomes `a: "b # c"`. A `#` begins a comment
-/// at the line's start or behind a blank, but not in double quotes. Empty if the line is nothing
-/// but a comment. A line without a comment stays as it is.
+/// A line of YAML without its comment: `a: "b # c" # d` becomes `a: "b # c"`. A `#` begins a
+/// comment at the line's start or behind a blank, but not in double quotes. Empty if the line is
+/// nothing but a comment. A line without a comment stays as it is.
 fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with('#') {
         return "";

@@ -58,8 +58,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Adds the change of the file `found`. `new` is the file's text after that, or None if the file
-    /// is removed. `shown` has the lines that come and go, for the user.
+    /// Adds the change of the file `found`. `new` is the file's text after that, or None if the
+    /// file is removed. `shown` has the lines that come and go, for the user.
     ///
     /// # Errors
     /// If the file must not be replaced: then the error says why, such as that it is read-only.
@@ -97,8 +97,8 @@ impl Plan {
         self.add_edit(settings, Some(edited.text), edited.shown)
     }
 
-    /// Adds a note for each file that lies in a git repository, where its text may be committed. The
-    /// files are those that the plan changes, and last the user's `document`, whether the plan
+    /// Adds a note for each file that lies in a git repository, where its text may be committed.
+    /// The files are those that the plan changes, and last the user's `document`, whether the plan
     /// changes that or not.
     pub(crate) fn warn_of_repositories(&mut self, document: &Path) {
         let mut files: Vec<&Path> = self.edits.iter().map(|edit| &*edit.found.named).collect();

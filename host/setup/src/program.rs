@@ -52,8 +52,9 @@ impl Program {
     }
 }
 
-/// A sentence that says why a client should not start a program at this path: the path is in a place
-/// like `/tmp` (`is_fleeting`), or other users could replace the program. None if a client may.
+/// A sentence that says why a client should not start a program at this path: the path is in a
+/// place like `/tmp` (`is_fleeting`), or other users could replace the program. None if a client
+/// may.
 fn caution(path: &Path) -> Option<String> {
     if is_fleeting(path) {
         return Some(format!(

@@ -225,8 +225,8 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// If the server is to call as an agent (`self.agent`, such as `reviewer`), adds to `filled` the
-    /// option for that: behind `"--bind", "scanner-catalog"`, where the arguments stand in the
+    /// If the server is to call as an agent (`self.agent`, such as `reviewer`), adds to `filled`
+    /// the option for that: behind `"--bind", "scanner-catalog"`, where the arguments stand in the
     /// quotes `quote`, comes `"--agent", "reviewer"`.
     ///
     /// An example that has the option `--agent` there already gets no second one: its
@@ -264,8 +264,8 @@ impl Recipe<'_> {
             agent: None,
             ..self
         };
-        // The path of the settings, in the client's folder, which a variable may have moved. Neither
-        // a program nor a folder for tickets is in that path: both are left empty.
+        // The path of the settings, in the client's folder, which a variable may have moved.
+        // Neither a program nor a folder for tickets is in that path: both are left empty.
         let place = usual.filled_with("", Some(""))?.fill(hooks.file);
         let mut texts = vec![format!(
             "Put this into {place}, beside what you have there:\n\n```json\n{settings:#}\n```"
@@ -332,8 +332,8 @@ impl Filled {
     }
 
     /// The text with all replacements made: if `notes` is to take the place of `scanner`,
-    /// `"a scanner"` becomes `"a notes"`. A text that replaces another is not searched again. Where several replacements
-    /// match at one place, the one that was added first counts.
+    /// `"a scanner"` becomes `"a notes"`. A text that replaces another is not searched again. Where
+    /// several replacements match at one place, the one that was added first counts.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut unread = text;
@@ -369,8 +369,8 @@ impl Filled {
     }
 
     /// The path on this machine of the file that setup makes of a part: for `~/.codex/a.toml`, the
-    /// file `.codex/a.toml` in `home`; or if the filled path is absolute, since a variable has moved
-    /// the folder, just that.
+    /// file `.codex/a.toml` in `home`; or if the filled path is absolute, since a variable has
+    /// moved the folder, just that.
     pub(crate) fn place(&self, to: &str, home: &Path) -> PathBuf {
         home.join(self.fill(to).trim_start_matches("~/"))
     }

@@ -352,7 +352,8 @@ fn folders_in(entry: &Entry, home: &Path) -> Option<Vec<String>> {
 /// The client's file that setup makes of this part. None if setup makes none of it, if no file is
 /// there or it cannot be read, or if the client does not take the recipe's name.
 fn clients_file(recipe: Recipe<'_>, part: &Part) -> Option<Found> {
-    // The file's path has neither the program nor the folder for tickets in it: both are left empty.
+    // The file's path has neither the program nor the folder for tickets in it: both are left
+    // empty.
     let filled = recipe.filled_with("", Some("")).ok()?;
     let place = filled.place(part.to?, &recipe.user.home);
     Found::at(&place).ok().filter(Found::is_there)

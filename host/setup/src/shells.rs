@@ -66,8 +66,8 @@ const FILTER_THAT_ALLOWS_ALL: (u16, u32) = (0x06, 0x7fff_0000);
 /// this `PATH`. On macOS, it always can.
 ///
 /// # Errors
-/// What the user has to do, if `bwrap` (bubblewrap) or `socat` is not on the `PATH`, or if bubblewrap
-/// may not do its work here.
+/// What the user has to do, if `bwrap` (bubblewrap) or `socat` is not on the `PATH`, or if
+/// bubblewrap may not do its work here.
 pub(crate) fn sandbox_can_start(path: &OsStr) -> Result<(), &'static str> {
     // On macOS, the client uses what the system has.
     if cfg!(target_os = "macos") {
