@@ -193,6 +193,13 @@ pub(crate) struct Setup {
     pub(crate) what: Option<SetupCommand>,
 }
 
+impl Setup {
+    /// The name that is typed: that of a binding, or of the agent of a hook. clap refuses both.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.names.bind.as_deref().or(self.inject.as_deref())
+    }
+}
+
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SetupNames {
     /// The binding that the server serves: [bindings.NAME] in the map

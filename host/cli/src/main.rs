@@ -1,20 +1,22 @@
 //! The `keyhole` command: its subcommands, and their exit codes. `arguments` has what is typed,
-//! and `wish` what that means.
+//! and `environment` what that means here.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod check;
+mod environment;
 mod keys;
 mod mistake;
 mod setup;
-mod wish;
 
-use arguments::Cli;
+use arguments::{Cli, Command};
 use clap::Parser as _;
+use environment::{folder_for_git, map_meant, tickets_in};
 use keyhole_core::sandbox::{COMPONENT, COMPONENT_WIT};
 use keyhole_gate::{gate, hand_over, scan};
 use keyhole_serve::{
-    guard, inject,
+    guard,
+    inject::{self, Inject},
     resources::{MAP_BYTES, require_memory},
     session,
     start::StartError,
@@ -23,7 +25,6 @@ use keyhole_serve::{
 };
 use sha2::{Digest as _, Sha256};
 use std::{env, fmt::Display, io, process::ExitCode};
-use wish::Wish;
 
 /// Cargo.toml says why.
 #[cfg(target_env = "musl")]
@@ -66,33 +67,38 @@ fn run_command() -> Result<u8, Failure> {
         return Err(Failure(code, StartError::from(error).to_string()));
     }
     match Cli::try_parse() {
-        Ok(cli) => run(Wish::of(cli.command)?),
+        Ok(cli) => run(cli.command),
         Err(error) => mistake::explain(&error),
     }
 }
 
-/// Does what is wanted, and returns the exit code: that of `check` or of `scan`, and 0 for any
+/// Does what is typed, and returns the exit code: that of `check` or of `scan`, and 0 for any
 /// other command. A failure has exit code 1 if it names no other one. That of the guard has 2, with
 /// which the client denies the call.
-fn run(wish: Wish) -> Result<u8, Failure> {
-    match wish {
-        Wish::Serve(wanted) => session::serve(wanted)?,
-        Wish::Guard(call) => guard::run(call).map_err(|why| Failure(2, why.to_string()))?,
-        Wish::Inject(wanted) => inject::inject(wanted)?,
-        Wish::Withhold { map, is_stop } => withhold::withhold(map, is_stop)?,
-        Wish::Gate(call) => gate::gate(call)?,
-        Wish::HandOver(scratch) => hand_over::hand_over(&scratch)?,
-        Wish::Scan(wanted) => return Ok(scan::scan(wanted)),
-        Wish::Tickets(tickets) => tickets.make()?,
-        Wish::Check(wanted) => return check::run(wanted),
-        Wish::Agents(map) => print(&guard::agents(&map)?)?,
-        Wish::Contract => {
+fn run(command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Serve(typed) => session::serve(environment::session(typed)?)?,
+        Command::Guard(typed) => {
+            guard::run(environment::guard(typed)).map_err(|why| Failure(2, why.to_string()))?
+        }
+        Command::Inject { map, require_wall } => {
+            let map = map_meant(&map);
+            inject::inject(Inject { map, require_wall })?
+        }
+        Command::Withhold { map, stop } => withhold::withhold(map_meant(&map), stop)?,
+        Command::Gate(map) => gate::gate(environment::gate(&map))?,
+        Command::HandOver => hand_over::hand_over(&folder_for_git())?,
+        Command::Scan(typed) => return Ok(scan::scan(environment::scan(typed))),
+        Command::Tickets => tickets_in(None)?.make()?,
+        Command::Check(typed) => return check::run(typed),
+        Command::Agents(map) => print(&guard::agents(&map_meant(&map)?)?)?,
+        Command::Contract => {
             let size = COMPONENT.len();
             let sum = Sha256::digest(COMPONENT);
             let head = format!("// The component in this program: {size} bytes\n// sha256:{sum:x}");
             print(&format!("{head}\n\n{COMPONENT_WIT}"))?
         }
-        Wish::Setup(wanted) => print(&check::in_colour(setup::run(*wanted)?))?,
+        Command::Setup(typed) => print(&check::in_colour(setup::run(typed)?))?,
     }
     Ok(0)
 }

@@ -7,16 +7,16 @@ mod print;
 mod step;
 
 use crate::{
-    Failure,
+    Failure, arguments,
+    environment::{map_meant, tickets_in},
     keys::MapKeys,
-    wish::{Answer, Check, Plugin},
 };
 use claude::{ClaudeCode, Verdict};
 pub(crate) use entry::{EntryReport, Taker, UsableMap};
 pub(crate) use finding::Finding;
 use finding::Severity;
 use keyhole_claude::PLUGIN;
-use keyhole_core::{LiveMap, Location, Map, MapError};
+use keyhole_core::{LiveMap, Location, Map, MapError, ticket::Tickets};
 use keyhole_serve::{
     resources::Runtime,
     start::{StartError, Started, start_loading},
@@ -26,6 +26,7 @@ use keyhole_setup::{all_entries, ask::is_clients_shell, recipe::MAX_BINDING_NAME
 use keyhole_walk::{Policy, System, WalkError, Walker, printable::has_unseen};
 use keyhole_wall::WallStatus;
 pub(crate) use print::in_colour;
+use print::line_on_wall;
 use std::{
     env,
     io::{self, IsTerminal as _},
@@ -54,37 +55,49 @@ pub(crate) struct Report {
     keys: MapKeys,
 }
 
-/// Runs `keyhole check`: prints the report in the form that is wanted, and returns the report's
-/// exit code. For [`Answer::Quiet`], nothing is printed. For [`Answer::Brief`], no report is made:
-/// it prints the line for the start of a session, if there is one, and returns 0.
+/// Runs `keyhole check`: prints the report as a text, or as JSON (`--json`), or not at all
+/// (`--quiet`), and returns the report's exit code. For `--brief`, no report is made: it prints the
+/// line for the start of a session, if there is one, and returns 0.
 ///
-/// Fails with exit code 2 if it is not known where the map is. For `Quiet`, this is no failure with
-/// a message: it returns 2.
-pub(crate) fn run(wanted: Check) -> Result<u8, Failure> {
-    let answer = wanted.answer;
-    let map = match wanted.map {
+/// Fails with exit code 2 if it is not known where the map is. For `--quiet`, this is no failure
+/// with a message: it returns 2.
+pub(crate) fn run(typed: arguments::Check) -> Result<u8, Failure> {
+    let map = match map_meant(&typed.map) {
         Ok(map) => map,
-        Err(_) if answer == Answer::Quiet => return Ok(2),
+        Err(_) if typed.quiet => return Ok(2),
         Err(why) => return Err(Failure(2, why)),
     };
-    if answer == Answer::Brief {
+    if typed.brief {
         print(&claude::line_at_start(&map).unwrap_or_default())?;
         return Ok(0);
     }
-    let plugin = wanted.plugin.as_ref();
+    let plugin = typed.plugin.map(|command| Plugin {
+        command,
+        // None if the client does not say where the plugin's data folder is.
+        tickets: tickets_in(None).ok(),
+    });
     let asker = Asker {
-        plugin,
+        plugin: plugin.as_ref(),
         // If the plugin asks, the main conversation reads this, unless a user does at a terminal.
         shows_paths: plugin.is_none() || io::stdout().is_terminal(),
+        is_verbose: typed.verbose,
     };
     let report = report(&map, asker)?;
-    match answer {
-        Answer::Json => print(&report.to_json())?,
-        Answer::Text => print(&in_colour(report.to_text(false)))?,
-        Answer::Verbose => print(&in_colour(report.to_text(true)))?,
-        Answer::Quiet | Answer::Brief => {}
+    if typed.json {
+        print(&report.to_json())?;
+    } else if !typed.quiet {
+        print(&in_colour(report.to_text()))?;
     }
     Ok(report.exit_code())
+}
+
+/// The plugin, if it asks for a check.
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    /// The plugin's command.
+    pub(crate) command: PathBuf,
+    /// Where the plugin keeps its tickets, if the client says it.
+    pub(crate) tickets: Option<Tickets>,
 }
 
 /// Who asks for a report.
@@ -95,6 +108,8 @@ pub(crate) struct Asker<'a> {
     /// Whether a user reads the report. Else the main conversation does: then the report names no
     /// path of the map or an entry.
     pub(crate) shows_paths: bool,
+    /// Whether the report also names a server's walls if all of them stand (`--verbose`).
+    pub(crate) is_verbose: bool,
 }
 
 /// The report on a map: for each entry, whether its file is served. Every file is loaded behind a
@@ -150,6 +165,7 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
     // Errors come first.
     report.findings.sort_by_key(Finding::severity);
     report.add_last_lines(asker);
+    report.closing_lines.extend(line_on_wall(wall, asker));
     Ok(report)
 }
 

@@ -1,6 +1,6 @@
 //! The report for people, and for programs.
 
-use super::{EntryReport, Finding, Report};
+use super::{Asker, EntryReport, Finding, Report};
 use crate::keys::MapKeys;
 use keyhole_claude::PLUGIN;
 use keyhole_core::Refusal;
@@ -47,7 +47,7 @@ impl Report {
     /// The report for people, without control characters and keys: what is said of the entries, or
     /// why the map cannot be used; the findings, errors first; the closing lines; and, if the wall
     /// is not whole or `is_verbose`, a line on the wall.
-    pub(crate) fn to_text(&self, is_verbose: bool) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let path = self.map_path.as_deref().map(printable);
         let mut said = Vec::new();
         match &self.entries_or_why {
@@ -67,7 +67,6 @@ impl Report {
             said.push(format!("{}: {finding}", finding.severity().as_str()));
         }
         said.extend(self.closing_lines.clone());
-        said.extend(self.line_on_wall(is_verbose));
         self.keys.text_without_keys(&(said.join("\n") + "\n"))
     }
 
@@ -107,30 +106,6 @@ impl Report {
         said.extend(all.iter().filter_map(|one| line_on_values(one)));
         said.push(line_on_count(&all));
         said.extend(line_on_unchecked_agents(&all));
-    }
-
-    /// The line that says what confines a server on this system: the whole wall, a part of it, or
-    /// none. No line (None) if the whole wall stands, unless the report is to be verbose.
-    fn line_on_wall(&self, is_verbose: bool) -> Option<String> {
-        let wall = self.wall;
-        if wall.is_whole() {
-            if !is_verbose {
-                return None;
-            }
-            let reads = if wall.roots {
-                "in the roots only"
-            } else {
-                "whatever you may"
-            };
-            return Some(format!(
-                "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
-            ));
-        }
-        // The default status is that no part of the wall stands.
-        if cfg!(target_os = "linux") && wall != WallStatus::default() {
-            return Some(format!("wall: not whole on this system ({wall})"));
-        }
-        Some("wall: none on this system; only the sandbox holds a call".to_owned())
     }
 
     /// The report as JSON, without keys, and with escapes for characters that a terminal would not
@@ -182,6 +157,29 @@ impl Report {
         hide_keys(&mut report, &self.keys);
         with_escapes(&format!("{report:#}\n"))
     }
+}
+
+/// The line that says what confines a server on this system: the whole wall, a part of it, or none.
+/// No line (None) if the whole wall stands, unless the report is to be verbose.
+pub(super) fn line_on_wall(wall: WallStatus, asker: Asker<'_>) -> Option<String> {
+    if wall.is_whole() {
+        if !asker.is_verbose {
+            return None;
+        }
+        let reads = if wall.roots {
+            "in the roots only"
+        } else {
+            "whatever you may"
+        };
+        return Some(format!(
+            "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
+        ));
+    }
+    // The default status is that no part of the wall stands.
+    if cfg!(target_os = "linux") && wall != WallStatus::default() {
+        return Some(format!("wall: not whole on this system ({wall})"));
+    }
+    Some("wall: none on this system; only the sandbox holds a call".to_owned())
 }
 
 /// Takes the keys out of each text of a JSON value. The names of its fields are ours.

@@ -1,7 +1,7 @@
 //! The user at the terminal of `keyhole setup`, and each question.
 
 use super::lines_on_clients;
-use crate::wish::Install;
+use crate::arguments::Setup;
 use keyhole_claude::rules::{CAUTION, Places};
 use keyhole_core::BindingName;
 use keyhole_serve::start::sandbox;
@@ -64,29 +64,28 @@ impl<'a> Dialog<'a> {
     ///
     /// Fails if it is not known where the client's own files are, if the typed file cannot be used,
     /// or if a file but no name was typed for a client other than the plugin.
-    pub(super) fn request(&mut self, wanted: &Install) -> Result<Request<'a>> {
-        let client = match &wanted.client {
+    pub(super) fn request(&mut self, typed: &Setup) -> Result<Request<'a>> {
+        let client = match typed.client.as_deref() {
             Some(client) => client.clone(),
             None => self.ask_client()?,
         };
         // What keeps setup from writing at all comes before any other question.
         require_places(self.user, &client)?;
-        let file = self.typed_or_asked_file(wanted)?;
-        let names = &wanted.names;
+        let file = self.typed_or_asked_file(typed)?;
         // If no name was typed, the client's name stands for it until one is asked for. For the
         // plugin, it stays.
         let mut request = Request {
             user: self.user,
-            name: names.name.as_deref().unwrap_or(client.name).to_owned(),
-            agent: names.agent.as_deref().map(str::to_owned),
-            is_hook: names.is_hook,
+            name: typed.name().unwrap_or(client.name).to_owned(),
+            agent: typed.names.agent.as_deref().map(str::to_owned),
+            is_hook: typed.inject.is_some(),
             client,
             file,
         };
-        if names.name.is_some() || request.client.is_plugin() {
+        if typed.name().is_some() || request.client.is_plugin() {
             return Ok(request);
         }
-        if wanted.file.is_some() {
+        if typed.file.is_some() {
             return stop_with("name the server and its agent: add --bind NAME, or --inject AGENT");
         }
         self.ask_name(&mut request)?;
@@ -103,9 +102,9 @@ impl<'a> Dialog<'a> {
 
     /// The file that was typed; an error if that cannot be used. If none was typed, the user is
     /// asked until an answer can be used. A dry run asks nothing, and takes [`NEW_FILE_OF_SETUP`].
-    fn typed_or_asked_file(&mut self, wanted: &Install) -> Result<File> {
+    fn typed_or_asked_file(&mut self, typed: &Setup) -> Result<File> {
         let home = &self.user.home;
-        if let Some(file) = &wanted.file {
+        if let Some(file) = &typed.file {
             return Ok(File::find(file, home)?);
         }
         if self.is_dry {

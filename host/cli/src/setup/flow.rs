@@ -2,8 +2,8 @@
 
 use super::{dialog::Dialog, fresh_key, judge::require_served, refuse_keys_in};
 use crate::{
-    check::{self, Asker},
-    wish::{Install, Plugin},
+    arguments::Setup,
+    check::{self, Asker, Plugin},
 };
 use keyhole_core::ticket::Tickets;
 use keyhole_setup::{
@@ -19,11 +19,11 @@ use std::{fmt::Display, sync::Arc};
 /// Fails before anything is written if the map cannot be used, if the plan shows a key of the map,
 /// if the folder for tickets can be neither used nor made, or if the file would not be served.
 /// Fails after that if the file is not served then.
-pub(super) fn install(user: &User<'_>, wanted: &Install) -> Result<String> {
-    let mut dialog = Dialog::begin(user, wanted.is_dry)?;
+pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
+    let mut dialog = Dialog::begin(user, typed.dry_run)?;
     // Fails for a map that cannot be used: then nothing is asked.
     user.map_now()?;
-    let request = dialog.request(wanted)?;
+    let request = dialog.request(typed)?;
     let tickets = tickets_of_own_agent(&request)?;
     let draft = Draft {
         request: &request,
@@ -198,9 +198,10 @@ fn check_report(request: &Request<'_>) -> Result<String> {
     let asker = Asker {
         plugin: Some(&plugin).filter(|_| request.client.is_plugin()),
         shows_paths: true,
+        is_verbose: false,
     };
     let report = check::report(&request.user.map, asker);
-    Ok(report.map_err(not_checked)?.to_text(false))
+    Ok(report.map_err(not_checked)?.to_text())
 }
 
 /// The error if the map cannot be checked after it was written.

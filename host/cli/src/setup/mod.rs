@@ -7,8 +7,8 @@ mod flow;
 mod judge;
 
 use crate::{
+    arguments::{Key, Setup, SetupCommand},
     keys::MapKeys,
-    wish::{MapEntry, Names, Recipient, Setup},
 };
 use keyhole_core::{LiveMap, Location};
 use keyhole_setup::{
@@ -21,32 +21,71 @@ use keyhole_setup::{
     recipe::Recipe,
     removable_names, stop_with,
 };
-use std::{env, ffi::OsString, fs, iter};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    io::{self, IsTerminal as _},
+    iter,
+};
 
 /// Does what `keyhole setup` is to do, and returns what it prints. Fails if the user's home or map
 /// is not to be used (see [`user`]), if a text is to name this program and its path is not known,
 /// or if what is to be done fails. No error repeats the user's input, since it may be a key. The
 /// map's keys are taken out of the output and of each error: a file's path may hold one.
-pub(crate) fn run(wanted: Setup) -> Result<String> {
+pub(crate) fn run(typed: Setup) -> Result<String> {
     let mut user = user()?;
     // Only texts for a client name this program. Else its path need not be known.
-    if let Setup::ListClients | Setup::Print(_) | Setup::Install(_) = wanted {
+    if typed.what.is_none() {
         user.program = Program::this().map_err(SetupError::Said)?;
     }
     // It was read before a fresh key is written.
     let map = user.map_now().unwrap_or_default();
     let keys = MapKeys::of(map.as_deref());
-    let done = match wanted {
-        Setup::ListClients => Ok(lines_on_clients().collect::<String>() + COMMANDS),
-        Setup::Print(recipient) => printed(&user, &recipient),
-        Setup::Install(install) => flow::install(&user, &install),
-        Setup::ListNames => Ok(removable(&removable_names(&user)?)),
-        Setup::Remove { name, is_dry } => flow::remove(&user, &name, is_dry),
-        Setup::PrintEntry(entry) => printed_entry(&user, &entry),
-    };
-    match done {
+    match done(&user, typed) {
         Ok(text) => Ok(keys.text_without_keys(&text)),
         Err(why) => stop_with(keys.text_without_keys(&why.to_string())),
+    }
+}
+
+/// Does what is typed, and returns what to print, perhaps with keys of the map.
+///
+/// `remove` with a name: take away what setup wrote for
+/// that name. `remove` alone: list the names. `key`: print an entry for the map. Without a
+/// subcommand, [`give_file`] says it.
+fn done(user: &User<'_>, typed: Setup) -> Result<String> {
+    match typed.what {
+        Some(SetupCommand::Remove {
+            name: Some(name),
+            dry_run,
+        }) => flow::remove(user, &name, dry_run),
+        Some(SetupCommand::Remove { name: None, .. }) => Ok(removable(&removable_names(user)?)),
+        Some(SetupCommand::Key(entry)) => printed_entry(user, &entry),
+        None => without_subcommand(user, &typed),
+    }
+}
+
+/// What setup does without a subcommand.
+///
+/// - Without a client: it asks for one if a terminal is there, and else lists the clients.
+/// - For a client without a file: it prints what to paste.
+/// - For a client with a file, or for the plugin: it shows what changes, asks, and writes.
+///
+/// Fails if a name is typed (`--bind`, `--inject`, `--agent`) without a client, or for the plugin.
+fn without_subcommand(user: &User<'_>, typed: &Setup) -> Result<String> {
+    let has_names = typed.name().is_some() || typed.names.agent.is_some();
+    let is_at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    // The first row that fits counts.
+    match typed.client.as_deref() {
+        None if has_names => {
+            stop_with("name a client, or `key` and a file; `keyhole setup` lists the clients")
+        }
+        None if !is_at_terminal => Ok(lines_on_clients().collect::<String>() + COMMANDS),
+        Some(client) if client.is_plugin() && has_names => {
+            stop_with("the plugin's agent has its own name: leave --bind, --inject and --agent out")
+        }
+        Some(client) if typed.file.is_none() && !client.is_plugin() => printed(user, client, typed),
+        _ => flow::install(user, typed),
     }
 }
 
@@ -108,13 +147,12 @@ fn removable(names: &[String]) -> String {
 /// to have it written, and each text to paste. For a hook (`--inject`), these are the texts of the
 /// hook, and else those for a server. If no name was typed, an example stands in its place. Fails
 /// if a text cannot be made, or if it holds a key of the map.
-fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
-    let Recipient { client, names } = recipient;
-    let name = names.name.as_deref().unwrap_or(client.usual_name());
-    let agent = names.agent.as_deref();
+fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
+    let name = typed.name().unwrap_or(client.usual_name());
+    let agent = typed.names.agent.as_deref();
     let mut texts = Vec::new();
     texts.extend(user.program.caution.clone());
-    texts.push(ways_to_write(client, names));
+    texts.push(ways_to_write(client, typed));
     let recipe = Recipe {
         user,
         client,
@@ -123,14 +161,14 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
     };
     // No file is named, so both kinds of texts are made without one.
     let mut who;
-    if names.is_hook {
+    if typed.inject.is_some() {
         let hook = recipe.hook(None)?;
         texts.extend(hook.texts);
         texts.push(hook.last);
         who = hook.who;
     } else {
         let filled = recipe.filled(None)?;
-        if names.name.is_none() {
+        if typed.name().is_none() {
             texts.push(format!(
                 "The name {name} is an example; --bind takes another."
             ));
@@ -152,15 +190,15 @@ fn printed(user: &User<'_>, recipient: &Recipient) -> Result<String> {
 /// the map's entry alone. With `--bind notes` for the client `cursor`, these are
 /// `keyhole setup cursor --bind notes --file FILE` and `keyhole setup key FILE --bind notes`. For a
 /// hook, the name is that of an agent: the options are `--inject reviewer` and `--agent reviewer`.
-fn ways_to_write(client: &Client, names: &Names) -> String {
-    let name = names.name.as_deref().unwrap_or(client.usual_name());
-    let (what, option, option_of_key) = if names.is_hook {
+fn ways_to_write(client: &Client, typed: &Setup) -> String {
+    let name = typed.name().unwrap_or(client.usual_name());
+    let (what, option, option_of_key) = if typed.inject.is_some() {
         ("the map's entry", "inject", "agent")
     } else {
         ("it", "bind", "bind")
     };
     let mut agent = String::new();
-    if let Some(named) = &names.agent {
+    if let Some(named) = &typed.names.agent {
         // None if a shell may read the name in its own way: then the user writes it.
         let word = bare_word(named).unwrap_or("NAME");
         agent = format!(" --agent {word}");
@@ -179,10 +217,10 @@ fn ways_to_write(client: &Client, names: &Names) -> String {
 /// fresh key. If the map is empty or missing, its roots come before the entry. Fails if the file
 /// cannot be used, if the entry holds a key of the map, or if the map would be invalid with the
 /// entry.
-fn printed_entry(user: &User<'_>, wanted: &MapEntry) -> Result<String> {
+fn printed_entry(user: &User<'_>, wanted: &Key) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
-    let bind = wanted.bind.as_deref();
-    let agent = wanted.agent.as_deref();
+    let bind = wanted.names.bind.as_deref();
+    let agent = wanted.names.agent.as_deref();
     let key = fresh_key()?;
     let asked = Asked {
         bind,
