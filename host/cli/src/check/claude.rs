@@ -440,23 +440,21 @@ fn plugins_entry(map: &Map) -> Option<&Entry> {
     map.find(&Key::try_from(PLUGIN.key).ok()?)
 }
 
-/// Whether the plugin's agent gets its file, and what to do if not: [`verdict_on_entry`] says it of
-/// the entry that has the agent's key. Without that entry, or if the map cannot be used, the agent
-/// gets no file. None only in these two cases, and if no session with the plugin asks.
+/// Whether the plugin's agent (`keyhole:privacy-scanner`) gets its file: the first of these.
+///
+/// - If an entry of the map has the agent's key: what [`verdict_on_entry`] says of this entry.
+/// - If the plugin does not ask for the check: None, no verdict.
+/// - Else the agent gets no file. The verdict's text is the code of the map's error, as
+///   `map-missing`; or, for a map that can be used, the command that makes the entry.
 pub(super) fn verdict_on_plugin(
-    map: Option<&Map>,
     entries_or_why: &Result<Vec<EntryReport>, Unusable>,
     asker: Asker<'_>,
 ) -> Option<Verdict> {
-    if let Ok(reports) = entries_or_why {
-        // The reports on entries with keys come first, in the order of these entries. Where there
-        // are reports, there is a map.
-        let mut keyed = reports.iter().zip(map?.entries());
-        if let Some((report, (_, entry))) = keyed.find(|(_, (key, _))| key.expose() == PLUGIN.key) {
-            return Some(verdict_on_entry(report, entry, asker));
-        }
+    let reports = entries_or_why.as_deref().unwrap_or_default();
+    if let Some(report) = reports.iter().find(|report| report.has_plugins_key) {
+        return Some(verdict_on_entry(report, asker));
     }
-    // None if the plugin does not ask.
+    // Ends here with None if the plugin does not ask.
     asker.plugin?;
     let why = match entries_or_why {
         Err(why) => why.code.to_owned(),
@@ -468,26 +466,28 @@ pub(super) fn verdict_on_plugin(
     Some(Verdict::refused(why))
 }
 
-/// Whether the plugin's agent gets the file of this entry, which has its key: yes if the entry
-/// names this agent or no agent, and the file is served. The text says why not, and what to do. It
-/// also advises to name the agent if the entry names none.
-fn verdict_on_entry(report: &EntryReport, entry: &Entry, asker: Asker<'_>) -> Verdict {
+/// Whether the plugin's agent gets the file of the entry in this report, which has the agent's key.
+/// The agent gets the file if the entry names this agent or names nobody, and the file is served.
+///
+/// The text says why the agent gets none, and what to do: to name the agent in the entry, or, for a
+/// file that is refused, the code and the line, as `not-found, line 3`. For an entry that names
+/// nobody, the text also advises to name the agent.
+fn verdict_on_entry(report: &EntryReport, asker: Asker<'_>) -> Verdict {
     let line = report.line;
     let agent = PLUGIN.agent;
-    let is_for_agent = match &entry.agents {
-        Some(names) => names.iter().any(means_plugins_agent),
-        None => true,
-    };
+    let is_for_anybody = report.agents.is_empty();
+    let is_for_agent = is_for_anybody || report.agents.iter().any(means_plugins_agent);
     let text = match report.size_or_refusal {
         _ if !is_for_agent => format!(
             "line {line} has its key, but for other agents: write agents = [\"{agent}\"] there"
         ),
         Err(code) if asker.shows_paths => format!("{}, line {line}", code.as_str()),
+        // The report has a line above this one with a command that shows the paths.
         Err(code) => format!(
             "{}, line {line}; run the command above in a terminal of your own",
             code.as_str()
         ),
-        Ok(_) if entry.agents.is_none() => format!(
+        Ok(_) if is_for_anybody => format!(
             "would be served, and so would any other agent: give the entry on line {line} agents = [\"{agent}\"] and withhold = true"
         ),
         Ok(_) => format!("would be served, line {line}"),

@@ -27,12 +27,11 @@ pub(crate) struct EntryReport {
     /// Whether a client would be shown a key in the binding's words. Then the binding's server does
     /// not start.
     pub(super) shows_a_key: bool,
-    /// Whether the entry names agents, and is only for these. Their names are not shown: one may be
-    /// a key.
-    pub(super) has_agents: bool,
-    /// Whether the entry names an agent whose name cannot be checked here: any agent of a binding,
-    /// or an agent that is not the plugin's.
-    pub(super) has_unchecked_agents: bool,
+    /// The agents that may have the file. Empty if anybody may. No report shows these names: one
+    /// may be a key.
+    pub(super) agents: Vec<AgentName>,
+    /// Whether the entry's key is that of the plugin's agent.
+    pub(super) has_plugins_key: bool,
     /// Whether the entry's key can be guessed. False for a binding.
     pub(super) has_guessable_key: bool,
     /// The file's size in bytes, or why the file is not served.
@@ -155,7 +154,6 @@ impl<'a> UsableMap<'a> {
             }
         }
         findings.sort_by_key(Finding::rank);
-        let agents = agents_of(entry);
         let is_path = entry.path.ends_with(".md");
         EntryReport {
             line: entry.line,
@@ -163,10 +161,8 @@ impl<'a> UsableMap<'a> {
             is_binding,
             shows_a_key,
             name: is_binding.then(|| name.to_owned()),
-            has_agents: !agents.is_empty(),
-            has_unchecked_agents: agents
-                .iter()
-                .any(|agent| is_binding || !means_plugins_agent(agent)),
+            agents: agents_of(entry).to_vec(),
+            has_plugins_key: !is_binding && name == PLUGIN.key,
             has_guessable_key: !is_binding && Key::is_guessable(name),
             size_or_refusal: text_or_refusal.map(|text| text.len() as u64),
             chars,

@@ -148,7 +148,7 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
     };
     let mut report = Report {
         map_path: shown_path(&map_or_why, location, asker),
-        plugins_agent: claude::verdict_on_plugin(map, &entries_or_why, asker),
+        plugins_agent: claude::verdict_on_plugin(&entries_or_why, asker),
         entries_or_why,
         findings: step::findings_on_place(location, map),
         closing_lines: Vec::new(),

@@ -1,6 +1,6 @@
 //! The report for people, and for programs.
 
-use super::{Asker, EntryReport, Finding, Report};
+use super::{Asker, EntryReport, Finding, Report, entry::means_plugins_agent};
 use crate::keys::MapKeys;
 use keyhole_claude::PLUGIN;
 use keyhole_core::Refusal;
@@ -227,7 +227,7 @@ fn json_of_entry(one: &EntryReport) -> Value {
         // As written in the map; `null` if it does not end in `.md`.
         "path": one.path,
         // Whether it is for its agents only.
-        "bound": one.has_agents,
+        "bound": !one.agents.is_empty(),
         "ok": one.is_served(),
         "bytes": one.shown_size(),
         // Why it is not served. `null` if it is, and for a binding whose words show a key: then
@@ -315,11 +315,15 @@ fn line_on_count(all: &[&EntryReport]) -> String {
     format!("{served} of {} would be served{but}.", all.len())
 }
 
-/// The line that names the entries with agents whose names cannot be checked here. None if there
-/// are none. An entry none of whose agents can ask for a key is left out: its code says that.
+/// The line that names the entries with agents whose names cannot be checked here: any agent of a
+/// binding, and of an entry with a key any agent but the plugin's. None if no entry has such an
+/// agent. An entry that is refused as `unknown-key` is left out: none of its agents can ask for a
+/// key, and the code says that.
 fn line_on_unchecked_agents(all: &[&EntryReport]) -> Option<String> {
     let at = lines_in_words(all, |one| {
-        one.has_unchecked_agents && one.size_or_refusal != Err(Refusal::UnknownKey)
+        let mut agents = one.agents.iter();
+        one.size_or_refusal != Err(Refusal::UnknownKey)
+            && agents.any(|agent| one.is_binding || !means_plugins_agent(agent))
     })?;
     Some(format!(
         "To its agents only, whose names cannot be checked here: {at}."
