@@ -5,7 +5,7 @@ use super::{
     Asker, EntryReport, Report,
     entry::means_plugins_agent,
     finding::{Finding, Severity},
-    step::{SETUP_PLUGIN, Unusable, command},
+    step::{Unusable, command_to_setup_plugin},
 };
 use keyhole_claude::{
     PLUGIN,
@@ -460,7 +460,7 @@ pub(super) fn verdict_on_plugin(
         Err(why) => why.code.to_owned(),
         Ok(_) => format!(
             "the map has no entry with its key. In a terminal of your own, run: {}",
-            command(SETUP_PLUGIN)
+            command_to_setup_plugin()
         ),
     };
     Some(Verdict::refused(why))
@@ -535,5 +535,5 @@ const RUN_CHECK: &str = "/keyhole:check says what to write";
 
 /// The step that gives the plugin's agent its file.
 fn run_setup() -> String {
-    format!("In a terminal, run: {}", command(SETUP_PLUGIN))
+    format!("In a terminal, run: {}", command_to_setup_plugin())
 }

@@ -21,9 +21,6 @@ use rustix::process::geteuid;
 use serde::Serialize;
 use std::{env, os::unix::fs::MetadataExt as _, path::Path};
 
-/// The arguments of the command that gives the plugin's agent its file.
-pub(super) const SETUP_PLUGIN: &str = "setup plugin";
-
 /// The advice on what others could change: `file`, or a folder or link on its path (`distrust` says
 /// which). The text says what is wrong, and how to stop it: by a command with `chmod` if one does,
 /// and else in the words of `distrust`.
@@ -259,21 +256,19 @@ fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> St
 /// What to do about a map that is missing, or that the user may not read. None for any other error,
 /// if the message says what to do, or if the advice would name a path and the report shows none.
 fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) -> Option<String> {
-    let arguments = match asker.plugin {
-        Some(_) => SETUP_PLUGIN,
-        None => "setup",
+    let command = match asker.plugin {
+        Some(_) => command_to_setup_plugin(),
+        None => command("setup"),
     };
     // The first row that fits counts.
     match error {
-        MapError::Missing(_) if !asker.shows_paths => Some(format!(
-            "in a terminal of your own, run: {}",
-            command(arguments)
-        )),
+        MapError::Missing(_) if !asker.shows_paths => {
+            Some(format!("in a terminal of your own, run: {command}"))
+        }
         _ if !asker.shows_paths => None,
         // From here on, a path may be shown.
         MapError::Missing(_) if !location.is_from_option => Some(format!(
-            "to make one, run this in a terminal; it shows what it writes, and asks: {}",
-            command(arguments)
+            "to make one, run this in a terminal; it shows what it writes, and asks: {command}"
         )),
         MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
             chmod_to_read(&location.file)
@@ -282,23 +277,29 @@ fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) ->
     }
 }
 
-/// The command that runs this program with these arguments, for a shell: the first of these.
-///
-/// - The plugin's own script `bin/keyhole`, if the arguments are [`SETUP_PLUGIN`] and this program
-///   lies in the plugin's folder.
-/// - `/home/theo/bin/keyhole check`, if the shell finds another program or none by the name
-///   `keyhole`, and this program's path can be typed.
-/// - Else `keyhole check`.
-pub(super) fn command(arguments: &str) -> String {
+/// The command that gives the plugin's agent its file. If this program lies in the plugin's folder,
+/// the command is the plugin's own script: `/home/theo/plugin/bin/keyhole setup plugin` for the
+/// program `/home/theo/plugin/linux/keyhole`. Else the command is `keyhole setup plugin`, or what
+/// [`command`] puts in its place.
+pub(super) fn command_to_setup_plugin() -> String {
     let program = env::current_exe().unwrap_or_default();
-    if arguments == SETUP_PLUGIN
-        // In the plugin's folder, the program lies in a folder of its own.
-        && let Some(plugins_folder) = program.ancestors().nth(2)
+    // In the plugin's folder, the program lies in a folder of its own.
+    if let Some(folder) = program.parent()
+        && let Some(plugins_folder) = folder.parent()
         && let script = plugins_folder.join("bin/keyhole")
         && script.is_file()
     {
-        return plugins_command(&script, arguments);
+        return plugins_command(&script, "setup plugin");
     }
+    command("setup plugin")
+}
+
+/// The command that runs this program with these arguments, for a shell: `keyhole check` for the
+/// arguments `check`. If the shell finds another program or none by the name `keyhole`, the command
+/// has this program's path, as in `/home/theo/bin/keyhole check`; but not if that path cannot be
+/// typed.
+fn command(arguments: &str) -> String {
+    let program = env::current_exe().unwrap_or_default();
     match paste::command(&program, arguments) {
         Some(with_path) if !is_found_by_name(&program) => with_path,
         // The name is enough, or the path cannot be typed.
