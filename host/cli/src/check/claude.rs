@@ -232,33 +232,40 @@ impl<'a> ClaudeCode<'a> {
         findings
     }
 
-    /// The finding that rules for these files are missing: it names the rules, and the file of
-    /// settings that they go into. None if no rule is missing; if nobody knows where the client's
-    /// folder is; or if the client does not load the user's settings. A file that is not there or
-    /// not `.md` needs no rule: it cannot be served.
+    /// [`Finding::RulesMissing`] with the rules for these files that are missing, and with the file
+    /// of settings that they go into. None if no rule is missing; if nobody knows where the
+    /// client's folder is; or if the client does not load the user's settings. A file that is not
+    /// there or does not end in `.md` needs no rule: it cannot be served.
     ///
-    /// A rule that names no file, as `Bash(keyhole serve*)`, is shown. A rule that names a file, as
-    /// `Read(~/private/a.md)`, is shown only if the report shows paths. For all rules that are not
-    /// shown stand `Read(FILE)` and `Read(FOLDER/**)`. If no rule can name one of the files, the
-    /// finding says so.
+    /// The finding shows each rule if the report shows paths. Else it shows only rules without a
+    /// file's path, as `Bash(keyhole serve*)`; in the place of all others, it shows `Read(FILE)`
+    /// for `Read(~/private/a.md)` and `Read(FOLDER/**)` for `Read(~/private/**)`. A file that no
+    /// rule can name counts as a missing rule.
     fn missing_rules(&self, files: &Files) -> Option<Finding> {
-        // None if nobody knows where the client's folder is.
+        // Ends here with None if nobody knows where the client's folder is.
         let places = self.settings.places.as_ref().ok()?;
         let denied = self.settings.denied();
         let mut servable = files.paths.clone();
         servable.retain(|path| path.extension() == Some("md".as_ref()) && path.exists());
         let missing = places.missing(&denied, &servable, files.has_tickets);
-        // A rule that is needed even without files names none of them.
+        // A rule that is missing even without files has no file's path.
         let without_files = places.missing(&denied, &[], files.has_tickets);
-        let (mut shown, hidden): (Vec<_>, Vec<_>) = missing
-            .rules
-            .into_iter()
-            .partition(|rule| self.asker.shows_paths || without_files.rules.contains(rule));
-        // A rule that ends in `/**)` is for a folder, and any other one for a file.
-        if hidden.iter().any(|rule| !rule.ends_with("/**)")) {
+        let mut shown = Vec::new();
+        let mut hides_file = false;
+        let mut hides_folder = false;
+        for rule in missing.rules {
+            if self.asker.shows_paths || without_files.rules.contains(&rule) {
+                shown.push(rule);
+            } else if rule.ends_with("/**)") {
+                hides_folder = true;
+            } else {
+                hides_file = true;
+            }
+        }
+        if hides_file {
             shown.push("Read(FILE) with the path of your file".to_owned());
         }
-        if hidden.iter().any(|rule| rule.ends_with("/**)")) {
+        if hides_folder {
             shown.push("Read(FOLDER/**) with the folder of your file".to_owned());
         }
         if missing.no_rule_can_deny {
