@@ -22,7 +22,7 @@ use keyhole_setup::{
 };
 use keyhole_walk::printable::printable;
 use serde_json::json;
-use std::{env, fs, io::ErrorKind, path::PathBuf};
+use std::{env, path::PathBuf};
 
 /// What Claude Code has here: its settings, and the agents with a server of ours. An agent's file
 /// is in the user's folder or in the one in which this runs.
@@ -505,42 +505,51 @@ fn verdict_on_entry(report: &EntryReport, asker: Asker<'_>) -> Verdict {
     }
 }
 
-/// The JSON that makes the client show its user one line when a session starts. None if there is
-/// nothing to tell: see [`why_no_file`].
+/// The JSON that makes the client show its user one line when a session starts:
+/// `keyhole: map-missing, so its agents get no file.`, and the next step. None if there is nothing
+/// to tell: see [`why_no_file`].
 pub(super) fn line_at_start(live: &LiveMap) -> Option<String> {
-    let (code, next) = why_no_file(live)?;
-    let said = format!("keyhole: {code}, so its agents get no file. {next}");
+    let NoFile { code, next_step } = why_no_file(live)?;
+    let code = code.as_str();
+    let said = format!("keyhole: {code}, so its agents get no file. {next_step}");
     Some(format!("{}\n", json!({ "systemMessage": said })))
 }
 
-/// The code that says why no agent gets a file, and the next step: the map cannot be used, has no
-/// entry with a key, or the file of the plugin's agent is gone.
+/// Why no agent gets a file.
+struct NoFile {
+    code: Refusal,
+    /// What the user is to do, in a sentence.
+    next_step: String,
+}
+
+/// Why the plugin's agent, or any agent at all, gets no file: the map cannot be used (its error's
+/// code), has no entry with a key (`unknown-key`), or the file of the plugin's agent is gone
+/// (`not-found`). The next step is to run setup if that helps, and else `/keyhole:check`.
 ///
-/// None if that file is not gone, or if the map has keys, but not that of the plugin's agent: then
-/// it may be for other agents alone.
-fn why_no_file(live: &LiveMap) -> Option<(&'static str, String)> {
-    let (code, next) = match live.current() {
+/// None if the file is not known to be gone: it is there, or cannot be looked at. Also None if the
+/// map has keys, but not that of the plugin's agent: then it may be for other agents alone.
+fn why_no_file(live: &LiveMap) -> Option<NoFile> {
+    let (code, next_step) = match live.current() {
         Err(error @ (MapError::Missing(_) | MapError::Parse(..))) => (error.code(), run_setup()),
         Err(error) => (error.code(), RUN_CHECK.to_owned()),
         // The plugin's agent uses no binding, so only entries with a key count.
         Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, run_setup()),
         Ok(map) => {
-            // None without the plugin's key.
+            // Ends here with None without the plugin's key, or if `~/` has no meaning.
             let file = live.location.expand(&plugins_entry(&map)?.path)?;
-            match fs::metadata(file) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    (Refusal::NotFound, RUN_CHECK.to_owned())
-                }
-                _ => return None,
+            // An error means that the system does not let us find out.
+            if file.try_exists().unwrap_or(true) {
+                return None;
             }
+            (Refusal::NotFound, RUN_CHECK.to_owned())
         }
     };
-    Some((code.as_str(), next))
+    Some(NoFile { code, next_step })
 }
 
 const RUN_CHECK: &str = "/keyhole:check says what to write";
 
-/// The step that gives the plugin's agent its file.
+/// The step that gives the plugin's agent its file: `In a terminal, run: keyhole setup plugin`.
 fn run_setup() -> String {
     format!("In a terminal, run: {}", command_to_setup_plugin())
 }
