@@ -24,20 +24,25 @@ use keyhole_walk::printable::printable;
 use serde_json::json;
 use std::{env, path::PathBuf};
 
-/// What Claude Code has here: its settings, and the agents with a server of ours. An agent's file
-/// is in the user's folder or in the one in which this runs.
+/// What Claude Code has here: its settings, and the agents whose files start a server of ours.
 pub(super) struct ClaudeCode<'a> {
+    /// Where the checked map is.
     location: &'a Location,
-    /// None if the map cannot be used.
+    /// The checked map. None if it cannot be used.
     map: Option<&'a Map>,
     asker: Asker<'a>,
     settings: Settings,
+    /// One for each agent's file and each binding that the file starts a server for.
     agents: Vec<OwnAgent>,
 }
 
 impl<'a> ClaudeCode<'a> {
-    /// Reads the client's settings, and the agents in the client's folder (`~/.claude`) and in
-    /// `.claude` of the folder in which this runs. None if nobody knows where the user's home is.
+    /// Reads the client's settings; and the agents' files in the client's folder (`~/.claude/agents`)
+    /// and in `.claude/agents` of the folder in which this program runs. None if the environment
+    /// names no home.
+    ///
+    /// If a variable such as `CLAUDE_CONFIG_DIR` names a place that no rule can name (`/a*`), the
+    /// client's folder is not known, and only the agents in `.claude/agents` are read.
     pub(super) fn here(
         location: &'a Location,
         map: Option<&'a Map>,
@@ -46,6 +51,7 @@ impl<'a> ClaudeCode<'a> {
         let home = location.home.as_deref()?;
         let here = env::current_dir().ok();
         let settings = Settings::read(home, &|name| env::var_os(name), here.as_deref());
+        // What the agents' files are compared with: the lines that setup writes for this user.
         let user = User {
             home: home.to_owned(),
             map: LiveMap::new(location.clone()),
@@ -53,14 +59,14 @@ impl<'a> ClaudeCode<'a> {
             program: Program::default(),
         };
         let mut agents = Vec::new();
-        let users_places = settings.places.as_ref().ok();
-        if let Some(places) = users_places {
+        let client_places = settings.places.as_ref().ok();
+        if let Some(places) = client_places {
             agents.extend(own_agents(&user, &places.claude, &places.shown));
         }
         let projects_folder = here.map(|here| here.join(".claude"));
-        // If this runs in the home, both folders are the same one.
+        // In the home, both folders are `~/.claude`: no agent is read twice.
         if let Some(folder) = projects_folder
-            && users_places.is_none_or(|places| places.claude != folder)
+            && client_places.is_none_or(|places| places.claude != folder)
         {
             agents.extend(own_agents(&user, &folder, ".claude"));
         }
@@ -82,18 +88,19 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// What is wrong with this agent, whose file starts a server of ours for one binding: the file
-    /// that the map has for this server. The first of these, or None:
+    /// What is wrong with an agent whose file starts a server of ours for one binding: the first of
+    /// these findings, or None if none applies.
     ///
-    /// - `Unguarded` if no hook of ours guards the server, so others may get the file;
+    /// - `Unguarded` if our hook is missing, or the server asks for no ticket: others may get the
+    ///   binding's file;
     /// - `OtherLines` if the lines for server and hook are not those that setup writes;
     /// - `CopiedAgent` if setup wrote these lines for another agent;
     /// - `ProgramGone` if the program in the lines is not there any more;
-    /// - `NoSuchBinding` if the map lacks the agent's binding;
+    /// - `NoSuchBinding` if the map lacks the binding;
     /// - `TicketsRefused` if the folder for tickets in the lines can be neither used nor made.
     ///
-    /// Also None if the map cannot be used. And if the map that is checked is not the usual one, and
-    /// lacks the binding: the agent's server reads the usual map, which may have it.
+    /// Also None in two other cases. The map cannot be used. Or the map lacks the binding, and is
+    /// another one than the agent's server reads (that without `--map`), which may have it.
     fn finding_on_own_agent(&self, agent: &OwnAgent) -> Option<Finding> {
         let map = self.map?;
         let file = agent.file.clone();
@@ -104,9 +111,11 @@ impl<'a> ClaudeCode<'a> {
         let (program, tickets) = match &agent.lines {
             Lines::Unguarded => return Some(Finding::Unguarded { agent: file }),
             Lines::Changed => return Some(Finding::OtherLines { agent: file }),
-            Lines::Copied(of) => {
-                let of = of.clone();
-                return Some(Finding::CopiedAgent { agent: file, of });
+            Lines::Copied(other_agent) => {
+                return Some(Finding::CopiedAgent {
+                    agent: file,
+                    of: other_agent.clone(),
+                });
             }
             Lines::OfSetup { program, tickets } => (program, tickets),
         };
@@ -128,15 +137,16 @@ impl<'a> ClaudeCode<'a> {
         })
     }
 
-    /// Whether this is another map than the one that a server reads without `--map`.
+    /// Whether the checked map is not the one that a server reads without `--map`. False if nobody
+    /// knows where that is.
     fn is_other_than_usual_map(&self) -> bool {
         let usual = Location::find(None, |name| env::var_os(name));
         usual.is_ok_and(|usual| usual.file != self.location.file)
     }
 
-    /// The files that the map has for agents: that of each entry that names agents, perhaps of
-    /// another client, and of each one that only Claude Code takes. Empty if the map cannot be
-    /// used.
+    /// The files that the map has for agents: that of each entry that names agents, of whatever
+    /// client; and that of each entry whose file only Claude Code takes (see
+    /// [`Self::is_taken_alone`]). Empty if the map cannot be used.
     fn files_for_agents(&self) -> Files {
         let mut files = Files::default();
         for (named, entry) in self.map.into_iter().flat_map(all_entries) {
@@ -148,8 +158,8 @@ impl<'a> ClaudeCode<'a> {
         files
     }
 
-    /// Whether Claude Code is installed, or may be: its folder is there, or nobody knows where that
-    /// folder would be.
+    /// Whether Claude Code is installed: its folder is there. Also true if the folder is not known,
+    /// since a variable names a place that no rule can name: then the client may be installed.
     fn is_installed(&self) -> bool {
         match &self.settings.places {
             Ok(places) => places.claude.is_dir(),
@@ -158,21 +168,22 @@ impl<'a> ClaudeCode<'a> {
     }
 
     /// Adds to the report why agents of Claude Code get no file, and what lets the main
-    /// conversation read the files. Each function called here finds one of these.
+    /// conversation read the files. Each function called here says when it finds something.
     ///
-    /// Deny rules are needed if the plugin asks, or if the client is installed and the map has
-    /// files for agents. If none are needed, no finding on rules, links and the sandbox is added,
-    /// and no fault of settings that is a warning. If the map cannot be used, no finding on rules,
-    /// links and the sandbox is added either.
+    /// Two things are left out if the files need no deny rules (`needs_rules`): the findings on
+    /// rules, links and the sandbox, and each fault of the settings that is only a warning. The
+    /// files need rules if the plugin asks, or if the client is installed and the map has files for
+    /// agents. The first of the two is also left out if the map cannot be used.
     pub(super) fn add_findings(&self, report: &mut Report) {
         let files = self.files_for_agents();
         let needs_rules =
             self.asker.plugin.is_some() || self.is_installed() && !files.paths.is_empty();
-        let can_have_rules = needs_rules && self.map.is_some();
+        let looks_at_rules = needs_rules && self.map.is_some();
         let mut missing = None;
-        if can_have_rules {
+        if looks_at_rules {
             missing = self.missing_rules(&files);
         }
+        // Also true if no rules are looked at.
         let has_all_rules = missing.is_none();
         let mut faults = self.faults_of_settings(has_all_rules);
         if !needs_rules {
@@ -186,7 +197,7 @@ impl<'a> ClaudeCode<'a> {
         findings.extend(self.gate_off());
         findings.extend(self.progress_told());
         findings.extend(missing);
-        if can_have_rules {
+        if looks_at_rules {
             self.add_findings_on_shells(report, &files.paths, has_all_rules);
         }
         report.findings.extend(self.plugin_not_on());
@@ -200,21 +211,23 @@ impl<'a> ClaudeCode<'a> {
         Some(Finding::PluginsTicketsRefused { why })
     }
 
-    /// A finding for each fault of the client's settings that does harm here.
+    /// A finding for each fault of the client's settings that does harm here. A fault can stop three
+    /// [`Way`]s: agents get their files by the plugin; agents get them by servers of their own; deny
+    /// rules count. The finding is
     ///
-    /// A fault stops some [`Way`]s: that an agent gets its file by the plugin, or by a server of its
-    /// own; or that deny rules count. The finding is
+    /// - an error, if the fault stops a way by which an agent here gets its file, as
+    ///   `disableAllHooks` does;
+    /// - a warning, if the fault stops no way, as settings that cannot be read;
+    /// - a warning, if the fault stops rules, and the rules do not protect the files anyway: one is
+    ///   missing (not `has_all_rules`), or the client does not load the user's settings.
     ///
-    /// - an error, if the fault stops a way by which an agent here gets its file;
-    /// - else a warning, if the fault stops no way, or stops rules that do not count anyway: a rule
-    ///   is missing (not `has_all_rules`), or the client does not load the user's settings.
-    ///
-    /// Any other fault does no harm here.
+    /// Any other fault does no harm here, and has no finding.
     fn faults_of_settings(&self, has_all_rules: bool) -> Vec<Finding> {
-        // An agent whose binding cannot be read has an empty one.
+        // A server has the name of its binding.
         let mut servers: Vec<_> = self.agents.iter().map(|agent| &*agent.bind).collect();
+        // The name is empty if it cannot be read in the agent's file.
         servers.retain(|name| !name.is_empty());
-        // No file of rules means that the user's settings are not loaded.
+        // `rules_file` is None if the client does not load the user's settings.
         let rules_fail = !has_all_rules || self.settings.rules_file().is_none();
         let mut findings = Vec::new();
         for fault in self.settings.faults(&servers) {
@@ -224,7 +237,7 @@ impl<'a> ClaudeCode<'a> {
             } else if stopped.is_empty() || stopped.contains(&Way::Rules) && rules_fail {
                 Severity::Warning
             } else {
-                // It stops what is not here.
+                // The fault stops only ways that are not used here, or rules that are not missing.
                 continue;
             };
             findings.push(Finding::InSettings { fault, severity });
@@ -283,13 +296,14 @@ impl<'a> ClaudeCode<'a> {
         })
     }
 
-    /// [`Finding::GateOff`] if an entry of the map wants to be asked about before a value is
-    /// published (`publish_only_in`), but the plugin or its hooks are off, so nothing asks. None if
-    /// something asks, if no entry has that field, if the map cannot be used, or if the client is
-    /// not installed.
+    /// [`Finding::GateOff`] if an entry of the map has `publish_only_in`, so that the plugin's hook
+    /// is to ask before a value is published, but the plugin or its hooks are off. None if the hook
+    /// asks, if no entry has that field, if the map cannot be used, or if the client is not
+    /// installed.
     fn gate_off(&self) -> Option<Finding> {
         let mut entries = self.map?.entries().into_iter();
         let is_wanted = entries.any(|(_, entry)| entry.publish_only_in.is_some());
+        // A plugin that asks for this check is on.
         let is_on = self.asker.plugin.is_some() || self.settings.switch_plugin_on();
         let faults = self.settings.faults(&[]);
         let is_asked = is_on && !faults.iter().any(Fault::stops_gate);
@@ -300,9 +314,10 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// [`Finding::ProgressTold`] if the client has agents say what they do, although an entry of
-    /// the map has `withhold`. None if the client does not, if no entry has that field, or if the
-    /// map cannot be used.
+    /// [`Finding::ProgressTold`] if the client has agents tell the main conversation what they do,
+    /// although an entry of the map has `withhold`. None if the settings switch that off
+    /// (`CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES` is `1`), if no entry has that field, if the
+    /// map cannot be used, or if nobody knows where the client's settings are.
     fn progress_told(&self) -> Option<Finding> {
         let withholds = all_entries(self.map?).any(|(_, entry)| entry.withhold);
         if !withholds || !self.settings.lets_agents_tell_progress() {
@@ -312,11 +327,12 @@ impl<'a> ClaudeCode<'a> {
         Some(Finding::ProgressTold { file })
     }
 
-    /// [`Finding::PluginNotOn`] if the plugin is wanted, and no settings switch it on. The plugin
-    /// is wanted if it asks, or if the client is installed and the map has the key of its agent.
+    /// [`Finding::PluginNotOn`] if the plugin is wanted, and no settings switch it on, not even the
+    /// project's. The plugin is wanted if it asks for this check; or if the client is installed, and
+    /// the map has the key of the plugin's agent.
     ///
-    /// Without a list of plugins in the user's settings, the plugin may be on all the same. Then
-    /// only a user is told (`shows_paths`), and not the main conversation.
+    /// None also if the user's settings have no list `enabledPlugins`, and the main conversation
+    /// reads the report (not `shows_paths`): the plugin may be on without that list.
     fn plugin_not_on(&self) -> Option<Finding> {
         let is_wanted = self.asker.plugin.is_some()
             || self.is_installed() && self.map.and_then(plugins_entry).is_some();
@@ -329,10 +345,14 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// A finding for each link of the project through which the client reads, past its deny rules:
-    /// [`Finding::LinkToFile`], an error, if the link leads to one of these files or to a folder
-    /// above it; else [`Finding::ProjectLink`], a warning, if it leads out of the project. A link
-    /// that does neither has none.
+    /// A finding for each link in the project's `.claude` that the client follows past its deny
+    /// rules:
+    ///
+    /// - [`Finding::LinkToFile`], an error, if the link leads to one of these files, or to a folder
+    ///   above one;
+    /// - else [`Finding::ProjectLink`], a warning, if the link may lead out of the project.
+    ///
+    /// Any other link has none.
     fn findings_on_links(&self, files: &[PathBuf]) -> Vec<Finding> {
         let real_files: Vec<_> = files.iter().map(|file| without_links(file)).collect();
         let mut findings = Vec::new();
@@ -343,6 +363,7 @@ impl<'a> ClaudeCode<'a> {
         } in &self.settings.links
         {
             let link = shown.clone();
+            // The target is None if nothing is there, or if it was not looked at.
             if let Some(target) = target
                 && real_files.iter().any(|file| file.starts_with(target))
             {
@@ -354,15 +375,15 @@ impl<'a> ClaudeCode<'a> {
         findings
     }
 
-    /// Adds to the report how a tool or a shell command of the main conversation can read these
-    /// files despite the deny rules:
+    /// Adds to the report how the main conversation can read these files despite the deny rules:
     ///
-    /// - a finding for each link, see [`Self::findings_on_links`];
-    /// - [`Finding::ShellsOpen`] if the sandbox does not keep shell commands from the files. If it
-    ///   does, and no deny rule is missing (`has_all_rules`), a closing line says so;
-    /// - [`Finding::ShellsSlower`] if lists in the settings make the sandbox slower.
+    /// - the findings on links ([`Self::findings_on_links`]);
+    /// - [`Finding::ShellsOpen`] if the client's sandbox does not keep shell commands from the
+    ///   files. If the sandbox does, and no deny rule is missing (`has_all_rules`), a closing line
+    ///   says so;
+    /// - [`Finding::ShellsSlower`] if patterns in the settings' lists make the sandbox slower.
     ///
-    /// If it is not known which settings count, only links are added.
+    /// Only links are added if it is not known which settings count.
     fn add_findings_on_shells(&self, report: &mut Report, files: &[PathBuf], has_all_rules: bool) {
         report.findings.extend(self.findings_on_links(files));
         let Some(shells) = Shells::of(&self.settings, files, &self.programs()) else {
@@ -372,6 +393,7 @@ impl<'a> ClaudeCode<'a> {
         let file = self.settings.rules_file().unwrap_or_default();
         match shells.held_or_why_not(&file) {
             Ok(held) if has_all_rules => report.closing_lines.push(held),
+            // Without all rules, that line would promise too much.
             Ok(_) => {}
             Err(why) => report.findings.push(Finding::ShellsOpen { why }),
         }
@@ -381,9 +403,9 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// The programs of ours that the client starts: for each agent whose lines are those that setup
-    /// writes (`Lines::OfSetup`), the program in them; and if the plugin asks, this program, which
-    /// is the plugin's.
+    /// The programs of ours that the client starts, which no shell command may change. These are the
+    /// program in each agent's file whose lines are those that setup writes (`Lines::OfSetup`);
+    /// and this program, if the plugin asks for the check: the plugin's program is this one.
     fn programs(&self) -> Vec<PathBuf> {
         let mut programs = Vec::new();
         for agent in &self.agents {
@@ -397,8 +419,9 @@ impl<'a> ClaudeCode<'a> {
         programs
     }
 
-    /// Whether an agent of the map, or one with a server of ours, gets its file by this way. No
-    /// agent gets one by [`Way::Rules`].
+    /// Whether an agent here gets its file by this way: by the plugin (it asks for this check, or
+    /// the map has an entry for it), or by a server of the agent's own. False for [`Way::Rules`]:
+    /// rules give nobody a file.
     fn has_agent_by(&self, way: Way) -> bool {
         match way {
             Way::Plugin => self.asker.plugin.is_some() || self.is_for_plugin(),
@@ -407,7 +430,9 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// Whether an entry of the map is for the plugin's agent, or may be, since the plugin is on.
+    /// Whether an entry of the map has the key of the plugin's agent; or, if the user's or an
+    /// administrator's settings switch the plugin on, whether any entry with a key names agents:
+    /// one may be the plugin's. False if the map cannot be used.
     fn is_for_plugin(&self) -> bool {
         let Some(map) = self.map else { return false };
         let mut entries = map.entries().into_iter();
@@ -419,8 +444,10 @@ impl<'a> ClaudeCode<'a> {
 /// The files of the map that are for agents.
 #[derive(Default)]
 struct Files {
+    /// Absolute paths. A path with `~/` is left out if the environment names no home.
     paths: Vec<PathBuf>,
-    /// Whether an agent with a server of its own gets one of them, so there are tickets.
+    /// Whether one of the files is a binding's. An agent's own server serves it then, by tickets,
+    /// and rules for the folder of tickets are needed, too.
     has_tickets: bool,
 }
 
@@ -428,7 +455,7 @@ struct Files {
 #[derive(Debug)]
 pub(super) struct Verdict {
     pub(super) is_served: bool,
-    /// The same in words, with what to do.
+    /// The line of the report that says so, and what to do if the agent gets none.
     pub(super) text: String,
 }
 
@@ -442,7 +469,7 @@ impl Verdict {
     }
 }
 
-/// The map's entry with the key of the plugin's agent.
+/// The map's entry with the key of the plugin's agent. None if the map has no such entry.
 fn plugins_entry(map: &Map) -> Option<&Entry> {
     map.find(&Key::try_from(PLUGIN.key).ok()?)
 }
