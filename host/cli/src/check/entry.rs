@@ -15,17 +15,19 @@ use keyhole_walk::{Handle, System, Walker, printable::is_blank};
 use keyhole_withhold::Summary;
 use std::{sync::Arc, time::Instant};
 
-/// What `check` says of one entry: one with a key, or a binding. The line identifies the entry.
+/// What `check` says of one entry of the map: one with a key, or a binding. The entry's line tells
+/// the user which entry is meant.
 #[derive(Debug)]
 pub(crate) struct EntryReport {
+    /// The line of the map with the entry, from 1.
     pub(super) line: u32,
     /// The file's path as the map has it. None if it does not end in `.md`: then it may be a key.
     pub(super) path: Option<String>,
     pub(super) is_binding: bool,
     /// The binding's name. None for an entry with a key.
     pub(super) name: Option<String>,
-    /// Whether a client would be shown a key in the binding's words. Then the binding's server does
-    /// not start.
+    /// Whether the binding's title or description has a key of the map, which a client would show.
+    /// Then the binding's server does not start. False for an entry with a key.
     pub(super) shows_a_key: bool,
     /// The agents that may have the file. Empty if anybody may. No report shows these names: one
     /// may be a key.
@@ -47,7 +49,8 @@ pub(crate) struct EntryReport {
 }
 
 impl EntryReport {
-    /// Whether a caller who may have the file would get it.
+    /// Whether a caller who may have the file would get it: the file is not refused, and the
+    /// binding's server starts.
     pub(super) fn is_served(&self) -> bool {
         !self.shows_a_key && self.size_or_refusal.is_ok()
     }
@@ -69,7 +72,10 @@ impl EntryReport {
     }
 }
 
-/// A map that is read once: for each of its entries, the next reading would be another map.
+/// The map of one reading, for all of its entries: each time that a [`LiveMap`] is asked, the map
+/// may be another one.
+///
+/// [`LiveMap`]: keyhole_core::LiveMap
 struct ReadMap(Arc<Map>);
 
 impl Maps for ReadMap {
@@ -84,29 +90,30 @@ impl Maps for ReadMap {
     }
 }
 
-/// Whether a map that has this name means the plugin's agent.
+/// Whether this name of an agent, as a map has it, means the plugin's agent
+/// (`keyhole:privacy-scanner`).
 pub(super) fn means_plugins_agent(name: &AgentName) -> bool {
     AgentName::try_from(PLUGIN.agent).is_ok_and(|plugins| name.means(&plugins))
 }
 
-/// A map that can be used, with what loads the files of its entries.
+/// A valid map, with what loads the files of its entries as a server does.
 pub(crate) struct UsableMap<'a> {
     pub(super) map: &'a Map,
     location: &'a Location,
     loader: Loader<ReadMap, Sandbox>,
 }
 
-/// Who takes the file of an entry, as far as can be told.
+/// Who takes the file of an entry, as far as this program can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taker {
     /// Only agents of Claude Code, which takes 500,000 characters at most.
     ClaudeCode,
-    /// Perhaps another client's.
+    /// Perhaps an agent of another client, which may take longer files.
     Anybody,
 }
 
 impl<'a> UsableMap<'a> {
-    /// This map, which is at this location, or is planned there.
+    /// This map, which is at this location, or which setup plans to write there.
     pub(crate) fn of(map: &'a Arc<Map>, location: &'a Location, sandbox: Sandbox) -> Self {
         let maps = Arc::new(ReadMap(Arc::clone(map)));
         Self {
@@ -116,11 +123,12 @@ impl<'a> UsableMap<'a> {
         }
     }
 
-    /// The report on one entry. Its file is loaded as a call would load it. Then [`served_text`]
-    /// still refuses a text that is too long for this `taker`, or that cannot be compared.
+    /// The report on one entry, which is `named`. The entry's file is loaded as a call would load
+    /// it. A loaded file is refused in two more cases, see [`served_text`]: it is too long for this
+    /// `taker`, or there is too little memory to compare it.
     ///
-    /// A refused file has no findings on its text. A served file that has advice has the finding
-    /// [`Finding::ReadByOthers`]. The path is left out if it does not end in `.md`.
+    /// For a refused file, the report has neither `summary` nor findings on the text. It has no
+    /// path if the entry's path does not end in `.md`.
     pub(crate) async fn report(
         &self,
         named: Named<'_>,
@@ -132,13 +140,14 @@ impl<'a> UsableMap<'a> {
         let binding = self.map.binding(name).filter(|_| is_binding);
         let shows_a_key = binding.is_some_and(|binding| binding.shows_a_key(name, self.map));
         let loaded = self.load(named, entry).await;
-        let chars = match &loaded {
-            Ok(document) => document.text.encode_utf16().count(),
-            Err(_) => 0,
-        };
         let text_or_refusal = match &loaded {
             Ok(document) => served_text(&document.text, entry, taker),
             Err(code) => Err(*code),
+        };
+        // A file that is too long is refused, and its length is told all the same.
+        let chars = match &loaded {
+            Ok(document) => document.text.encode_utf16().count(),
+            Err(_) => 0,
         };
         let advice = self.advice(text_or_refusal.err(), entry, chars);
         let mut summary = None;
@@ -154,6 +163,7 @@ impl<'a> UsableMap<'a> {
             }
         }
         findings.sort_by_key(Finding::rank);
+        // A path without `.md` may be a key that was written in the wrong place.
         let is_path = entry.path.ends_with(".md");
         EntryReport {
             line: entry.line,
@@ -172,13 +182,15 @@ impl<'a> UsableMap<'a> {
         }
     }
 
-    /// What to do about the file of an entry, which has so many characters.
+    /// What to do about the file of an entry. `chars` is how many characters the file has, or 0 if
+    /// it could not be loaded.
     ///
-    /// - If it is served (`refusal` is None): to close it to others who may read it.
-    /// - If it is refused and too long for Claude Code: to shorten it.
-    /// - If it is refused else: what [`step::advice`] says of this code.
+    /// - If the file is served (`refusal` is None): how to close it to others who may read it.
+    /// - If it is refused, and has more than 500,000 characters (`MAX_CLAUDE_CHARS`): to shorten it.
+    /// - If it is refused otherwise: what [`step::advice`] says of the refusal.
     ///
-    /// None if these have no advice, or if the entry's path begins with `~/` and there is no home.
+    /// None if there is no advice. Also None if the entry's path begins with `~/`, and the
+    /// environment names no home.
     fn advice(&self, refusal: Option<Refusal>, entry: &Entry, chars: usize) -> Option<String> {
         let file = self.location.expand(&entry.path)?;
         match refusal {
@@ -190,12 +202,14 @@ impl<'a> UsableMap<'a> {
         }
     }
 
-    /// What a call for the entry's file gets, if the first agent that the entry names calls, or
-    /// nobody if the entry names none. Without a call, the result is [`Refusal::UnknownKey`] if the
-    /// entry has a key and names agents, but none of these can ask for a key.
+    /// What a call for the entry's file gets. The caller is the first agent that the entry names, or
+    /// nobody if the entry names none.
+    ///
+    /// No call is made for an entry with a key whose agents can all ask for no key (see
+    /// [`may_ask_for_key`]): it is refused as [`Refusal::UnknownKey`].
     async fn load(&self, named: Named<'_>, entry: &Entry) -> Result<Content, Refusal> {
         let agents = agents_of(entry);
-        // The agents of a binding need not ask for a key: they have a server.
+        // The agents of a binding ask for no key: a server of their own gives them the file.
         if named.table == Table::Key && !agents.is_empty() && !agents.iter().any(may_ask_for_key) {
             return Err(Refusal::UnknownKey);
         }
@@ -204,7 +218,7 @@ impl<'a> UsableMap<'a> {
             None => Caller::Nobody,
         };
         let target = match (named.table, named.name.parse()) {
-            // The name of a binding always parses.
+            // The name of a binding always parses. So the last row is for keys alone.
             (Table::Binding, Ok(name)) => Target::Bound(name),
             _ => Target::SentKey(named.name.to_owned()),
         };
@@ -212,12 +226,12 @@ impl<'a> UsableMap<'a> {
     }
 }
 
-/// The text that this taker gets of a loaded file.
+/// The whole text of a loaded file, if this taker gets it.
 ///
 /// # Errors
-/// [`Refusal::TooLarge`] if only Claude Code takes it, and it is too long for that.
-/// [`Refusal::OutOfResources`] if the entry has `withhold`, and there is too little memory to
-/// compare the text with a report.
+/// [`Refusal::TooLarge`] if only Claude Code takes the file, and the text has more characters than
+/// Claude Code takes (500,000). [`Refusal::OutOfResources`] if the entry has `withhold`, and there
+/// is too little memory to compare a text of this size with a report.
 fn served_text<'t>(text: &'t str, entry: &Entry, taker: Taker) -> Result<&'t str, Refusal> {
     if taker == Taker::ClaudeCode && is_too_long_for_claude(text) {
         return Err(Refusal::TooLarge);
@@ -233,18 +247,20 @@ fn agents_of(entry: &Entry) -> &[AgentName] {
     entry.agents.as_deref().unwrap_or_default()
 }
 
-/// Whether an agent of this name can ask for a key. Of the names that begin as those of the
-/// plugin's agents do, only one is that of an agent.
+/// Whether an agent of this name can ask for a key. False for a name such as `keyhole:other`: the
+/// plugin has no other agent than `keyhole:privacy-scanner`, and all of its agents' names begin
+/// with `keyhole:` or `keyhole@`.
 fn may_ask_for_key(name: &AgentName) -> bool {
     let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
     !is_ours || means_plugins_agent(name)
 }
 
-/// What is wrong with an entry's key. Empty if nothing is, and for a binding, which has no key.
+/// What is wrong with an entry's key. Empty if nothing is wrong, and for a binding, which has no key.
 ///
-/// - [`Finding::GuessableKey`] if the key can be guessed and the entry names no agents;
-///   [`Finding::WeakKey`] if it can be guessed and the entry names agents.
-/// - [`Finding::KeyNotAsked`] if the entry names the plugin's agent, which asks for another key.
+/// - For a key that can be guessed, as `notes`: [`Finding::GuessableKey`], an error, if the entry
+///   names no agents; else [`Finding::WeakKey`], a warning.
+/// - [`Finding::KeyNotAsked`] if the entry names the plugin's agent, which asks for another key
+///   (`keyhole-privacy-catalog`).
 fn findings_on_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
     let mut findings = Vec::new();
     if named.table == Table::Binding {
@@ -264,10 +280,10 @@ fn findings_on_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
     findings
 }
 
-/// What is odd in the text of a file that would be served: it is blank, only stands for another
-/// text, has NUL characters, is too long for Claude Code, or has too few values or a heading
-/// without a value. `summary` has the values, and is None if the entry has no `withhold`. Empty if
-/// nothing is odd.
+/// What is odd in the text of a file that would be served, each as a finding: the text is blank,
+/// only stands for another text, has NUL characters, or has more characters than Claude Code takes
+/// (500,000). If there is a `summary`, also that `withhold` finds too few values; or else, that a
+/// heading has no value. `summary` is None if the entry has no `withhold`.
 fn findings_on_text(text: &str, summary: Option<&Summary>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if is_blank(text) {
@@ -292,8 +308,8 @@ fn findings_on_text(text: &str, summary: Option<&Summary>) -> Vec<Finding> {
     findings
 }
 
-/// How a text begins that stands for another one: pointers of Git LFS and git-annex, and what age,
-/// PGP and Ansible Vault encrypt.
+/// How a text begins that only stands for another one: a pointer of Git LFS or of git-annex, or a
+/// text that age, PGP or Ansible Vault encrypted.
 const STAND_IN_HEADS: [&str; 6] = [
     "version https://git-lfs.github.com/spec/",
     "/annex/objects/",
@@ -303,8 +319,8 @@ const STAND_IN_HEADS: [&str; 6] = [
     "$ANSIBLE_VAULT;",
 ];
 
-/// Whether a text only stands for another one: it begins with one of [`STAND_IN_HEADS`], or is JSON
-/// with a value that sops encrypted.
+/// Whether a text only stands for another one. After blanks, it begins with one of
+/// [`STAND_IN_HEADS`]; or it is JSON (`{`) with a value that sops encrypted (`ENC[AES256_GCM,`).
 fn is_stand_in(text: &str) -> bool {
     let trimmed = text.trim_start();
     STAND_IN_HEADS.iter().any(|head| trimmed.starts_with(head))
