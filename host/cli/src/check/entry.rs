@@ -205,8 +205,8 @@ impl<'a> UsableMap<'a> {
     /// What a call for the entry's file gets. The caller is the first agent that the entry names, or
     /// nobody if the entry names none.
     ///
-    /// No call is made for an entry with a key whose agents can all ask for no key (see
-    /// [`may_ask_for_key`]): it is refused as [`Refusal::UnknownKey`].
+    /// No call is made for an entry with a key if it names agents, and none of them can ask for a
+    /// key (see [`may_ask_for_key`]): the result is [`Refusal::UnknownKey`].
     async fn load(&self, named: Named<'_>, entry: &Entry) -> Result<Content, Refusal> {
         let agents = agents_of(entry);
         // The agents of a binding ask for no key: a server of their own gives them the file.

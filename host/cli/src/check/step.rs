@@ -21,23 +21,25 @@ use rustix::process::geteuid;
 use serde::Serialize;
 use std::{env, os::unix::fs::MetadataExt as _, path::Path};
 
-/// The advice on what others could change: `file`, or a folder or link on its path (`distrust` says
-/// which). The text says what is wrong, and how to stop it: by a command with `chmod` if one does,
-/// and else in the words of `distrust`.
+/// What is wrong with `file`, or with a folder or link on its path, that others could change, and
+/// how to stop them. `distrust` says what they could change, and why.
+///
+/// If a command stops them, the text ends with it: `others can write to /home/theo/notes. Run: chmod
+/// go-w /home/theo/notes`. Else the text is that of `distrust`.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> String {
     let said = distrust.to_string();
-    // Before the `; ` stands what is wrong, and behind it what to do. The command replaces that.
+    // The text of `distrust` is `WHAT IS WRONG; WHAT TO DO`. The command replaces what to do.
     match (chmod_against(distrust, file), said.rsplit_once("; ")) {
         (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
         _ => said,
     }
 }
 
-/// The command that takes away the right to write that others have by a mode, such as
+/// The command that takes from others the right to write to the place in `distrust`, such as
 /// `chmod go-w /home/theo/notes`.
 ///
-/// None if they have the right in another way, if `file` does not name what they can write (a link
-/// leads there), or if its path cannot be typed.
+/// None if the reason is not the place's mode; if the place is not on the path of `file`, but where
+/// a link on this path leads; or if no command may name the place (see [`word_to_change`]).
 fn chmod_against(distrust: &Distrust, file: &Path) -> Option<String> {
     use DistrustReason::{UnknownGroup, WritableByGroup, WritableByOthers};
     let is_by_mode = matches!(
@@ -50,8 +52,9 @@ fn chmod_against(distrust: &Distrust, file: &Path) -> Option<String> {
     Some(format!("chmod go-w {}", word_to_change(&distrust.path)?))
 }
 
-/// The first thing that others could change: a folder or link on the file's path, or else the file;
-/// and why they could. None if they can change nothing, or if the system does not let us find out.
+/// What others could change, and why they can: the first folder or link on the file's path, or else
+/// the file itself. None if they can change nothing; if the system refuses to say; or if the file's
+/// name is not UTF-8.
 fn distrust_of(file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let walked = match walker.walk(file, Policy::Name) {
@@ -59,7 +62,7 @@ fn distrust_of(file: &Path) -> Option<Distrust> {
         Err(WalkError::Untrusted(on_the_way)) => return Some(on_the_way),
         Err(WalkError::System(_)) => return None,
     };
-    // The file is only opened: 0 bytes of it are to be read.
+    // Only whether the file can be trusted is asked. So the limit is 0 bytes: nothing is read.
     match GrantedFile::open(&walker, &walked.handle, walked.name.to_str()?, 0) {
         Err(WalkError::Untrusted(of_file)) => Some(Distrust {
             path: file.to_owned(),
@@ -75,9 +78,11 @@ const IS_TOO_DEEP: &str =
     "more than 128 folders lead to the file, and no server walks so far: move it";
 const MAP_A_COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 
-/// What to do about `file`, the file of this entry, which is refused with this code. None if there
-/// is nothing to add to the code's own text, if the advice would repeat a path that may be a key,
-/// or if what is wrong with the file cannot be found out.
+/// What to do about `file`, the file of this entry, which is refused with this code. For example,
+/// `nothing is at /home/theo/a.md; create it, or fix the path in the map` for `not-found`.
+///
+/// None if there is nothing to add to the code's own text; if the advice would repeat a path
+/// without `.md`, which may be a key; or if what is wrong with the file cannot be found out.
 pub(super) fn advice(
     code: Refusal,
     entry: &Entry,
@@ -85,15 +90,16 @@ pub(super) fn advice(
     location: &Location,
 ) -> Option<String> {
     match code {
-        // To look at the file once more could hang, too.
+        // To look at the file once more could take as long.
         Refusal::TimedOut => return None,
         Refusal::Untrusted => return distrust_of(file).map(|distrust| cure(&distrust, file)),
         _ => {}
     }
-    // Where the path leads, past all links.
+    // Where the path leads, past all links. If nothing is there, the path itself.
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let place = printable(&real);
     let is_link = real != file;
+    // Nobody sees a blank at the end of a path either.
     let may_have_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
     // The first row that fits counts.
     Some(match code {
@@ -106,7 +112,7 @@ pub(super) fn advice(
         Refusal::NotMarkdown | Refusal::NotFound if may_have_unseen => HAS_UNSEEN.to_owned(),
         Refusal::NotMarkdown => return None,
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
-        // The file is there, so the walk gave up on its way.
+        // The file is there. So the walk to it gave up, since too many folders lead to it.
         Refusal::NotFound if file.is_file() => IS_TOO_DEEP.to_owned(),
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
         Refusal::NotFound => format!(
@@ -120,10 +126,15 @@ pub(super) fn advice(
     })
 }
 
-/// What to do about a file that is in no root of the map; `real` is its path without links. The
-/// first of these: rename the file if a backslash is in its path; move it if its folder is the
-/// user's home or above it, since neither may be a root; else add its folder to the roots, or move
-/// it. None if the folder's path cannot be written in the map.
+/// What to do about a file that is in no root of the map (`roots`). `real` is the file's path
+/// without links. The advice is the first of these:
+///
+/// - If a backslash is in the path: rename the file.
+/// - If the file's folder is the user's home, or above it: move the file, since no such folder may
+///   become a root.
+/// - Else: add the folder to the roots, as `"/home/theo/notes"`, or move the file.
+///
+/// None if the folder's path is not UTF-8, or has a character that nobody sees.
 fn how_to_get_in_root(real: &Path, location: &Location) -> Option<String> {
     if real.to_string_lossy().contains('\\') {
         return Some(
@@ -143,12 +154,13 @@ fn how_to_get_in_root(real: &Path, location: &Location) -> Option<String> {
     ))
 }
 
-/// What to do about a file that is larger than the `limit` of its entry: shorten it. Or raise the
-/// limit, if it is the usual one, and the file is not too large for any limit. None if the file's
-/// size is not known.
+/// What to do about a file that has more bytes than the `limit` of its entry: shorten the file. Or
+/// raise the limit to the file's size, if two things are true: the limit is the usual one
+/// (1 MiB), and a limit may be as high as that (at most 8 MiB). None if the file's
+/// size cannot be found out.
 ///
-/// Another limit than the usual one stays: the user set it for a client that would write a longer
-/// text to a file, where others can read it.
+/// Any other limit stays: the user set it for a client that would write a longer text to a file,
+/// where others can read it.
 fn how_to_fit(real: &Path, limit: u64) -> Option<String> {
     let size = real.metadata().ok()?.len();
     Some(if limit == DEFAULT_MAX_BYTES && size <= MAX_MAX_BYTES {
@@ -160,30 +172,31 @@ fn how_to_fit(real: &Path, limit: u64) -> Option<String> {
     })
 }
 
-/// The command that lets the user read the file, if a mode keeps the user out: for the file itself
-/// `run: chmod u+r /home/theo/notes/a.md`, and for a folder above it
-/// `run: chmod u+rx /home/theo/notes`. None if no mode does, if nothing can be looked at, or if the
-/// path cannot be typed.
+/// The command that lets the user read the file: `run: chmod u+r /home/theo/notes/a.md` if the
+/// file's mode keeps the user out, or `run: chmod u+rx /home/theo/notes` if that folder's mode does.
+/// None if no mode keeps the user out, if nothing can be looked at, or if no command may name the
+/// path (see [`word_to_change`]).
 fn chmod_to_read(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
     // Nothing in a folder that keeps the user out can be looked at. So the lowest path that can be
-    // looked at is that of this folder, or else that of the file.
-    let (lowest, found) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
-    // A folder is entered by the right to execute.
-    let (rights, bits) = if found.is_dir() {
+    // looked at is that of this folder; or that of the file, if no folder keeps the user out.
+    let (lowest, metadata) = above.find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
+    // The owner reads a folder by the bit 0o400, and enters it by the bit 0o100.
+    let (rights, bits) = if metadata.is_dir() {
         ("u+rx", 0o500)
     } else {
         ("u+r", 0o400)
     };
-    if found.mode() & bits == bits {
+    if metadata.mode() & bits == bits {
+        // No mode keeps the user out.
         return None;
     }
     Some(format!("run: chmod {rights} {}", word_to_change(lowest)?))
 }
 
-/// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`, or the same in words
-/// if that path cannot be typed. If another user owns the file, the advice is to map a copy. None
-/// if nobody else may read the file, or if the file cannot be looked at.
+/// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`; or the same in words,
+/// if no command may name the path (see [`word_to_change`]). For a file of another user, the advice is
+/// to map a copy. None if nobody else may read the file, or if it cannot be looked at.
 pub(super) fn advice_to_close_to_others(file: &Path) -> Option<String> {
     let real = file.canonicalize().ok()?;
     if !is_open(&real) {
@@ -197,13 +210,14 @@ pub(super) fn advice_to_close_to_others(file: &Path) -> Option<String> {
     })
 }
 
-/// Why the map cannot be used.
+/// Why the map cannot be used, as the report tells it.
 #[derive(Debug, Serialize)]
 pub(super) struct Unusable {
-    /// The code with which each call is refused.
+    /// The code with which each call is refused, as `map-missing`.
     pub(super) code: &'static str,
+    /// What is wrong, in a sentence.
     pub(super) message: String,
-    /// The line of the map, if it is the map's text.
+    /// The line of the map with the mistake. None if the map's text is not what is wrong.
     pub(super) line: Option<u32>,
     /// What to do, if the message does not say it.
     pub(super) help: Option<String>,
@@ -212,7 +226,8 @@ pub(super) struct Unusable {
 const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name another";
 const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 
-/// Why the map at this location cannot be used, and what to do.
+/// Why the map at this location cannot be used, and what to do. For a mistake in the map's text, the
+/// line and the help are those of the mistake.
 pub(super) fn unusable(error: &MapError, location: &Location, asker: Asker<'_>) -> Unusable {
     let (line, help) = match error {
         MapError::Parse(_, mistake) => (Some(mistake.line), mistake.help.clone()),
@@ -226,8 +241,12 @@ pub(super) fn unusable(error: &MapError, location: &Location, asker: Asker<'_>) 
     }
 }
 
-/// What is wrong with the map. It names no path unless the report shows paths. A map that `--map`
-/// names (`is_from_option`) and that cannot be read is never named: the argument may be a key.
+/// What is wrong with the map, in a sentence. If the report shows no paths, the sentence is the text
+/// of the error's code; but a mistake in the map is told as it is, and so is a sandbox that hides
+/// who owns the map.
+///
+/// If `--map` names the map (`is_from_option`), and the map is missing or cannot be read, its path
+/// is never told: the argument may be a key.
 fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> String {
     use DistrustReason::UnknownOwner;
     // The first row that fits counts.
@@ -253,8 +272,10 @@ fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> St
     }
 }
 
-/// What to do about a map that is missing, or that the user may not read. None for any other error,
-/// if the message says what to do, or if the advice would name a path and the report shows none.
+/// What to do about a map that is missing (to run setup), or that the user may not read (`chmod`).
+///
+/// None for any other error; if `--map` names the map, and the report shows paths; if no mode keeps
+/// the user from the map; or if the map cannot be read, and the report shows no paths.
 fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) -> Option<String> {
     let command = match asker.plugin {
         Some(_) => command_to_setup_plugin(),
@@ -307,13 +328,15 @@ fn command(arguments: &str) -> String {
     }
 }
 
-/// The plugin's command with these arguments, or in words if its path cannot be typed.
+/// The plugin's command with these arguments: `/home/theo/plugin/bin/keyhole check`; or in words, if
+/// the path of `command` cannot be typed: `bin/keyhole check, in the plugin's folder`.
 pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
     paste::command(command, arguments)
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
 }
 
-/// Whether the user's home is this folder, or lies in it. False if one of the two is not there.
+/// Whether the user's home is this folder, or lies in it, past all links. False if the environment
+/// names no home, or if nothing is at one of the two paths.
 fn holds_home(folder: &Path, location: &Location) -> bool {
     let Some(home) = &location.home else {
         return false;
@@ -328,10 +351,11 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
 ///
 /// - [`Finding::MapByVariable`] if `XDG_CONFIG_HOME` says where the map is.
 /// - [`Finding::NoRoots`] if the map has no roots.
-/// - [`Finding::WideMap`] if it has roots, and its folder is the user's home or above it.
+/// - [`Finding::WideMap`] if the map has roots, and lies in a folder that is or holds the user's
+///   home.
 ///
-/// `NoRoots` and `WideMap` are only for Linux, where the kernel keeps a server in the roots and in
-/// the map's folder; and only for a map that can be used. Else `map` is None.
+/// The last two are only for a map that can be used (else `map` is None), and only for Linux: there,
+/// the kernel lets a server read only in the roots and in the map's folder.
 pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if location.in_words().starts_with("$XDG_CONFIG_HOME") {
@@ -340,7 +364,7 @@ pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<F
     let Some(map) = map.filter(|_| cfg!(target_os = "linux")) else {
         return findings;
     };
-    // The folder that the map's path names. If the map is a link, also the folder of its target.
+    // The folder of the map's path. If the map is a link, also the folder of what it leads to.
     let folders_of_map = directories_of(&location.file);
     if map.roots().is_empty() {
         findings.push(Finding::NoRoots {});
