@@ -250,16 +250,10 @@ fn json_of_entry(one: &EntryReport) -> Value {
     value
 }
 
-/// Adds to `said` a table with a row for each entry and binding: its result, size, line and path. The
-/// result is [`RESULT_IF_KEY_SHOWN`] for a binding of which a client would show a key of the map in
-/// title or description; else the code with which the file is refused, or `ok`. The path comes
-/// last: its width on a terminal is unknown.
+/// Adds to `said` a table with a row for each entry and binding: its result, size, line and path, as
+/// in `not-found        -     3  ~/private/a.md`. The path comes last: its width on a terminal is
+/// unknown. A size or path that is not shown is `-` or `…`.
 fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
-    let result_of = |one: &&EntryReport| match one.size_or_refusal {
-        _ if one.shows_a_key => RESULT_IF_KEY_SHOWN,
-        Err(code) => code.as_str(),
-        Ok(_) => "ok",
-    };
     let lengths = all.iter().map(|one| result_of(one).len());
     let wide = lengths.fold("RESULT".len(), usize::max);
     said.push(format!("{:<wide$}    BYTES  LINE  PATH", "RESULT"));
@@ -277,6 +271,16 @@ fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
         ));
     }
     said.push(String::new());
+}
+
+/// The result of an entry: [`RESULT_IF_KEY_SHOWN`] for a binding whose title or description has a
+/// key of the map; else the code with which its file is refused, or `ok`.
+fn result_of(one: &EntryReport) -> &'static str {
+    match one.size_or_refusal {
+        _ if one.shows_a_key => RESULT_IF_KEY_SHOWN,
+        Err(code) => code.as_str(),
+        Ok(_) => "ok",
+    }
 }
 
 /// Adds to `said`, for each code with which files are refused, a line that says what the code
