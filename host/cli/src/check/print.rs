@@ -19,22 +19,23 @@ const HIDDEN: &str = "…";
 /// The result of a binding that is not served because clients would show a key in its words.
 const RESULT_IF_KEY_SHOWN: &str = "shows-a-key";
 
-/// What begins a line of a report, and the same in colour.
+/// What begins a line of a report, and the same in red, yellow and green.
 const COLOURS: [(&str, &str); 3] = [
     ("\nerror:", "\n\x1b[31merror:\x1b[0m"),
     ("\nwarning:", "\n\x1b[33mwarning:\x1b[0m"),
     ("\nok ", "\n\x1b[32mok\x1b[0m "),
 ];
 
-/// The text as standard output shows it: in colour on a terminal that has colours, unless the user
-/// declines them by `NO_COLOR`. Else as it is.
+/// The text as standard output shows it: with the words of [`COLOURS`] in colour on a terminal. The
+/// text stays as it is if standard output is no terminal, if `TERM` is `dumb` or not set, or if
+/// `NO_COLOR` is set and not empty.
 pub(crate) fn in_colour(text: String) -> String {
     let terminal = env::var_os("TERM").unwrap_or_else(|| "dumb".into());
-    let declined = env::var_os("NO_COLOR").unwrap_or_default();
-    if !io::stdout().is_terminal() || terminal == "dumb" || !declined.is_empty() {
+    let no_color = env::var_os("NO_COLOR").unwrap_or_default();
+    if !io::stdout().is_terminal() || terminal == "dumb" || !no_color.is_empty() {
         return text;
     }
-    // Each word is looked for behind the end of a line. So one is put before the first line, and
+    // Each word of the table begins with an end of line. So one is put before the first line, and
     // taken away at the end.
     let mut coloured = format!("\n{text}");
     for (word, shown) in COLOURS {
@@ -44,9 +45,9 @@ pub(crate) fn in_colour(text: String) -> String {
 }
 
 impl Report {
-    /// The report for people, without control characters and keys: what is said of the entries, or
-    /// why the map cannot be used; the findings, errors first; the closing lines; and, if the wall
-    /// is not whole or `is_verbose`, a line on the wall.
+    /// The report for people, without control characters and keys. The lines are, in this order:
+    /// what is said of the entries ([`Self::say_entries`]), or why the map cannot be used and what
+    /// to do; the findings beside single entries; the closing lines.
     pub(crate) fn to_text(&self) -> String {
         let path = self.map_path.as_deref().map(printable);
         let mut said = Vec::new();
@@ -55,7 +56,7 @@ impl Report {
                 said.extend(path.map(|path| format!("map: {path}")));
                 self.say_entries(entries, &mut said);
             }
-            // The position is only a line: a column could tell how long a key is.
+            // Only the line of a mistake is told: a column could tell how long a key is.
             Err(why) => {
                 said.push(format!("error: {}: {}", why.code, why.message));
                 let map = path.unwrap_or_else(|| "the map".to_owned());
@@ -70,13 +71,14 @@ impl Report {
         self.keys.text_without_keys(&(said.join("\n") + "\n"))
     }
 
-    /// Adds to `said` what the report says of the entries, in the order of their lines: a table;
-    /// why some are refused; that some paths are not shown; what was found in the entries; the
-    /// advice on served files; how many values are compared; how many entries would be served; and
-    /// whose agents cannot be checked.
+    /// Adds to `said` what the report says of the entries, each in the order of the map's lines: a
+    /// table; why some are refused; that some paths are not shown; what was found in the entries;
+    /// the advice on served files; how many values are compared; how many entries would be served;
+    /// and whose agents cannot be checked.
     ///
-    /// If the map has no entry, only this is said. The command that makes an entry with a fresh key
-    /// is added, unless the report is about the plugin's agent: this has a key of its own.
+    /// If the map has no entry, only one line says so. It names the command that makes an entry
+    /// with a fresh key, unless the report has a verdict on the plugin's agent (`plugins_agent`):
+    /// this agent has a key of its own, and the verdict says what to do.
     fn say_entries(&self, entries: &[EntryReport], said: &mut Vec<String>) {
         said.push(String::new());
         if entries.is_empty() {
@@ -94,14 +96,14 @@ impl Report {
         all.sort_by_key(|entry| entry.line);
         say_table(&all, said);
         say_refusals(&all, said);
-        // Without the map's path, no path is shown at all.
+        // If the report shows no paths, this line would tell nothing.
         if self.map_path.is_some() && all.iter().any(|one| one.path.is_none()) {
             said.push(format!(
                 "{HIDDEN}: a key, or a path that does not end in .md, is not shown"
             ));
         }
         said.extend(lines_on_findings(&all));
-        // A served file has advice if others may read it.
+        // None: the advice on files that are not refused. They have some if others may read them.
         said.extend(advice_lines(&all, None));
         said.extend(all.iter().filter_map(|one| line_on_values(one)));
         said.push(line_on_count(&all));
@@ -111,7 +113,7 @@ impl Report {
     /// The report as JSON, without keys, and with escapes for characters that a terminal would not
     /// show.
     ///
-    /// The shape is stable: fields may be added, but no field is renamed, removed or given another
+    /// The form is stable: fields may be added, but no field is renamed, removed or given another
     /// meaning. Every field is always there. It is `null` if it does not apply, or if its text may
     /// be a key. Each `line` is one of the map, from 1. Each `message` and `help` is for people,
     /// and may be reworded.
@@ -120,7 +122,7 @@ impl Report {
         let all = self.entries_or_why.as_ref().ok();
         let mut entries_with_keys = Vec::new();
         let mut bindings = Vec::new();
-        // Why an entry is not served is its `code`, and not told again among the warnings.
+        // Why an entry is not served is told by its `code`, and not among the warnings.
         let mut warnings = Vec::new();
         for one in all.into_iter().flatten() {
             if one.is_binding {
@@ -136,7 +138,7 @@ impl Report {
         let mut report = json!({
             // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
             "map": self.map_path.as_ref().and_then(|path| path.to_str()),
-            // As exit code 0 says.
+            // Whether the exit code is 0.
             "ok": self.exit_code() == 0,
             "entries": all.map(|_| entries_with_keys),
             "bindings": all.map(|_| bindings),
@@ -159,8 +161,9 @@ impl Report {
     }
 }
 
-/// The line that says what confines a server on this system: the whole wall, a part of it, or none.
-/// No line (None) if the whole wall stands, unless the report is to be verbose.
+/// The line that says what confines a server on this system: the whole wall (Landlock and the filter
+/// of system calls), a part of it, or none. None if the whole wall stands, and the asker did not
+/// type `--verbose`.
 pub(super) fn line_on_wall(wall: WallStatus, asker: Asker<'_>) -> Option<String> {
     if wall.is_whole() {
         if !asker.is_verbose {
@@ -175,14 +178,15 @@ pub(super) fn line_on_wall(wall: WallStatus, asker: Asker<'_>) -> Option<String>
             "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {reads} ({wall})"
         ));
     }
-    // The default status is that no part of the wall stands.
+    // In the default status, no part of the wall stands.
     if cfg!(target_os = "linux") && wall != WallStatus::default() {
         return Some(format!("wall: not whole on this system ({wall})"));
     }
     Some("wall: none on this system; only the sandbox holds a call".to_owned())
 }
 
-/// Takes the keys out of each text of a JSON value. The names of its fields are ours.
+/// Replaces each key by `…` in all texts of a JSON value. The names of fields stay: no key is in
+/// them.
 fn hide_keys(value: &mut Value, keys: &MapKeys) {
     match value {
         Value::String(text) => *text = keys.text_without_keys(text),
@@ -192,8 +196,8 @@ fn hide_keys(value: &mut Value, keys: &MapKeys) {
     }
 }
 
-/// A text of JSON, with escapes (`\u001b`) for the characters that a terminal would not show. The
-/// ends of its lines stay.
+/// A text of JSON, with an escape such as `\u001b` for each character that a terminal would not show
+/// as itself. The ends of lines stay. A character beyond U+FFFF has two escapes, as JSON wants it.
 fn with_escapes(json: &str) -> String {
     let mut text = String::new();
     for c in json.chars() {
@@ -207,8 +211,8 @@ fn with_escapes(json: &str) -> String {
     text
 }
 
-/// A finding, as `--json` tells it. `line` is the line of the map that has the finding's entry.
-/// None if the finding is not about one entry.
+/// A finding, as `--json` tells it. `line` is the line of the map with the entry that the finding
+/// is about. It is None if the finding is not about one entry.
 fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
     json!({
         // An id keeps its meaning: docs/check.md has all ids.
@@ -219,14 +223,14 @@ fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
     })
 }
 
-/// One entry of the map, as `--json` tells it. A binding has a field `name`, and an entry with a
-/// key a field `weak_key`.
+/// One entry of the map, as `--json` tells it. Most fields are the same for all entries. Beside
+/// these, a binding has the field `name`, and an entry with a key the field `weak_key`.
 fn json_of_entry(one: &EntryReport) -> Value {
     let mut value = json!({
         "line": one.line,
         // As written in the map; `null` if it does not end in `.md`.
         "path": one.path,
-        // Whether it is for its agents only.
+        // Whether only the agents that the entry names may have the file.
         "bound": !one.agents.is_empty(),
         "ok": one.is_served(),
         "bytes": one.shown_size(),
@@ -283,9 +287,11 @@ fn result_of(one: &EntryReport) -> &'static str {
     }
 }
 
-/// Adds to `said`, for each code with which files are refused, a line that says what the code
-/// means, and below it the advice for these files. At the end, a line names the lines of the map with
-/// a binding whose title or description has a key.
+/// Adds to `said` why entries are not served. For each code with which files are refused, a line
+/// says what the code means, and below it stands the advice for these files:
+/// `not-found: Restore it, …`, then `  line 3: nothing is at /home/theo/a.md; …`. At the end, a
+/// line names the bindings whose title or description has a key of the map. Adds nothing if all are
+/// served.
 fn say_refusals(all: &[&EntryReport], said: &mut Vec<String>) {
     let codes: BTreeSet<Refusal> = all
         .iter()
@@ -300,7 +306,8 @@ fn say_refusals(all: &[&EntryReport], said: &mut Vec<String>) {
     }
 }
 
-/// A line for each entry that has advice and is refused with this code, or is served (None).
+/// A line for each entry that has advice and is refused with this code; or if `code` is None, for
+/// each that has advice and is not refused.
 fn advice_lines(all: &[&EntryReport], code: Option<Refusal>) -> impl Iterator<Item = String> {
     all.iter()
         .filter(move |one| one.size_or_refusal.err() == code)
@@ -308,7 +315,7 @@ fn advice_lines(all: &[&EntryReport], code: Option<Refusal>) -> impl Iterator<It
 }
 
 /// The line that says how many entries would be served, and which of them are too long for Claude
-/// Code.
+/// Code: `2 of 3 would be served.`
 fn line_on_count(all: &[&EntryReport]) -> String {
     let served = all.iter().filter(|one| one.is_served()).count();
     let long = Finding::LongForClaudeCode {};
@@ -334,17 +341,18 @@ fn line_on_unchecked_agents(all: &[&EntryReport]) -> Option<String> {
     ))
 }
 
-/// A line for each kind of finding about these entries: it names all lines of the map with an entry
-/// that has this finding. [`Finding::LongForClaudeCode`] is left out: [`line_on_count`] says it.
+/// A line for each kind of finding about these entries. The line names the map's lines with an entry
+/// that has this finding: `warning: the file is empty, …: lines 3, 8`.
+/// [`Finding::LongForClaudeCode`] is left out: [`line_on_count`] tells it.
 fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
-    let mut found: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
-    // A finding about an entry has no fields. So those of one rank are equal: once sorted, all but
-    // one of them go.
-    found.sort_by_key(|finding| finding.rank());
-    found.dedup();
-    found.retain(|finding| **finding != Finding::LongForClaudeCode {});
+    let mut kinds: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
+    // A finding about an entry has no fields, so two of one kind are equal. Sorted by kind, they
+    // stand together, and `dedup` leaves one.
+    kinds.sort_by_key(|finding| finding.rank());
+    kinds.dedup();
+    kinds.retain(|finding| **finding != Finding::LongForClaudeCode {});
     let mut said = Vec::new();
-    for finding in found {
+    for finding in kinds {
         if let Some(at) = lines_in_words(all, |one| one.findings.contains(finding)) {
             said.push(format!("{}: {finding}: {at}", finding.severity().as_str()));
         }
@@ -352,10 +360,13 @@ fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     said
 }
 
-/// The line that says how many values of the entry's file are compared with reports: below each
-/// heading of the file, or in the whole file if it has no heading; and how many lines of notes are
-/// not compared, if there are any. `summary` has these numbers. It is None if the entry has no
-/// `withhold`, if its file is not served, or if whoever asks may not read the numbers.
+/// The line that says how many values of the entry's file are compared with reports:
+/// `line 3, values for withhold below each heading: 4, 0, 2`, or for a file without headings
+/// `line 3, values for withhold: 6`. If the file has lines of notes, the line also says how many: they
+/// are not compared.
+///
+/// None if the report has no `summary`: the entry has no `withhold`, its file is not served, or the
+/// main conversation reads the report.
 fn line_on_values(one: &EntryReport) -> Option<String> {
     let summary = one.summary.as_ref()?;
     let mut said = format!("line {}, values for withhold", one.line);
@@ -378,7 +389,8 @@ fn line_on_values(one: &EntryReport) -> Option<String> {
     Some(said)
 }
 
-/// The lines of the map with the entries that are meant: `lines 3, 8`. None if no entry is meant.
+/// The map's lines with the entries for which `is_meant` is true: `lines 3, 8`, or `line 3`. None if
+/// there is no such entry.
 fn lines_in_words(all: &[&EntryReport], is_meant: impl Fn(&EntryReport) -> bool) -> Option<String> {
     let these = all.iter().filter(|one| is_meant(one));
     let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();
