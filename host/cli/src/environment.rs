@@ -10,6 +10,7 @@ use keyhole_serve::{
 use keyhole_setup::ask::is_clients_shell;
 use std::{
     env,
+    ffi::OsString,
     io::{self, IsTerminal as _},
     os::unix::process::parent_id,
     path::{Path, PathBuf},
@@ -89,7 +90,7 @@ pub(crate) fn gate(typed: &arguments::MapArg) -> Gate {
     let is_on_terminal = env::var_os("CLAUDE_CODE_ENTRYPOINT").is_some_and(|set| set == "cli");
     Gate {
         map: map_meant(typed),
-        home: absolute(|name| env::var_os(name), "HOME"),
+        home: absolute(variable, "HOME"),
         scratch: folder_for_git(),
         reader: reader(is_on_terminal && is_attended),
     }
@@ -105,7 +106,7 @@ pub(crate) fn scan(typed: arguments::Scan) -> Scan {
         scratch: folder_for_git(),
         is_json: typed.json,
         reader: reader(io::stdout().is_terminal() && env::var_os("CI").is_none()),
-        is_clients_shell: is_clients_shell(&|name| env::var_os(name)),
+        is_clients_shell: is_clients_shell(&variable),
     }
 }
 
@@ -120,12 +121,12 @@ fn reader(is_person: bool) -> Reader {
 /// The folder for files that git needs: the plugin's, where there is one, since a project can
 /// choose the folder for temporary files.
 pub(crate) fn folder_for_git() -> PathBuf {
-    absolute(|name| env::var_os(name), "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
+    absolute(variable, "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
 }
 
 /// The map that is meant: the one that was named, or the user's. Nothing is read yet.
 pub(crate) fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
-    Location::find(typed.file.as_deref(), |name| env::var_os(name))
+    Location::find(typed.file.as_deref(), variable)
         .map(LiveMap::new)
         .map_err(|error| error.to_string())
 }
@@ -138,4 +139,9 @@ pub(crate) fn tickets_in(folder: Option<&Path>) -> Result<Tickets, String> {
         None => env::var_os("CLAUDE_PLUGIN_DATA").unwrap_or_default().into(),
     };
     Tickets::in_folder(data).map_err(|_| "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets".to_owned())
+}
+
+/// What a variable of the environment says. None if it is not set.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name)
 }

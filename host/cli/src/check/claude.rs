@@ -7,6 +7,7 @@ use super::{
     finding::{Finding, Severity},
     step::{Unusable, command_to_setup_plugin},
 };
+use crate::environment::variable;
 use keyhole_claude::{
     PLUGIN,
     paths::without_links,
@@ -50,12 +51,12 @@ impl<'a> ClaudeCode<'a> {
     ) -> Option<Self> {
         let home = location.home.as_deref()?;
         let here = env::current_dir().ok();
-        let settings = Settings::read(home, &|name| env::var_os(name), here.as_deref());
+        let settings = Settings::read(home, &variable, here.as_deref());
         // What the agents' files are compared with: the lines that setup writes for this user.
         let user = User {
             home: home.to_owned(),
             map: LiveMap::new(location.clone()),
-            variable: &|name| env::var_os(name),
+            variable: &variable,
             program: Program::default(),
         };
         let mut agents = Vec::new();
@@ -140,7 +141,7 @@ impl<'a> ClaudeCode<'a> {
     /// Whether the checked map is not the one that a server reads without `--map`. False if nobody
     /// knows where that is.
     fn is_other_than_usual_map(&self) -> bool {
-        let usual = Location::find(None, |name| env::var_os(name));
+        let usual = Location::find(None, variable);
         usual.is_ok_and(|usual| usual.file != self.location.file)
     }
 

@@ -8,7 +8,7 @@ mod step;
 
 use crate::{
     Failure, arguments,
-    environment::{map_meant, tickets_in},
+    environment::{map_meant, tickets_in, variable},
     keys::MapKeys,
 };
 use claude::{ClaudeCode, Verdict};
@@ -28,7 +28,6 @@ use keyhole_wall::WallStatus;
 pub(crate) use print::in_colour;
 use print::line_on_wall;
 use std::{
-    env,
     io::{self, IsTerminal as _},
     path::PathBuf,
     sync::Arc,
@@ -291,7 +290,7 @@ impl Report {
         let last_line = format!("{}: {}", PLUGIN.agent, agent.text);
         if let Some(plugin) = asker.plugin.filter(|_| !asker.shows_paths) {
             let command = step::plugins_command(&plugin.command, "check");
-            let why = if is_clients_shell(&|name| env::var_os(name)) {
+            let why = if is_clients_shell(&variable) {
                 "No path is shown to a session. In a terminal of your own"
             } else {
                 "This is no terminal, so no path is shown. In a terminal"

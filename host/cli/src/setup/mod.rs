@@ -8,6 +8,7 @@ mod judge;
 
 use crate::{
     arguments::{Key, Setup, SetupCommand},
+    environment::variable,
     keys::MapKeys,
 };
 use keyhole_core::{LiveMap, Location};
@@ -22,8 +23,6 @@ use keyhole_setup::{
     removable_names, stop_with,
 };
 use std::{
-    env,
-    ffi::OsString,
     fs,
     io::{self, IsTerminal as _},
     iter,
@@ -105,11 +104,6 @@ fn user() -> Result<User<'static>> {
         variable: &variable,
         program: Program::default(),
     })
-}
-
-/// What a variable of the environment says.
-fn variable(name: &str) -> Option<OsString> {
-    env::var_os(name)
 }
 
 const COMMANDS: &str = "
