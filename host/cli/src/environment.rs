@@ -16,20 +16,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The session of `keyhole serve`. With `--require-ticket`, it serves the calls for which the guard
-/// left a ticket. Else it serves each call: as one from the agent that `--agent` names, or without
-/// that from an unknown caller. If no map is typed and nobody knows where the usual one is, it
-/// refuses each call.
+/// The session of `keyhole serve`.
 ///
-/// Fails if `--require-ticket` is there and no folder for tickets is known, if the typed map's path
-/// cannot be made absolute, or if the variable of `--key-env` has no key.
+/// - With `--require-ticket`, the session serves the calls for which the guard left a ticket.
+/// - Else it serves each call. `--agent NAME` says that each caller is this agent; without it, the
+///   caller is unknown.
+/// - If no `--map` is typed and nobody knows where the usual map is, it refuses each call.
+///
+/// # Errors
+/// If `--require-ticket` is typed and no folder for tickets is known; if the typed map's path cannot
+/// be made absolute; or if the variable that `--key-env` names has no key.
 pub(crate) fn session(typed: arguments::Serve) -> Result<Session, String> {
     let callers = if typed.require_ticket {
         Callers::Tickets {
-            // A client starts its servers itself.
+            // The client starts this server itself, so the client is the parent process.
             tickets: tickets_in(typed.tickets.as_deref())?.of_client(Some(parent_id())),
             only: typed.agent,
-            // The plugin's own folder is made when it is installed.
+            // The plugin's own folder is made when the plugin is installed.
             makes_folder: typed.tickets.is_some(),
         }
     } else {
@@ -39,9 +42,10 @@ pub(crate) fn session(typed: arguments::Serve) -> Result<Session, String> {
         }
     };
     let map = match map_meant(&typed.map) {
+        Ok(map) => map,
+        Err(why) if typed.map.file.is_some() => return Err(why),
         // Clients show nothing of a server that does not start. So it starts, and refuses calls.
-        Err(_) if typed.map.file.is_none() => LiveMap::new(Location::nowhere()),
-        map_or_why => map_or_why?,
+        Err(_) => LiveMap::new(Location::nowhere()),
     };
     let key = typed.key_env.as_deref().map(key_in).transpose()?;
     Ok(Session {
@@ -53,7 +57,8 @@ pub(crate) fn session(typed: arguments::Serve) -> Result<Session, String> {
     })
 }
 
-/// The key in a variable. The error does not repeat its value.
+/// The key in the environment variable of this name. Fails if the variable is not set, or is no key.
+/// The error does not repeat its value.
 fn key_in(variable: &str) -> Result<Key, String> {
     if let Ok(value) = env::var(variable)
         && let Ok(key) = Key::try_from(&*value)
@@ -63,9 +68,12 @@ fn key_in(variable: &str) -> Result<Key, String> {
     Err("the variable that --key-env names is not set to a key".to_owned())
 }
 
-/// The guard: for the server of one agent (`own`) if `--bind` and `--agent` name the two, and else
-/// for the plugin. A map or a folder for tickets that is not known is no error here: the guard has
-/// the error, and denies each call.
+/// The guard of `keyhole guard`: for the server of one agent (`own`) if `--bind` and `--agent` are
+/// typed, and else for the plugin. If it is not known where the map or the folder for tickets is,
+/// nothing fails here: the guard gets the error in the place of the two, and denies each call.
+///
+/// `CLAUDE_PID` is the client's process. If it is not set, or is no number, a ticket is for any
+/// client.
 pub(crate) fn guard(typed: arguments::Guard) -> Guard {
     // clap refuses `--bind` without `--agent`, and the reverse.
     let own = match (typed.bind, typed.agent) {
@@ -81,62 +89,65 @@ pub(crate) fn guard(typed: arguments::Guard) -> Guard {
     }
 }
 
-/// The gate, with who reads its question (`reader`). That is a person if both hold: the client runs
-/// in a terminal (`CLAUDE_CODE_ENTRYPOINT` is `cli`), and `CLAUDE_CODE_SESSION_ATTENDED` is not
-/// set, or is `1` or `true`.
+/// The gate of `keyhole gate`, with who reads its question: a person, if the client runs in a
+/// terminal (`CLAUDE_CODE_ENTRYPOINT` is `cli`) and is attended (`CLAUDE_CODE_SESSION_ATTENDED` is
+/// not set, or is `1` or `true`). Else anybody may read the question, also a model.
 pub(crate) fn gate(typed: &arguments::MapArg) -> Gate {
     let is_attended =
-        env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_none_or(|set| set == "1" || set == "true");
-    let is_on_terminal = env::var_os("CLAUDE_CODE_ENTRYPOINT").is_some_and(|set| set == "cli");
+        variable("CLAUDE_CODE_SESSION_ATTENDED").is_none_or(|set| set == "1" || set == "true");
+    let is_on_terminal = variable("CLAUDE_CODE_ENTRYPOINT").is_some_and(|set| set == "cli");
+    let reader = if is_on_terminal && is_attended {
+        Reader::Person
+    } else {
+        Reader::Anybody
+    };
     Gate {
         map: map_meant(typed),
         home: absolute(variable, "HOME"),
         scratch: folder_for_git(),
-        reader: reader(is_on_terminal && is_attended),
+        reader,
     }
 }
 
-/// The scan, with who reads its findings (`reader`): a person, if standard output is a terminal and
-/// the variable `CI` is not set.
+/// The scan of `keyhole scan`, with who reads its findings: a person, if standard output is a
+/// terminal and the variable `CI` is not set. Else anybody may read them, also a model.
 pub(crate) fn scan(typed: arguments::Scan) -> Scan {
+    let reader = if io::stdout().is_terminal() && variable("CI").is_none() {
+        Reader::Person
+    } else {
+        Reader::Anybody
+    };
     Scan {
         files: typed.files,
         list: typed.list,
         map: map_meant(&typed.map),
         scratch: folder_for_git(),
         is_json: typed.json,
-        reader: reader(io::stdout().is_terminal() && env::var_os("CI").is_none()),
+        reader,
         is_clients_shell: is_clients_shell(&variable),
     }
 }
 
-fn reader(is_person: bool) -> Reader {
-    if is_person {
-        Reader::Person
-    } else {
-        Reader::Anybody
-    }
-}
-
-/// The folder for files that git needs: the plugin's, where there is one, since a project can
-/// choose the folder for temporary files.
+/// The folder for files that git needs: the plugin's (`CLAUDE_PLUGIN_DATA`), if the plugin runs this
+/// program. Else the folder for temporary files, which a project's settings could choose.
 pub(crate) fn folder_for_git() -> PathBuf {
     absolute(variable, "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
 }
 
-/// The map that is meant: the one that was named, or the user's. Nothing is read yet.
+/// The map that is meant: the one that `--map` names, or the user's usual one. Nothing is read yet.
+/// Fails if it is not known where the map is, as without `HOME`.
 pub(crate) fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
     Location::find(typed.file.as_deref(), variable)
         .map(LiveMap::new)
         .map_err(|error| error.to_string())
 }
 
-/// The tickets that a server and its guard share: those in this folder, or if none was named, in
-/// the plugin's.
+/// The tickets that a server and its guard share: those in this folder; or if no folder is named, in
+/// the plugin's (`CLAUDE_PLUGIN_DATA`). Fails if the folder is no absolute path, or not known.
 pub(crate) fn tickets_in(folder: Option<&Path>) -> Result<Tickets, String> {
     let data = match folder {
         Some(named) => named.to_owned(),
-        None => env::var_os("CLAUDE_PLUGIN_DATA").unwrap_or_default().into(),
+        None => variable("CLAUDE_PLUGIN_DATA").unwrap_or_default().into(),
     };
     Tickets::in_folder(data).map_err(|_| "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets".to_owned())
 }
