@@ -30,33 +30,32 @@ pub(super) struct Dialog<'a> {
 }
 
 impl<'a> Dialog<'a> {
-    /// Begins the dialog in the user's terminal: takes the lock that only one setup has. A dry run
-    /// has no terminal and no lock. Ctrl-C ends this at any time: each file is then as before or
-    /// as after.
+    /// Begins the dialog in the user's terminal, and takes the lock that only one setup has. A dry
+    /// run (`is_dry`) needs neither: nothing is asked, and what would be shown is kept. Ctrl-C ends
+    /// setup at any time: each file is then as before or as after.
     ///
-    /// Fails if no user is at a terminal, if another setup has the lock, or if there is no sandbox
-    /// to load the file in at the end.
+    /// # Errors
+    /// If no user is at a terminal, if another setup has the lock, or if no sandbox can be made here
+    /// to load the file in.
     pub(super) fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
+        let mut dialog = Self {
+            user,
+            screen: Screen::default(),
+            is_dry,
+            _lock: None,
+        };
         if is_dry {
-            return Ok(Self {
-                user,
-                screen: Screen::default(),
-                is_dry,
-                _lock: None,
-            });
+            return Ok(dialog);
         }
-        let screen = Screen::open(user)?;
+        dialog.screen = Screen::open(user)?;
+        // The lock is None if the home has no locks. Then setup goes on without one.
         let Lock::Held(lock) = lock(&user.home) else {
             return stop_with("another `keyhole setup` runs; end that one first");
         };
-        // The sandbox is only tried here: at the end, the file is loaded in one.
+        dialog._lock = lock;
+        // This sandbox is only a trial. The file is loaded at the end, in another one.
         sandbox().map_err(|why| SetupError::Said(why.to_string()))?;
-        Ok(Self {
-            user,
-            screen,
-            is_dry,
-            _lock: lock,
-        })
+        Ok(dialog)
     }
 
     /// What the user wants: the client, the file and the name that were typed. Each of these that

@@ -42,15 +42,18 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
         }
         return Ok(shown);
     }
-    // The report looks for the folder of tickets. If it cannot be made, that is told behind the
-    // report.
-    let folder_made = tickets.map_or(Ok(()), |tickets| tickets.make());
+    // The folder is made before the report, which looks for it. An error is told behind the report.
+    let folder_made = match tickets {
+        Some(tickets) => tickets.make(),
+        None => Ok(()),
+    };
     let text = dialog.screen.shown + &check_report(&request)? + &to_paste(&plan);
     let ending = ending(&plan);
     let map = user.map.current().map_err(not_checked)?;
-    let served = folder_made
-        .map_err(|why| why.to_string())
-        .and_then(|()| require_served(&map, &plan, &request));
+    let served = match folder_made {
+        Ok(()) => require_served(&map, &plan, &request),
+        Err(why) => Err(why.to_string()),
+    };
     if let Err(why) = served {
         return stop_with(format!("{text}{ending}\nThe file is not served yet: {why}"));
     }
@@ -133,9 +136,11 @@ fn tickets_of_own_agent(request: &Request<'_>) -> Result<Option<Tickets>> {
         return Ok(None);
     }
     let folder = request.user.tickets();
-    let tickets = Tickets::in_folder(folder.clone())
-        .and_then(|tickets| tickets.could_be_made().map(|()| tickets));
-    match tickets {
+    let usable = Tickets::in_folder(folder.clone()).and_then(|tickets| {
+        tickets.could_be_made()?;
+        Ok(tickets)
+    });
+    match usable {
         Ok(tickets) => Ok(Some(tickets)),
         Err(why) => refused(format!("{why} ({})", printable(&folder))),
     }
