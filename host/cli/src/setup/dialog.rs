@@ -16,16 +16,18 @@ use keyhole_setup::{
 };
 use std::fmt::Display;
 
-/// What the question about publishing is about. docs/scan.md says where its figure is from.
+/// What is told before the question about publishing. docs/scan.md says where its figure is from.
 const ABOUT_GATE: &str = "Keyhole can ask you before Claude Code publishes something of this file. It then compares each commit, push and pull request with it. Sometimes a word matches by chance: in 1 of 7,000 lines of code. `claude -p` can ask nobody, and refuses such a call. To let a repository publish all the same, name its folder in publish_only_in later.";
 
 /// The user at the terminal, while no other setup runs.
 pub(super) struct Dialog<'a> {
     pub(super) user: &'a User<'a>,
     pub(super) screen: Screen,
-    /// Whether nothing is asked and written: it is only shown what would be.
+    /// Whether this is a dry run: nothing is asked or written, and each answer is a yes. The screen
+    /// keeps what would be shown, and what would be changed.
     pub(super) is_dry: bool,
-    /// Held until the end.
+    /// The file whose lock keeps other setups out until this one ends. None in a dry run, and in a
+    /// home that has no locks.
     _lock: Option<std::fs::File>,
 }
 
@@ -58,21 +60,22 @@ impl<'a> Dialog<'a> {
         Ok(dialog)
     }
 
-    /// What the user wants: the client, the file and the name that were typed. Each of these that
-    /// was not typed is asked for, but no name for the plugin: its agent has one.
+    /// What the user wants: the client, the file and the name that were typed. Setup asks for each of
+    /// these that was not typed, but for no name of the plugin's agent, which has one.
     ///
-    /// Fails if it is not known where the client's own files are, if the typed file cannot be used,
-    /// or if a file but no name was typed for a client other than the plugin.
+    /// # Errors
+    /// If it is not known where the client's own files are; if the typed file cannot be used; or if a
+    /// file but no name was typed, for any client but the plugin.
     pub(super) fn request(&mut self, typed: &Setup) -> Result<Request<'a>> {
         let client = match typed.client.as_deref() {
             Some(client) => client.clone(),
             None => self.ask_client()?,
         };
-        // What keeps setup from writing at all comes before any other question.
+        // Fails before any other question, if nothing could be written for this client.
         require_places(self.user, &client)?;
         let file = self.typed_or_asked_file(typed)?;
-        // If no name was typed, the client's name stands for it until one is asked for. For the
-        // plugin, it stays.
+        // If no name was typed, the client's name stands in its place until `ask_name`. The plugin
+        // keeps the client's name: `plugin`.
         let mut request = Request {
             user: self.user,
             name: typed.name().unwrap_or(client.name).to_owned(),
@@ -91,7 +94,7 @@ impl<'a> Dialog<'a> {
         Ok(request)
     }
 
-    /// The client that the user chooses from the list.
+    /// The client that the user chooses from the list, by its number or its name.
     fn ask_client(&mut self) -> Result<Client> {
         let list = numbered_list();
         self.screen
@@ -99,8 +102,9 @@ impl<'a> Dialog<'a> {
         self.screen.ask("Number or name: ", client_of)
     }
 
-    /// The file that was typed; an error if that cannot be used. If none was typed, the user is
-    /// asked until an answer can be used. A dry run asks nothing, and takes [`NEW_FILE_OF_SETUP`].
+    /// The file that was typed. If none was typed, a dry run takes [`NEW_FILE_OF_SETUP`]
+    /// (`~/private/identifiers.md`), and else the user is asked until an answer can be used. An empty answer
+    /// means the same new file. Fails if the typed file cannot be used.
     fn typed_or_asked_file(&mut self, typed: &Setup) -> Result<File> {
         let home = &self.user.home;
         if let Some(file) = &typed.file {
@@ -123,7 +127,8 @@ impl<'a> Dialog<'a> {
         })
     }
 
-    /// Asks for the name of the server or of the agent.
+    /// Asks for a name until the answer can be taken, and puts it into the request. The name is that
+    /// of a server if the whole client gets the file, and else that of an agent.
     fn ask_name(&mut self, request: &mut Request<'_>) -> Result<()> {
         let usual = request.client.usual_name();
         let whose = if request.client.audience == Audience::Client {
@@ -136,8 +141,9 @@ impl<'a> Dialog<'a> {
             .ask(&question, |answer| take_name(request, answer))
     }
 
-    /// Which parts of the `whole` plan the user wants: its walls, and whether to ask before
-    /// something of the file is published. A dry run takes all, and shows what it costs.
+    /// Which parts of the `whole` plan the user wants: which of its walls, and (`is_gated`) whether the
+    /// client is to ask before something of the file is published. The second is asked only if the
+    /// plan has that part. In a dry run, each answer is a yes.
     pub(super) fn ask_choice(&mut self, whole: &Plan) -> Result<Chosen> {
         let walls = self.ask_walls(whole)?;
         let mut is_gated = true;
@@ -148,12 +154,14 @@ impl<'a> Dialog<'a> {
         Ok(Chosen { walls, is_gated })
     }
 
-    /// Which walls of the `whole` plan the user wants.
+    /// Which walls of the `whole` plan the user wants: deny rules for the client's tools, and the
+    /// client's sandbox for shell commands.
     ///
-    /// - `Walls::None` if the user declines the deny rules. The sandbox is not offered then.
+    /// - `Walls::None` if the user declines the rules. The sandbox is not offered then.
     /// - `Walls::Rules` if the user takes the rules, and declines the sandbox.
-    /// - `Walls::Shells`, which is both, if the user declines neither. Nothing is asked about
-    ///   a wall that the plan need not add.
+    /// - `Walls::Shells`, which is both, if the user declines neither.
+    ///
+    /// A wall that the plan does not add, since it is there already, is not asked about.
     fn ask_walls(&mut self, whole: &Plan) -> Result<Walls> {
         if !whole.rules.is_empty() {
             self.screen.show(&format!("\n{CAUTION}\n"))?;
@@ -174,7 +182,7 @@ impl<'a> Dialog<'a> {
         Ok(Walls::Shells)
     }
 
-    /// Asks for a yes or a no. In a dry run, it is a yes.
+    /// Whether the user answers yes to the question. In a dry run, nothing is asked: true.
     pub(super) fn agrees(&mut self, question: &str) -> Result<bool> {
         if self.is_dry {
             return Ok(true);
@@ -182,7 +190,8 @@ impl<'a> Dialog<'a> {
         self.screen.agrees(question)
     }
 
-    /// Writes the plan after a yes. It is stopped after a no, or if the plan changes nothing.
+    /// Writes the plan if the user answers yes to the question. Fails with "nothing is changed" after
+    /// a no; also without a question, if the plan changes nothing.
     pub(super) fn write_after_yes(&mut self, plan: &Plan, question: &str) -> Result<()> {
         if plan.is_empty() || !self.screen.agrees(question)? {
             return stop_with("nothing is changed");
@@ -191,7 +200,8 @@ impl<'a> Dialog<'a> {
     }
 }
 
-/// Refuses a client if it is not known where its own files are.
+/// Fails if it is not known where the client's own files are, as if `CLAUDE_CONFIG_DIR` is a
+/// relative path.
 fn require_places(user: &User<'_>, client: &Client) -> Result<()> {
     for folder in &client.folders {
         user.folder(folder)?;
@@ -213,7 +223,8 @@ fn numbered_list() -> String {
     text
 }
 
-/// The client with this number in the list, or with this name.
+/// The client with this number in the list, as `2`, or with this name in any case, as `cursor`. The
+/// error is what the user is told if there is none.
 fn client_of(answer: &str) -> Result<Client, String> {
     for (position, client) in clients::all().enumerate() {
         let number = (position + 1).to_string();
@@ -228,8 +239,9 @@ fn client_of(answer: &str) -> Result<Client, String> {
 /// name.
 ///
 /// # Errors
-/// Why the name cannot be taken: it is no valid name, the client does not take it, or another file
-/// has it already.
+/// Why the name cannot be taken, as `Not this one: …`. It is no valid name, as `My agent`; the client
+/// does not take it; or something else has it already: a binding for another file, or a file that
+/// setup did not write.
 fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     let name = if answer.is_empty() {
         request.client.usual_name()
@@ -238,8 +250,8 @@ fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     };
     let binding: BindingName = name.parse().map_err(not_this)?;
     request.client.takes(&binding).map_err(not_this)?;
-    // `Plan::is_taken` looks at the name in the request. If that is taken, the next answer replaces
-    // it.
+    // `Plan::is_taken` looks at the name in the request. If the name is taken, the next answer
+    // replaces it.
     name.clone_into(&mut request.name);
     if Plan::is_taken(request) {
         return Err(not_this("another file has this name already"));

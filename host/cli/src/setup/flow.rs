@@ -12,16 +12,17 @@ use keyhole_setup::{
 use keyhole_walk::printable::printable;
 use std::{fmt::Display, sync::Arc};
 
-/// Gives somebody a file: asks, writes what the user agrees to, and returns what to print: what
-/// `keyhole check` finds then, what to paste, and what is still to do. A dry run neither asks nor
-/// writes. It returns what would be changed.
+/// Gives somebody a file: asks, and writes what the user agrees to. Returns what to print: what
+/// `keyhole check` says then, what to paste, and what is still to do. A dry run (`--dry-run`) asks
+/// and writes nothing, and returns what would be changed.
 ///
-/// Fails before anything is written if the map cannot be used, if the plan shows a key of the map,
-/// if the folder for tickets can be neither used nor made, or if the file would not be served.
-/// Fails after that if the file is not served then.
+/// # Errors
+/// Before anything is written: if the map cannot be used, if the plan's texts show a key of the map,
+/// if the folder for tickets can be neither used nor made, or if the file would not be served. After
+/// it is written: if the file is not served all the same. Also after a no.
 pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
     let mut dialog = Dialog::begin(user, typed.dry_run)?;
-    // Fails for a map that cannot be used: then nothing is asked.
+    // Fails for a map that cannot be used, before anything is asked.
     user.map_now()?;
     let request = dialog.request(typed)?;
     let tickets = tickets_of_own_agent(&request)?;
@@ -36,7 +37,8 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
     let plan = agree_and_write(&mut dialog, &draft, whole)?;
     if dialog.is_dry {
         let mut shown = dialog.screen.shown;
-        // The rules of Claude Code are among the changes. Other clients' are in these texts.
+        // Claude Code's rules are among the changes that were shown. The user pastes those of any
+        // other client.
         if !request.client.is_claude_code() {
             shown += &to_paste(&plan);
         }
@@ -67,20 +69,22 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
     Ok(format!("{text}\n{done}\n{ending}"))
 }
 
-/// Takes away what setup wrote for a name, after a yes, and returns what to print. Deny rules that
-/// no other entry needs go only after a yes of their own. A dry run asks nothing and writes
-/// nothing. It returns what would be changed.
+/// Takes away what setup wrote for a name, if the user agrees, and returns what to print. Deny rules
+/// that no other entry needs are asked about first: the user may keep them. A dry run (`is_dry`)
+/// asks and writes nothing, and returns what would be changed.
 ///
-/// Fails if there is nothing to take away, if a key of the map would be shown, or after a no.
+/// # Errors
+/// If there is nothing to take away, if the plan's texts show a key of the map, or after a no.
 pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String> {
     let mut dialog = Dialog::begin(user, is_dry)?;
-    // Both plans are made before anything is shown, so that only what the user saw is written.
+    // Both plans are made before anything is shown. So what is written is what the user saw, even
+    // if a file changes meanwhile.
     let with_rules = Plan::remove(user, name, Rules::Go)?;
     let without_rules = Plan::remove(user, name, Rules::Stay)?;
     refuse_keys_in_plan(user, &with_rules)?;
     let rules = &with_rules.rules;
     let changes = changes(user, &without_rules);
-    // The rules are shown apart from the other changes, with a question of their own.
+    // The changes are shown without the rules, which have a question of their own.
     dialog.screen.show(&format!(
         "This takes away what setup wrote for {name}:\n{changes}"
     ))?;
@@ -104,9 +108,9 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     Ok(format!("\nDone.\n{}", ending(&plan)))
 }
 
-/// Shows the `whole` plan, asks which parts of it the user wants, and writes these after a yes.
-/// Returns the plan that was written. In a dry run, or if the whole plan changes nothing, that plan
-/// is only shown, and returned. Fails after a no.
+/// Shows the `whole` plan, asks which parts of it the user wants, and writes these parts after a
+/// yes. Returns the plan that was written. In a dry run, or if the whole plan changes nothing, the
+/// whole plan is only shown, and returned. Fails after a no to the last question.
 fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> Result<Plan> {
     if whole.is_empty() {
         dialog.screen.show(&changes(dialog.user, &whole))?;
@@ -118,7 +122,7 @@ fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> R
         return Ok(whole);
     }
     let mut agreed = whole;
-    // Without some parts, it is another plan. The user sees it before the last question.
+    // Without some parts, the plan is another one. The user sees that before the last question.
     if chosen != Chosen::ALL {
         agreed = draft.plan(chosen)?;
         let shown = proposal(dialog.user, &agreed);
@@ -128,9 +132,9 @@ fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> R
     Ok(agreed)
 }
 
-/// The tickets for the agent of the request, if it is to have a server of its own in Claude Code
-/// (the client `claude-code`). None for any other client, also for `plugin`, and for a hook.
-/// Refused if the folder for the tickets can be neither used nor made.
+/// The tickets for the agent of the request, if this is to have a server of its own in Claude Code:
+/// for `keyhole setup claude-code --bind NAME`. None for any other client, also for `plugin`, and for
+/// a hook (`--inject`). Refused if the folder for the tickets can be neither used nor made.
 fn tickets_of_own_agent(request: &Request<'_>) -> Result<Option<Tickets>> {
     if request.client.name != "claude-code" || request.is_hook {
         return Ok(None);
@@ -146,14 +150,16 @@ fn tickets_of_own_agent(request: &Request<'_>) -> Result<Option<Tickets>> {
     }
 }
 
-/// What is wanted, with the key for it, before it is known what the user chooses.
+/// A plan before it is known which parts the user chooses: what is wanted, and the key for it.
 struct Draft<'a> {
     request: &'a Request<'a>,
+    /// A fresh key, for an entry that needs one.
     key: String,
 }
 
 impl Draft<'_> {
-    /// The plan for what the user chose, with the caution about the program's path.
+    /// The plan with the parts that the user chose. Its notes end with the caution about the path of
+    /// this program, if there is one.
     fn plan(&self, chosen: Chosen) -> Result<Plan> {
         let mut plan = Plan::install(self.request, &self.key, chosen)?;
         let caution = &self.request.user.program.caution;
@@ -162,8 +168,8 @@ impl Draft<'_> {
     }
 }
 
-/// Refuses a plan with which the file would not be served. A file that setup is to make is not
-/// there yet, so it is judged after that.
+/// Fails if the file would not be served with this plan's map. A file that setup is to make
+/// (`is_new`) cannot be loaded yet: it is judged after it is written.
 fn refuse_unserved(request: &Request<'_>, plan: &Plan) -> Result<()> {
     if request.file.is_new {
         return Ok(());
@@ -172,13 +178,14 @@ fn refuse_unserved(request: &Request<'_>, plan: &Plan) -> Result<()> {
     require_served(&Arc::new(map), plan, request).or_else(refused)
 }
 
-/// Refuses a plan whose texts show a key of the map: a link could bring one into a path.
+/// Fails if the plan's texts show a key of the map, or if the map cannot be used. A path in
+/// them may hold one, for example the path to which a link leads.
 fn refuse_keys_in_plan(user: &User<'_>, plan: &Plan) -> Result<()> {
     let shown = proposal(user, plan) + &to_paste(plan) + &ending(plan);
     refuse_keys_in(user, &shown)
 }
 
-/// What would change, and what to know of it.
+/// The lines that the plan would change, and its notes.
 fn changes(user: &User<'_>, plan: &Plan) -> String {
     let mut text = plan.shown(&user.home);
     for note in &plan.notes {
@@ -187,16 +194,18 @@ fn changes(user: &User<'_>, plan: &Plan) -> String {
     text
 }
 
-/// Who would get the file, and what would change.
+/// Who would get the file, the lines that the plan would change, and its notes.
 fn proposal(user: &User<'_>, plan: &Plan) -> String {
     let changes = changes(user, plan);
     format!("{}\n\nThis would be changed:\n{changes}", plan.who)
 }
 
-/// What `keyhole check` says of the map as it is now. If the file is for the plugin's agent, it
-/// answers as for the plugin.
+/// What `keyhole check` says of the map as it is now: a text with paths. If the client of the request
+/// is the plugin, the text is that of a check for the plugin, which ends with whether its agent gets
+/// its file.
 fn check_report(request: &Request<'_>) -> Result<String> {
     let plugin = Plugin {
+        // Only a report without paths tells the command.
         command: "keyhole".into(),
         tickets: None,
     };
@@ -215,7 +224,8 @@ fn not_checked(why: impl Display) -> SetupError {
     SetupError::Said(text)
 }
 
-/// What the user pastes, and what to know of it.
+/// The texts that the user pastes; and if the plan switches the sandbox on, how to make that
+/// stronger.
 fn to_paste(plan: &Plan) -> String {
     let mut text = String::new();
     for part in &plan.print {
@@ -227,7 +237,7 @@ fn to_paste(plan: &Plan) -> String {
     text
 }
 
-/// What is still to do, and the last step.
+/// A list of what the user still has to do, if there is anything, and the last step.
 fn ending(plan: &Plan) -> String {
     let mut text = String::new();
     if !plan.todo.is_empty() {

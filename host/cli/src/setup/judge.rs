@@ -14,10 +14,15 @@ use keyhole_serve::{
 use keyhole_setup::{Named, Plan, Request, all_entries};
 use std::sync::Arc;
 
-/// Fails if a call for the plan's entry in this map would not get the file. The error says why, and
-/// what to do: the map has no such entry, the file cannot be loaded or is refused, or the client
-/// does not take it (see [`require_taken`]).
+/// Fails if a call for the plan's entry in this map would not get the file. The error is a sentence
+/// that says why, and what to do:
+///
+/// - the map has no entry with the key or the binding that the plan names (`plan.table`);
+/// - there is too little memory to load the file, or no thread;
+/// - the file is refused, as `the file would be refused as not-utf8: Save it as UTF-8.`;
+/// - the client does not take the file (see [`require_taken`]).
 pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> Result<(), String> {
+    // Whether the entry has a key or is a binding, and the key or the binding's name.
     let (table, name) = &plan.table;
     let planned = Named {
         table: *table,
@@ -44,13 +49,17 @@ pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> 
     require_taken(&report, bytes, request)
 }
 
-/// Fails if the client of the request does not take a served file of this size: its hook is to hand
-/// over a blank file, or one of more than [`MAX_DOCUMENT`]; or the client is Claude Code, and the
-/// file is too long for it. The error says what to do.
+/// Fails if the client of the request does not take a file of this size (in `bytes`) that is served.
+/// The error is the first of these, with what to do:
+///
+/// - A hook is to hand over the file, and the file is blank.
+/// - A hook is to hand over the file, and the file is longer than 10,000 ([`MAX_DOCUMENT`]): counted
+///   in characters for Claude Code, and in bytes for any other client.
+/// - The client is Claude Code, and the file has more than 500,000 characters.
 fn require_taken(report: &EntryReport, bytes: u64, request: &Request) -> Result<(), String> {
     let is_for_claude = request.client.is_claude_code();
-    // How long the file is for a hook: Claude Code counts characters, and other clients bytes.
-    let size = if is_for_claude {
+    // As the client counts what a hook hands over.
+    let length = if is_for_claude {
         report.chars as u64
     } else {
         bytes
@@ -58,7 +67,7 @@ fn require_taken(report: &EntryReport, bytes: u64, request: &Request) -> Result<
     let is_blank = report.findings.contains(&Finding::EmptyFile {});
     let why = if request.is_hook && is_blank {
         "a hook hands over no empty file: write it first"
-    } else if request.is_hook && size > MAX_DOCUMENT as u64 {
+    } else if request.is_hook && length > MAX_DOCUMENT as u64 {
         "a hook hands over 10,000 characters at most (Codex, Copilot: bytes): shorten the file"
     } else if is_for_claude && report.chars > MAX_CLAUDE_CHARS {
         return Err(Finding::LongForClaudeCode {}.to_string());
@@ -68,8 +77,10 @@ fn require_taken(report: &EntryReport, bytes: u64, request: &Request) -> Result<
     Err(why.to_owned())
 }
 
-/// The report on this entry of a planned map. The file is loaded as for a call, and may be longer
-/// than Claude Code takes (`Taker::Anybody`). Fails if there is too little memory, or no thread.
+/// The report on this entry of a planned map. The file is loaded as for a call. Here, a file that is
+/// too long for Claude Code is not refused (`Taker::Anybody`): [`require_taken`] judges that.
+///
+/// Fails if there is too little memory, or no thread.
 fn load(
     map: &Arc<Map>,
     named: Named<'_>,

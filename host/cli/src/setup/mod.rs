@@ -28,17 +28,21 @@ use std::{
     iter,
 };
 
-/// Does what `keyhole setup` is to do, and returns what it prints. Fails if the user's home or map
-/// is not to be used (see [`user`]), if a text is to name this program and its path is not known,
-/// or if what is to be done fails. No error repeats the user's input, since it may be a key. The
-/// map's keys are taken out of the output and of each error: a file's path may hold one.
+/// Runs `keyhole setup`, and returns what to print, or fails with what to tell. In both texts, `…`
+/// stands in the place of each key of the map: a file's path may hold one. No error repeats what
+/// the user typed, since it may be a key.
+///
+/// # Errors
+/// If the environment names no home; if a text is to name this program, and its path is not known;
+/// or if what was typed fails.
 pub(crate) fn run(typed: Setup) -> Result<String> {
     let mut user = user()?;
-    // Only texts for a client name this program. Else its path need not be known.
+    // `remove` and `key` make no text that names this program. So its path need not be known.
     if typed.what.is_none() {
         user.program = Program::this().map_err(SetupError::Said)?;
     }
-    // It was read before a fresh key is written.
+    // The map is read before a fresh key is written: the user must see that key. If the map cannot
+    // be used, no key is known.
     let map = user.map_now().unwrap_or_default();
     let keys = MapKeys::of(map.as_deref());
     match done(&user, typed) {
@@ -49,9 +53,10 @@ pub(crate) fn run(typed: Setup) -> Result<String> {
 
 /// Does what is typed, and returns what to print, perhaps with keys of the map.
 ///
-/// `remove` with a name: take away what setup wrote for
-/// that name. `remove` alone: list the names. `key`: print an entry for the map. Without a
-/// subcommand, [`give_file`] says it.
+/// - `remove NAME` takes away what setup wrote for that name.
+/// - `remove` alone lists the names.
+/// - `key FILE` makes an entry for the map.
+/// - Without a subcommand, see [`without_subcommand`].
 fn done(user: &User<'_>, typed: Setup) -> Result<String> {
     match typed.what {
         Some(SetupCommand::Remove {
@@ -88,8 +93,8 @@ fn without_subcommand(user: &User<'_>, typed: &Setup) -> Result<String> {
     }
 }
 
-/// The user whose home and map the environment names: setup takes no `--map`. The program is left
-/// empty. Refused if the environment names no home.
+/// The user: the home and the map are those that the environment names, since setup takes no
+/// `--map`. The program is still empty. Fails if the environment names no home.
 fn user() -> Result<User<'static>> {
     let location = match Location::find(None, variable) {
         Ok(location) => location,
@@ -126,7 +131,7 @@ fn client_line(name: &str, who: &str) -> String {
     format!("{name:<18} {who}\n")
 }
 
-/// The names that `keyhole setup remove` takes.
+/// The text that lists the names that `keyhole setup remove` takes, or says that there are none.
 fn removable(names: &[String]) -> String {
     if names.is_empty() {
         return "The map has no entry that setup would write.\n".to_owned();
@@ -137,10 +142,12 @@ fn removable(names: &[String]) -> String {
     )
 }
 
-/// What a client needs, for a user who pastes it: a line that says who gets the file, then the ways
-/// to have it written, and each text to paste. For a hook (`--inject`), these are the texts of the
-/// hook, and else those for a server. If no name was typed, an example stands in its place. Fails
-/// if a text cannot be made, or if it holds a key of the map.
+/// What a client needs, for a user who pastes it. A line says who gets the file. Then follow the
+/// ways to have the rest written, and each text to paste: those of a hook if `--inject` was typed,
+/// and else those of a server. If no name was typed, the texts have an example's name.
+///
+/// # Errors
+/// If a text cannot be made, if the texts show a key of the map, or if the map cannot be used.
 fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
     let name = typed.name().unwrap_or(client.usual_name());
     let agent = typed.names.agent.as_deref();
@@ -181,9 +188,11 @@ fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
 }
 
 /// A text with two commands: the first has setup write what it prints now, and the second prints
-/// the map's entry alone. With `--bind notes` for the client `cursor`, these are
+/// only the entry for the map. With `--bind notes` for the client `cursor`, these are
 /// `keyhole setup cursor --bind notes --file FILE` and `keyhole setup key FILE --bind notes`. For a
-/// hook, the name is that of an agent: the options are `--inject reviewer` and `--agent reviewer`.
+/// hook, they have the options `--inject reviewer` and `--agent reviewer` instead, with the name of
+/// an agent. `--agent NAME`, if it was typed, is added to both, and the client's limit
+/// (`--max-bytes`) to the second.
 fn ways_to_write(client: &Client, typed: &Setup) -> String {
     let name = typed.name().unwrap_or(client.usual_name());
     let (what, option, option_of_key) = if typed.inject.is_some() {
@@ -193,7 +202,8 @@ fn ways_to_write(client: &Client, typed: &Setup) -> String {
     };
     let mut agent = String::new();
     if let Some(named) = &typed.names.agent {
-        // None if a shell may read the name in its own way: then the user writes it.
+        // `bare_word` is None for a name that a shell may change, as `my agent`. Then `NAME` stands
+        // there, which the user replaces.
         let word = bare_word(named).unwrap_or("NAME");
         agent = format!(" --agent {word}");
     }
@@ -207,10 +217,12 @@ fn ways_to_write(client: &Client, typed: &Setup) -> String {
     )
 }
 
-/// The text of an entry for the map: a binding if the user named one, and else an entry with a
-/// fresh key. If the map is empty or missing, its roots come before the entry. Fails if the file
-/// cannot be used, if the entry holds a key of the map, or if the map would be invalid with the
-/// entry.
+/// The text of an entry for the map: a binding if `--bind` was typed; else an entry with a key, which
+/// is the plugin's own for the plugin's agent, and a fresh one for any other. If the map is empty or missing, a line with its `roots` comes before the entry.
+///
+/// # Errors
+/// If the file cannot be used, if the text shows a key of the map, or if the map would be invalid
+/// with the entry.
 fn printed_entry(user: &User<'_>, wanted: &Key) -> Result<String> {
     let file = File::find(&wanted.file, &user.home)?;
     let bind = wanted.names.bind.as_deref();
@@ -224,7 +236,7 @@ fn printed_entry(user: &User<'_>, wanted: &Key) -> Result<String> {
     let Printed { roots, table } = entry(&user.home, &file, asked, &key);
     let map = text_of_map(user);
     let mut added = table;
-    // `>>` makes an empty map before this program starts.
+    // A missing map is empty here: a shell makes the file of `keyhole setup key FILE >> MAP` first.
     if map.trim().is_empty() {
         added = roots.unwrap_or_default() + &added;
     }
@@ -235,7 +247,7 @@ fn printed_entry(user: &User<'_>, wanted: &Key) -> Result<String> {
     }
 }
 
-/// The map as it stands. Empty if there is none, or it is no file, or no text.
+/// The map's text. Empty if the map is missing, is no file, or is no UTF-8 text.
 fn text_of_map(user: &User<'_>) -> String {
     let file = &user.map.location.file;
     if !file.is_file() {
@@ -244,7 +256,7 @@ fn text_of_map(user: &User<'_>) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }
 
-/// A key of 128 random bits.
+/// A key of 128 random bits, as `k-` and 32 hexadecimal digits. Fails if the system gives none.
 fn fresh_key() -> Result<String> {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
@@ -253,7 +265,8 @@ fn fresh_key() -> Result<String> {
     }
 }
 
-/// Fails if this text, which is to be shown, holds a key of the map; or if the map cannot be used.
+/// Fails if this text, which is to be shown, holds a key of the map (but not one that can be
+/// guessed, as a word); or if the map cannot be used.
 fn refuse_keys_in(user: &User<'_>, text: &str) -> Result<()> {
     let map = user.map_now()?;
     if MapKeys::of(map.as_deref()).text_without_keys(text) == text {
