@@ -4,8 +4,9 @@ use keyhole_claude::{PLUGIN, rules::as_literal_pattern};
 use keyhole_core::{Key, Map};
 use std::collections::{BTreeSet, HashSet};
 
-/// The keys of a map, in each form in which a text may have one. A key that can be guessed is not
-/// among them, since it may be a word. The key of the plugin's agent is not either: it is public.
+/// The keys of a map, in each form in which a text may have them. Two kinds of keys are left out: a
+/// key that can be guessed, since it may be a word that a text needs; and the key of the plugin's
+/// agent, which is public.
 #[derive(Default)]
 pub(crate) struct MapKeys {
     forms: HashSet<String>,
@@ -14,7 +15,8 @@ pub(crate) struct MapKeys {
 }
 
 impl MapKeys {
-    /// The keys of this map. None has no keys.
+    /// The keys of this map; no keys without a map. Each key is added in three forms: as the map has
+    /// it, as a pattern of Claude Code's rules has it, and as a hook's command has it.
     pub(crate) fn of(map: Option<&Map>) -> Self {
         let mut keys = Self::default();
         for (key, _) in map.into_iter().flat_map(Map::entries) {
@@ -24,13 +26,14 @@ impl MapKeys {
             }
             keys.add(key);
             keys.add(&as_literal_pattern(key));
-            // In a hook's command, a word stands between single quotes.
+            // A hook's command has words between single quotes: there, `a'b` is written `a'\''b`.
             keys.add(&key.replace('\'', r"'\''"));
         }
         keys
     }
 
-    /// Adds a form of a key: as it is, and as it stands between double quotes in JSON and TOML.
+    /// Adds a form of a key twice: unchanged, and as JSON and TOML write it between double quotes
+    /// (`a\"b` for `a"b`).
     fn add(&mut self, form: &str) {
         // Of the characters of a key, only these two have an escape.
         let escaped = form.replace('\\', r"\\").replace('"', "\\\"");
@@ -40,7 +43,8 @@ impl MapKeys {
         }
     }
 
-    /// The text, with `…` in the place of each key.
+    /// The text, with `…` in the place of each key: `/x/…/y` for `/x/kk-0123456789abcdef/y`. A text
+    /// without keys stays as it is.
     pub(crate) fn text_without_keys(&self, text: &str) -> String {
         let mut shown = String::new();
         let mut rest = text.chars();
@@ -56,10 +60,12 @@ impl MapKeys {
         }
     }
 
-    /// What follows the key with which the text begins. None if it begins with none. Each beginning
-    /// that has a key's length is looked up: a map may have very many keys.
+    /// What follows the key with which the text begins. None if the text begins with no key.
+    ///
+    /// A map may have very many keys. So they are not tried one by one: for each length of a key,
+    /// the beginning of the text that has this length is looked up.
     fn text_behind_key<'t>(&self, text: &'t str) -> Option<&'t str> {
-        // The longest comes first: a key may begin with another one.
+        // The longest length comes first: a key may begin with a shorter key.
         for length in self.lengths.iter().rev() {
             if let Some((start, behind)) = text.split_at_checked(*length)
                 && self.forms.contains(start)

@@ -31,10 +31,10 @@ use std::{env, fmt::Display, io, process::ExitCode};
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
-/// The exit code of a command that failed, and why.
+/// The exit code of a command that failed, and why it failed, in a sentence for the user.
 struct Failure(u8, String);
 
-/// 1 is the usual exit code.
+/// Any error has exit code 1, unless a command gives another.
 impl<E: Display> From<E> for Failure {
     fn from(error: E) -> Self {
         Self(1, error.to_string())
@@ -52,17 +52,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the command that is typed is one of these. Its arguments need not be valid.
+/// Whether one of these commands is typed, as `guard` in `keyhole guard --bind notes`. What follows
+/// it need not be valid.
 fn is_typed(commands: &[&str]) -> bool {
+    // Number 0 is the program.
     let typed = env::args_os().nth(1);
     typed.is_some_and(|typed| commands.iter().any(|command| typed == *command))
 }
 
-/// Gives up rights, then does what the command line says, and returns the exit code. `start` has
-/// what `serve`, `inject`, `withhold`, `gate` and `scan` give up besides.
+/// Gives up rights, then does what the command line says, and returns the exit code.
+///
+/// If the rights cannot be given up, this fails: with 2 for `guard` and `scan`, and with 1 for any
+/// other command. A command line that is not valid is left to [`mistake::explain`].
 fn run_command() -> Result<u8, Failure> {
     if let Err(error) = give_up_rights() {
-        // With 2, the guard denies its call, and a scan says that it compared nothing.
+        // By exit code 2, the guard denies its call, and a scan says that it compared nothing.
         let code = if is_typed(&["guard", "scan"]) { 2 } else { 1 };
         return Err(Failure(code, StartError::from(error).to_string()));
     }
@@ -72,9 +76,9 @@ fn run_command() -> Result<u8, Failure> {
     }
 }
 
-/// Does what is typed, and returns the exit code: that of `check` or of `scan`, and 0 for any
-/// other command. A failure has exit code 1 if it names no other one. That of the guard has 2, with
-/// which the client denies the call.
+/// Does what is typed, and returns the exit code: that of `check` or of `scan`, and 0 for any other
+/// command. A failure has exit code 1; but that of the guard has 2, by which the client denies the
+/// call, and that of `check` has its own.
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Serve(typed) => session::serve(environment::session(typed)?)?,
@@ -103,14 +107,16 @@ fn run(command: Command) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Closes what a client left open, hides this process's memory, and lets signals end it. Fails if
-/// one of these does not work, or if there is no room to read a map. `inject` and `withhold` need
-/// none.
+/// Closes what a client left open, hides this process's memory, and lets signals end it. `start` in
+/// `keyhole_serve` gives up more, for the commands that load a file.
+///
+/// Fails if one of the three does not work, or if the limits on memory leave no room to read a map.
+/// `inject` and `withhold` need no such room.
 fn give_up_rights() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
     keyhole_wall::hide_memory()?;
     keyhole_wall::set_signals()?;
-    // These two must start: they tell an agent which resources they lack.
+    // These two must start, even without room: they tell an agent which resources they lack.
     if is_typed(&["inject", "withhold"]) {
         require_memory(0)
     } else {
@@ -118,11 +124,13 @@ fn give_up_rights() -> io::Result<()> {
     }
 }
 
-/// Reports only where a panic was: its message may contain a key or a file's content.
+/// Has each panic tell only its place, as `internal error at loader.rs:12; …`: the message of a panic
+/// may contain a key or a file's content.
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let mut place = String::new();
         if let Some(location) = panic.location() {
+            // The last name of the path `host/core/src/loader.rs`.
             let file = location.file().rsplit('/').next().unwrap_or_default();
             place = format!(" at {file}:{}", location.line());
         }

@@ -14,11 +14,12 @@ use std::{
     io::{self, Write as _},
 };
 
-/// Prints help or the version if the user asked for it, and returns exit code 0. If no command was
-/// typed, it prints the help as an error, and returns 2.
+/// Answers a command line that clap does not take.
 ///
-/// Else it fails with what is wrong, and exit code 2: Claude Code denies the call of a hook that
-/// ends so.
+/// - If the user asked for help or the version: prints it, and returns exit code 0.
+/// - If no command was typed: prints the help as an error, and returns 2.
+/// - Else fails with what is wrong, and exit code 2: Claude Code denies the call of a hook that ends
+///   so.
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
@@ -40,16 +41,20 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     }
 }
 
-/// What is wrong, in parts with `: ` between them: the kind of error; the options that it is about;
-/// for `remove` or `uninstall` in the place of a command, the right one; and what the parser of the
-/// option says. No argument is repeated: a key in the wrong place must not end up in a log.
+/// What is wrong with the command line: `unexpected argument found`, or for an option without its
+/// value `a value is missing: --map <FILE>`. The parts of the text have `: ` between them: the kind
+/// of mistake; the options that it is about; for the commands `remove` and `uninstall`, which do not
+/// exist, the right one; and what the parser of a value says.
+///
+/// Nothing that was typed is repeated: a key in the wrong place must not end up in a log.
 fn in_words(error: &Error) -> String {
     let kind_in_words = error.kind().as_str().unwrap_or("a command is missing");
     let option = context(error, InvalidArg);
     let other_option = context(error, PriorArg);
     let mut words = match error.kind() {
-        // The option of an unknown argument would be the argument as it was typed.
+        // Here, `option` is the argument as it was typed. So it is left out.
         Kind::UnknownArgument => vec![kind_in_words.to_owned()],
+        // clap has this kind, with no value, if a value is missing.
         Kind::InvalidValue if context(error, InvalidValue).is_empty() => {
             vec!["a value is missing".to_owned(), option]
         }
@@ -68,7 +73,8 @@ fn in_words(error: &Error) -> String {
     words.join(": ")
 }
 
-/// What clap tells of this kind, such as the option that is meant; or nothing.
+/// What clap tells about the mistake, of this kind: for `InvalidArg`, the option that is meant. Empty
+/// if clap tells nothing of this kind.
 fn context(error: &Error, kind: ContextKind) -> String {
     error.get(kind).map(ToString::to_string).unwrap_or_default()
 }

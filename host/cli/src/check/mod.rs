@@ -34,8 +34,8 @@ use std::{
 };
 use step::Unusable;
 
-/// The result of a check. What is printed of it tells no key, no key's length, and no text that may
-/// be a key.
+/// The result of a check. What is printed of a report tells no key, no key's length, and no text
+/// that may be a key.
 pub(crate) struct Report {
     /// The map's path. None if this report shows no path, or if an argument names it and no
     /// readable file is there: then the text may be anything, even a key.
@@ -43,23 +43,24 @@ pub(crate) struct Report {
     /// A report for each entry with a key, and then for each binding; or why the map cannot be
     /// used.
     entries_or_why: Result<Vec<EntryReport>, Unusable>,
-    /// What is wrong beside single entries. Errors come first.
+    /// What is wrong, but not with a single entry. Errors come first.
     findings: Vec<Finding>,
-    /// The lines at the end, which are no warnings.
+    /// The lines at the end of the text, which are no warnings.
     closing_lines: Vec<String>,
     /// Whether the plugin's agent gets its file, if the plugin asks, or the map has its key.
     plugins_agent: Option<Verdict>,
+    /// What confines a server on this system.
     wall: WallStatus,
     /// The keys that are taken out of what is printed. Empty if the map cannot be used.
     keys: MapKeys,
 }
 
-/// Runs `keyhole check`: prints the report as a text, or as JSON (`--json`), or not at all
-/// (`--quiet`), and returns the report's exit code. For `--brief`, no report is made: it prints the
-/// line for the start of a session, if there is one, and returns 0.
+/// Runs `keyhole check`: prints the report as a text, as JSON (`--json`) or not at all (`--quiet`),
+/// and returns the report's exit code. With `--brief`, no report is made: the line for the start of
+/// a session is printed, if there is one, and the exit code is 0.
 ///
-/// Fails with exit code 2 if it is not known where the map is. For `--quiet`, this is no failure
-/// with a message: it returns 2.
+/// If it is not known where the map is, as without `HOME`, this fails with exit code 2. With
+/// `--quiet`, it returns 2 and tells nothing.
 pub(crate) fn run(typed: arguments::Check) -> Result<u8, Failure> {
     let map = match map_meant(&typed.map) {
         Ok(map) => map,
@@ -72,7 +73,6 @@ pub(crate) fn run(typed: arguments::Check) -> Result<u8, Failure> {
     }
     let plugin = typed.plugin.map(|command| Plugin {
         command,
-        // None if the client does not say where the plugin's data folder is.
         tickets: tickets_in(None).ok(),
     });
     let asker = Asker {
@@ -90,16 +90,16 @@ pub(crate) fn run(typed: arguments::Check) -> Result<u8, Failure> {
     Ok(report.exit_code())
 }
 
-/// The plugin, if it asks for a check.
+/// The plugin of Claude Code, which asks for a check (`--plugin COMMAND`).
 #[derive(Debug)]
 pub(crate) struct Plugin {
-    /// The plugin's command.
+    /// The plugin's own script, which runs this program: `/home/theo/plugin/bin/keyhole`.
     pub(crate) command: PathBuf,
-    /// Where the plugin keeps its tickets, if the client says it.
+    /// Where the plugin keeps its tickets. None if `CLAUDE_PLUGIN_DATA` does not say it.
     pub(crate) tickets: Option<Tickets>,
 }
 
-/// Who asks for a report.
+/// Who asks for a report, and what the report is to show.
 #[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {
     /// None if the plugin does not ask.
@@ -111,13 +111,13 @@ pub(crate) struct Asker<'a> {
     pub(crate) is_verbose: bool,
 }
 
-/// The report on a map: for each entry, whether its file is served. Every file is loaded behind a
-/// server's wall, one after another. If the map cannot be used, the report says why in
-/// `entries_or_why`: that is no error here. It also has
+/// The report on a map. Each entry's file is loaded as a server does it, one after another. If the
+/// map cannot be used, `entries_or_why` says why: this is no error here.
 ///
-/// - what Claude Code makes of the map, if the map can be used, or if a session with the plugin asks
-///   (`asker.plugin`); not if the user's home is unknown;
-/// - whether the plugin's agent gets its file, if such a session asks, or the map has its key.
+/// - What Claude Code makes of the map is added if the map can be used, or if the plugin asks
+///   (`asker.plugin`); but not if the environment names no home.
+/// - Whether the plugin's agent gets its file is added if the plugin asks, or if the map has the
+///   agent's key.
 ///
 /// # Errors
 /// [`StartError`] if nothing can be loaded: there are too few descriptors or threads, or too little
@@ -168,10 +168,12 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
     Ok(report)
 }
 
-/// The report for each entry of the map, in the map's order: entries with keys, then bindings. If
-/// no other client takes an entry's file, its length counts for Claude Code. If the main
-/// conversation reads the reports (not `shows_paths`), names, paths, advice and counts of values
-/// are left out.
+/// A report for each entry of the map: first those with keys, then the bindings. A file that only
+/// Claude Code takes is refused if it is too long for that client. If `claude_code` is None, no file
+/// is.
+///
+/// If the report shows no paths (`shows_paths`), the names of bindings, the files' paths, the advice
+/// and the counts of values are left out: the main conversation reads it.
 fn entry_reports(
     usable: &UsableMap<'_>,
     claude_code: Option<&ClaudeCode<'_>>,
@@ -194,9 +196,9 @@ fn entry_reports(
     reports
 }
 
-/// The map's path. None if the main conversation reads the report (it does not show paths). None as
-/// well if `--map` names the path and no readable file is there: then the path may be a key that
-/// was typed in the wrong place.
+/// The map's path, if the report may show it. None if the report shows no paths. Also None if `--map`
+/// names the map (`is_from_option`), and the map is missing or cannot be read: then the path may be
+/// a key that was typed in the wrong place.
 fn shown_path(
     map_or_why: &Result<Arc<Map>, MapError>,
     location: &Location,
@@ -223,17 +225,17 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
         })
 }
 
-/// What is wrong with the roots of the map that cannot be opened. A root that cannot be opened for
-/// another reason than these, as one that is not there, has no finding.
+/// What is wrong with each root of the map that cannot be opened. Two things are told, and a root may
+/// have both. Nothing is told of any other root, as one that is not there.
 ///
 /// - [`Finding::UnseenInRoot`] if the root's path has a character that nobody sees.
 /// - [`Finding::RootNotTrusted`] if others could replace the root. Its `cure` says how to stop
-///   them, unless the main conversation reads it (not `shows_paths`).
+///   them, if the report shows paths.
 fn findings_on_roots(map: &Map, asker: Asker<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in map.roots() {
         let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
-            // The root can be opened.
+            // Nothing is wrong with a root that can be opened.
             continue;
         };
         if has_unseen(&root.to_string_lossy()) {
@@ -252,30 +254,34 @@ fn findings_on_roots(map: &Map, asker: Asker<'_>) -> Vec<Finding> {
 }
 
 impl Report {
-    /// The exit code for the process: 2 if the map cannot be used; 1 if an entry's file or that of
-    /// the plugin's agent is not served, or if a finding is an error; else 0.
+    /// The exit code for the process.
+    ///
+    /// - 2 if the map cannot be used.
+    /// - 1 if the file of an entry is not served; if a finding is an error; or if the report has a
+    ///   verdict on the plugin's agent, and this agent gets no file.
+    /// - 0 else.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.entries_or_why else {
             return 2;
         };
         let of_entries = entries.iter().flat_map(|entry| &entry.findings);
         let mut findings = of_entries.chain(&self.findings);
+        let verdict = self.plugins_agent.as_ref();
         let is_wrong = entries.iter().any(|entry| !entry.is_served())
             || findings.any(|finding| finding.severity() == Severity::Error)
-            || self
-                .plugins_agent
-                .as_ref()
-                .is_some_and(|agent| !agent.is_served);
+            || verdict.is_some_and(|agent| !agent.is_served);
         u8::from(is_wrong)
     }
 
-    /// Adds the last line, which says whether the plugin's agent gets its file. If the plugin asks
-    /// and the report shows no paths, a line above it has the command that shows them. Adds nothing
-    /// without a verdict on this agent (`plugins_agent`).
+    /// Adds the line that says whether the plugin's agent gets its file. Adds nothing if the report
+    /// has no verdict on this agent (`plugins_agent`).
     ///
-    /// If the verdict says that the agent gets its file, but a finding stops the agent, the verdict
-    /// first becomes one that it gets none. If something else is wrong, a few words to say so are
-    /// added.
+    /// The verdict is first made to fit the other findings. A verdict that the agent gets its file
+    /// becomes one that it gets none, if a finding stops the plugin. If something else is wrong, the
+    /// verdict says so in a few words.
+    ///
+    /// If the plugin asks, and the report shows no paths, another line comes first: it has the
+    /// command that shows them.
     fn add_last_lines(&mut self, asker: Asker<'_>) {
         let is_all_right = self.exit_code() == 0;
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);
@@ -290,12 +296,13 @@ impl Report {
         let last_line = format!("{}: {}", PLUGIN.agent, agent.text);
         if let Some(plugin) = asker.plugin.filter(|_| !asker.shows_paths) {
             let command = step::plugins_command(&plugin.command, "check");
-            let why = if is_clients_shell(&variable) {
+            let where_to_run = if is_clients_shell(&variable) {
                 "No path is shown to a session. In a terminal of your own"
             } else {
                 "This is no terminal, so no path is shown. In a terminal"
             };
-            self.closing_lines.push(format!("{why}: {command}"));
+            self.closing_lines
+                .push(format!("{where_to_run}: {command}"));
         }
         self.closing_lines.push(last_line);
     }
