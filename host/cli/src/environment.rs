@@ -24,8 +24,8 @@ use std::{
 /// - If no `--map` is typed and nobody knows where the usual map is, it refuses each call.
 ///
 /// # Errors
-/// If `--require-ticket` is typed and no folder for tickets is known; if the typed map's path cannot
-/// be made absolute; or if the variable that `--key-env` names has no key.
+/// If `--require-ticket` is typed and no folder for tickets is known; if the typed map's path
+/// cannot be made absolute; or if the variable that `--key-env` names has no key.
 pub(crate) fn session(typed: arguments::Serve) -> Result<Session, String> {
     let callers = if typed.require_ticket {
         Callers::Tickets {
@@ -57,8 +57,8 @@ pub(crate) fn session(typed: arguments::Serve) -> Result<Session, String> {
     })
 }
 
-/// The key in the environment variable of this name. Fails if the variable is not set, or is no key.
-/// The error does not repeat its value.
+/// The key in the environment variable of this name. Fails if the variable is not set, or is no
+/// key. The error does not repeat its value.
 fn key_in(variable: &str) -> Result<Key, String> {
     if let Ok(value) = env::var(variable)
         && let Ok(key) = Key::try_from(&*value)
@@ -128,8 +128,8 @@ pub(crate) fn scan(typed: arguments::Scan) -> Scan {
     }
 }
 
-/// The folder for files that git needs: the plugin's (`CLAUDE_PLUGIN_DATA`), if the plugin runs this
-/// program. Else the folder for temporary files, which a project's settings could choose.
+/// The folder for files that git needs: the plugin's (`CLAUDE_PLUGIN_DATA`), if the plugin runs
+/// this program. Else the folder for temporary files, which a project's settings could choose.
 pub(crate) fn folder_for_git() -> PathBuf {
     absolute(variable, "CLAUDE_PLUGIN_DATA").unwrap_or_else(env::temp_dir)
 }
@@ -142,8 +142,8 @@ pub(crate) fn map_meant(typed: &arguments::MapArg) -> Result<LiveMap, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The tickets that a server and its guard share: those in this folder; or if no folder is named, in
-/// the plugin's (`CLAUDE_PLUGIN_DATA`). Fails if the folder is no absolute path, or not known.
+/// The tickets that a server and its guard share: those in this folder; or if no folder is named,
+/// in the plugin's (`CLAUDE_PLUGIN_DATA`). Fails if the folder is no absolute path, or not known.
 pub(crate) fn tickets_in(folder: Option<&Path>) -> Result<Tickets, String> {
     let data = match folder {
         Some(named) => named.to_owned(),

@@ -15,8 +15,8 @@ pub(crate) struct MapKeys {
 }
 
 impl MapKeys {
-    /// The keys of this map; no keys without a map. Each key is added in three forms: as the map has
-    /// it, as a pattern of Claude Code's rules has it, and as a hook's command has it.
+    /// The keys of this map; no keys without a map. Each key is added in three forms: as the map
+    /// has it, as a pattern of Claude Code's rules has it, and as a hook's command has it.
     pub(crate) fn of(map: Option<&Map>) -> Self {
         let mut keys = Self::default();
         for (key, _) in map.into_iter().flat_map(Map::entries) {

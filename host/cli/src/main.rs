@@ -124,8 +124,8 @@ fn give_up_rights() -> io::Result<()> {
     }
 }
 
-/// Has each panic tell only its place, as `internal error at loader.rs:12; …`: the message of a panic
-/// may contain a key or a file's content.
+/// Has each panic tell only its place, as `internal error at loader.rs:12; …`: the message of a
+/// panic may contain a key or a file's content.
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let mut place = String::new();

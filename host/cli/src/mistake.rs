@@ -18,8 +18,8 @@ use std::{
 ///
 /// - If the user asked for help or the version: prints it, and returns exit code 0.
 /// - If no command was typed: prints the help as an error, and returns 2.
-/// - Else fails with what is wrong, and exit code 2: Claude Code denies the call of a hook that ends
-///   so.
+/// - Else fails with what is wrong, and exit code 2: Claude Code denies the call of a hook that
+///   ends so.
 pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
     match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
@@ -43,8 +43,8 @@ pub(crate) fn explain(error: &Error) -> Result<u8, Failure> {
 
 /// What is wrong with the command line: `unexpected argument found`, or for an option without its
 /// value `a value is missing: --map <FILE>`. The parts of the text have `: ` between them: the kind
-/// of mistake; the options that it is about; for the commands `remove` and `uninstall`, which do not
-/// exist, the right one; and what the parser of a value says.
+/// of mistake; the options that it is about; for the commands `remove` and `uninstall`, which do
+/// not exist, the right one; and what the parser of a value says.
 ///
 /// Nothing that was typed is repeated: a key in the wrong place must not end up in a log.
 fn in_words(error: &Error) -> String {
@@ -73,8 +73,8 @@ fn in_words(error: &Error) -> String {
     words.join(": ")
 }
 
-/// What clap tells about the mistake, of this kind: for `InvalidArg`, the option that is meant. Empty
-/// if clap tells nothing of this kind.
+/// What clap tells about the mistake, of this kind: for `InvalidArg`, the option that is meant.
+/// Empty if clap tells nothing of this kind.
 fn context(error: &Error, kind: ContextKind) -> String {
     error.get(kind).map(ToString::to_string).unwrap_or_default()
 }

@@ -38,9 +38,9 @@ pub(super) struct ClaudeCode<'a> {
 }
 
 impl<'a> ClaudeCode<'a> {
-    /// Reads the client's settings; and the agents' files in the client's folder (`~/.claude/agents`)
-    /// and in `.claude/agents` of the folder in which this program runs. None if the environment
-    /// names no home.
+    /// Reads the client's settings; and the agents' files in the client's folder
+    /// (`~/.claude/agents`) and in `.claude/agents` of the folder in which this program runs. None
+    /// if the environment names no home.
     ///
     /// If a variable such as `CLAUDE_CONFIG_DIR` names a place that no rule can name (`/a*`), the
     /// client's folder is not known, and only the agents in `.claude/agents` are read.
@@ -212,9 +212,9 @@ impl<'a> ClaudeCode<'a> {
         Some(Finding::PluginsTicketsRefused { why })
     }
 
-    /// A finding for each fault of the client's settings that does harm here. A fault can stop three
-    /// [`Way`]s: agents get their files by the plugin; agents get them by servers of their own; deny
-    /// rules count. The finding is
+    /// A finding for each fault of the client's settings that does harm here. A fault can stop some
+    /// of three [`Way`]s: agents get their files by the plugin; agents get them by servers of their
+    /// own; deny rules count. The finding is
     ///
     /// - an error, if the fault stops a way by which an agent here gets its file, as
     ///   `disableAllHooks` does;
@@ -329,8 +329,8 @@ impl<'a> ClaudeCode<'a> {
     }
 
     /// [`Finding::PluginNotOn`] if the plugin is wanted, and no settings switch it on, not even the
-    /// project's. The plugin is wanted if it asks for this check; or if the client is installed, and
-    /// the map has the key of the plugin's agent.
+    /// project's. The plugin is wanted if it asks for this check; or if the client is installed,
+    /// and the map has the key of the plugin's agent.
     ///
     /// None also if the user's settings have no list `enabledPlugins`, and the main conversation
     /// reads the report (not `shows_paths`): the plugin may be on without that list.
@@ -404,8 +404,8 @@ impl<'a> ClaudeCode<'a> {
         }
     }
 
-    /// The programs of ours that the client starts, which no shell command may change. These are the
-    /// program in each agent's file whose lines are those that setup writes (`Lines::OfSetup`);
+    /// The programs of ours that the client starts, which no shell command may change. These are
+    /// the program in each agent's file whose lines are those that setup writes (`Lines::OfSetup`);
     /// and this program, if the plugin asks for the check: the plugin's program is this one.
     fn programs(&self) -> Vec<PathBuf> {
         let mut programs = Vec::new();

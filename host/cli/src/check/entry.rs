@@ -186,7 +186,8 @@ impl<'a> UsableMap<'a> {
     /// it could not be loaded.
     ///
     /// - If the file is served (`refusal` is None): how to close it to others who may read it.
-    /// - If it is refused, and has more than 500,000 characters (`MAX_CLAUDE_CHARS`): to shorten it.
+    /// - If it is refused, and has more than 500,000 characters (`MAX_CLAUDE_CHARS`): to shorten
+    ///   it.
     /// - If it is refused otherwise: what [`step::advice`] says of the refusal.
     ///
     /// None if there is no advice. Also None if the entry's path begins with `~/`, and the
@@ -202,8 +203,8 @@ impl<'a> UsableMap<'a> {
         }
     }
 
-    /// What a call for the entry's file gets. The caller is the first agent that the entry names, or
-    /// nobody if the entry names none.
+    /// What a call for the entry's file gets. The caller is the first agent that the entry names,
+    /// or nobody if the entry names none.
     ///
     /// No call is made for an entry with a key if it names agents, and none of them can ask for a
     /// key (see [`may_ask_for_key`]): the result is [`Refusal::UnknownKey`].
@@ -255,7 +256,8 @@ fn may_ask_for_key(name: &AgentName) -> bool {
     !is_ours || means_plugins_agent(name)
 }
 
-/// What is wrong with an entry's key. Empty if nothing is wrong, and for a binding, which has no key.
+/// What is wrong with an entry's key. Empty if nothing is wrong, and for a binding, which has no
+/// key.
 ///
 /// - For a key that can be guessed, as `notes`: [`Finding::GuessableKey`], an error, if the entry
 ///   names no agents; else [`Finding::WeakKey`], a warning.

@@ -169,11 +169,11 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
 }
 
 /// A report for each entry of the map: first those with keys, then the bindings. A file that only
-/// Claude Code takes is refused if it is too long for that client. If `claude_code` is None, no file
-/// is.
+/// Claude Code takes is refused if it is too long for that client. If `claude_code` is None, no
+/// file is.
 ///
-/// If the report shows no paths (`shows_paths`), the names of bindings, the files' paths, the advice
-/// and the counts of values are left out: the main conversation reads it.
+/// If the report shows no paths (`shows_paths`), the names of bindings, the files' paths, the
+/// advice and the counts of values are left out: the main conversation reads it.
 fn entry_reports(
     usable: &UsableMap<'_>,
     claude_code: Option<&ClaudeCode<'_>>,
@@ -196,9 +196,9 @@ fn entry_reports(
     reports
 }
 
-/// The map's path, if the report may show it. None if the report shows no paths. Also None if `--map`
-/// names the map (`is_from_option`), and the map is missing or cannot be read: then the path may be
-/// a key that was typed in the wrong place.
+/// The map's path, if the report may show it. None if the report shows no paths. Also None if
+/// `--map` names the map (`is_from_option`), and the map is missing or cannot be read: then the
+/// path may be a key that was typed in the wrong place.
 fn shown_path(
     map_or_why: &Result<Arc<Map>, MapError>,
     location: &Location,
@@ -225,8 +225,8 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
         })
 }
 
-/// What is wrong with each root of the map that cannot be opened. Two things are told, and a root may
-/// have both. Nothing is told of any other root, as one that is not there.
+/// What is wrong with each root of the map that cannot be opened. Two things are told, and a root
+/// may have both. Nothing is told of any other root, as one that is not there.
 ///
 /// - [`Finding::UnseenInRoot`] if the root's path has a character that nobody sees.
 /// - [`Finding::RootNotTrusted`] if others could replace the root. Its `cure` says how to stop
@@ -277,8 +277,8 @@ impl Report {
     /// has no verdict on this agent (`plugins_agent`).
     ///
     /// The verdict is first made to fit the other findings. A verdict that the agent gets its file
-    /// becomes one that it gets none, if a finding stops the plugin. If something else is wrong, the
-    /// verdict says so in a few words.
+    /// becomes one that it gets none, if a finding stops the plugin. If something else is wrong,
+    /// the verdict says so in a few words.
     ///
     /// If the plugin asks, and the report shows no paths, another line comes first: it has the
     /// command that shows them.

@@ -161,9 +161,9 @@ impl Report {
     }
 }
 
-/// The line that says what confines a server on this system: the whole wall (Landlock and the filter
-/// of system calls), a part of it, or none. None if the whole wall stands, and the asker did not
-/// type `--verbose`.
+/// The line that says what confines a server on this system: the whole wall (Landlock and the
+/// filter of system calls), a part of it, or none. None if the whole wall stands, and the asker did
+/// not type `--verbose`.
 pub(super) fn line_on_wall(wall: WallStatus, asker: Asker<'_>) -> Option<String> {
     if wall.is_whole() {
         if !asker.is_verbose {
@@ -196,8 +196,9 @@ fn hide_keys(value: &mut Value, keys: &MapKeys) {
     }
 }
 
-/// A text of JSON, with an escape such as `\u001b` for each character that a terminal would not show
-/// as itself. The ends of lines stay. A character beyond U+FFFF has two escapes, as JSON wants it.
+/// A text of JSON, with an escape such as `\u001b` for each character that a terminal would not
+/// show as itself. The ends of lines stay. A character beyond U+FFFF has two escapes, as JSON wants
+/// it.
 fn with_escapes(json: &str) -> String {
     let mut text = String::new();
     for c in json.chars() {
@@ -254,9 +255,9 @@ fn json_of_entry(one: &EntryReport) -> Value {
     value
 }
 
-/// Adds to `said` a table with a row for each entry and binding: its result, size, line and path, as
-/// in `not-found        -     3  ~/private/a.md`. The path comes last: its width on a terminal is
-/// unknown. A size or path that is not shown is `-` or `…`.
+/// Adds to `said` a table with a row for each entry and binding: its result, size, line and path,
+/// as in `not-found        -     3  ~/private/a.md`. The path comes last: its width on a terminal
+/// is unknown. A size or path that is not shown is `-` or `…`.
 fn say_table(all: &[&EntryReport], said: &mut Vec<String>) {
     let lengths = all.iter().map(|one| result_of(one).len());
     let wide = lengths.fold("RESULT".len(), usize::max);
@@ -341,8 +342,8 @@ fn line_on_unchecked_agents(all: &[&EntryReport]) -> Option<String> {
     ))
 }
 
-/// A line for each kind of finding about these entries. The line names the map's lines with an entry
-/// that has this finding: `warning: the file is empty, …: lines 3, 8`.
+/// A line for each kind of finding about these entries. The line names the map's lines with an
+/// entry that has this finding: `warning: the file is empty, …: lines 3, 8`.
 /// [`Finding::LongForClaudeCode`] is left out: [`line_on_count`] tells it.
 fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     let mut kinds: Vec<&Finding> = all.iter().flat_map(|one| &one.findings).collect();
@@ -360,10 +361,10 @@ fn lines_on_findings(all: &[&EntryReport]) -> Vec<String> {
     said
 }
 
-/// The line that says how many values of the entry's file are compared with reports:
-/// `line 3, values for withhold below each heading: 4, 0, 2`, or for a file without headings
-/// `line 3, values for withhold: 6`. If the file has lines of notes, the line also says how many: they
-/// are not compared.
+/// The line that says how many values of the entry's file are compared with reports. For a file
+/// with headings, the line is `line 3, values for withhold below each heading: 4, 0, 2`, and for
+/// one without `line 3, values for withhold: 6`. If the file has lines of notes, the line also says
+/// how many: they are not compared.
 ///
 /// None if the report has no `summary`: the entry has no `withhold`, its file is not served, or the
 /// main conversation reads the report.
@@ -389,8 +390,8 @@ fn line_on_values(one: &EntryReport) -> Option<String> {
     Some(said)
 }
 
-/// The map's lines with the entries for which `is_meant` is true: `lines 3, 8`, or `line 3`. None if
-/// there is no such entry.
+/// The map's lines with the entries for which `is_meant` is true: `lines 3, 8`, or `line 3`. None
+/// if there is no such entry.
 fn lines_in_words(all: &[&EntryReport], is_meant: impl Fn(&EntryReport) -> bool) -> Option<String> {
     let these = all.iter().filter(|one| is_meant(one));
     let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();

@@ -24,8 +24,9 @@ use std::{env, os::unix::fs::MetadataExt as _, path::Path};
 /// What is wrong with `file`, or with a folder or link on its path, that others could change, and
 /// how to stop them. `distrust` says what they could change, and why.
 ///
-/// If a command stops them, the text ends with it: `others can write to /home/theo/notes. Run: chmod
-/// go-w /home/theo/notes`. Else the text is that of `distrust`.
+/// If a command stops them, the text ends with this command:
+/// `others can write to /home/theo/notes. Run: chmod go-w /home/theo/notes`. Else the text is that
+/// of `distrust`.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> String {
     let said = distrust.to_string();
     // The text of `distrust` is `WHAT IS WRONG; WHAT TO DO`. The command replaces what to do.
@@ -173,9 +174,9 @@ fn how_to_fit(real: &Path, limit: u64) -> Option<String> {
 }
 
 /// The command that lets the user read the file: `run: chmod u+r /home/theo/notes/a.md` if the
-/// file's mode keeps the user out, or `run: chmod u+rx /home/theo/notes` if that folder's mode does.
-/// None if no mode keeps the user out, if nothing can be looked at, or if no command may name the
-/// path (see [`word_to_change`]).
+/// file's mode keeps the user out, or `run: chmod u+rx /home/theo/notes` if that folder's mode
+/// does. None if no mode keeps the user out, if nothing can be looked at, or if no command may name
+/// the path (see [`word_to_change`]).
 fn chmod_to_read(file: &Path) -> Option<String> {
     let mut above = file.ancestors();
     // Nothing in a folder that keeps the user out can be looked at. So the lowest path that can be
@@ -194,9 +195,9 @@ fn chmod_to_read(file: &Path) -> Option<String> {
     Some(format!("run: chmod {rights} {}", word_to_change(lowest)?))
 }
 
-/// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`; or the same in words,
-/// if no command may name the path (see [`word_to_change`]). For a file of another user, the advice is
-/// to map a copy. None if nobody else may read the file, or if it cannot be looked at.
+/// How to close a file that others may read: `run: chmod 600 /home/theo/a.md`; or the same in
+/// words, if no command may name the path (see [`word_to_change`]). For a file of another user, the
+/// advice is to map a copy. None if nobody else may read the file, or if it cannot be looked at.
 pub(super) fn advice_to_close_to_others(file: &Path) -> Option<String> {
     let real = file.canonicalize().ok()?;
     if !is_open(&real) {
@@ -226,8 +227,8 @@ pub(super) struct Unusable {
 const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name another";
 const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 
-/// Why the map at this location cannot be used, and what to do. For a mistake in the map's text, the
-/// line and the help are those of the mistake.
+/// Why the map at this location cannot be used, and what to do. For a mistake in the map's text,
+/// the line and the help are those of the mistake.
 pub(super) fn unusable(error: &MapError, location: &Location, asker: Asker<'_>) -> Unusable {
     let (line, help) = match error {
         MapError::Parse(_, mistake) => (Some(mistake.line), mistake.help.clone()),
@@ -241,9 +242,9 @@ pub(super) fn unusable(error: &MapError, location: &Location, asker: Asker<'_>) 
     }
 }
 
-/// What is wrong with the map, in a sentence. If the report shows no paths, the sentence is the text
-/// of the error's code; but a mistake in the map is told as it is, and so is a sandbox that hides
-/// who owns the map.
+/// What is wrong with the map, in a sentence. If the report shows no paths, the sentence is the
+/// text of the error's code; but a mistake in the map is told as it is, and so is a sandbox that
+/// hides who owns the map.
 ///
 /// If `--map` names the map (`is_from_option`), and the map is missing or cannot be read, its path
 /// is never told: the argument may be a key.
@@ -328,8 +329,8 @@ fn command(arguments: &str) -> String {
     }
 }
 
-/// The plugin's command with these arguments: `/home/theo/plugin/bin/keyhole check`; or in words, if
-/// the path of `command` cannot be typed: `bin/keyhole check, in the plugin's folder`.
+/// The plugin's command with these arguments: `/home/theo/plugin/bin/keyhole check`; or in words,
+/// if the path of `command` cannot be typed: `bin/keyhole check, in the plugin's folder`.
 pub(super) fn plugins_command(command: &Path, arguments: &str) -> String {
     paste::command(command, arguments)
         .unwrap_or_else(|| format!("bin/keyhole {arguments}, in the plugin's folder"))
@@ -354,8 +355,8 @@ fn holds_home(folder: &Path, location: &Location) -> bool {
 /// - [`Finding::WideMap`] if the map has roots, and lies in a folder that is or holds the user's
 ///   home.
 ///
-/// The last two are only for a map that can be used (else `map` is None), and only for Linux: there,
-/// the kernel lets a server read only in the roots and in the map's folder.
+/// The last two are only for a map that can be used (else `map` is None), and only for Linux:
+/// there, the kernel lets a server read only in the roots and in the map's folder.
 pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if location.in_words().starts_with("$XDG_CONFIG_HOME") {

@@ -37,8 +37,8 @@ impl<'a> Dialog<'a> {
     /// setup at any time: each file is then as before or as after.
     ///
     /// # Errors
-    /// If no user is at a terminal, if another setup has the lock, or if no sandbox can be made here
-    /// to load the file in.
+    /// If no user is at a terminal, if another setup has the lock, or if no sandbox can be made
+    /// here to load the file in.
     pub(super) fn begin(user: &'a User<'a>, is_dry: bool) -> Result<Self> {
         let mut dialog = Self {
             user,
@@ -60,12 +60,12 @@ impl<'a> Dialog<'a> {
         Ok(dialog)
     }
 
-    /// What the user wants: the client, the file and the name that were typed. Setup asks for each of
-    /// these that was not typed, but for no name of the plugin's agent, which has one.
+    /// What the user wants: the client, the file and the name that were typed. Setup asks for each
+    /// of these that was not typed, but for no name of the plugin's agent, which has one.
     ///
     /// # Errors
-    /// If it is not known where the client's own files are; if the typed file cannot be used; or if a
-    /// file but no name was typed, for any client but the plugin.
+    /// If it is not known where the client's own files are; if the typed file cannot be used; or if
+    /// a file but no name was typed, for any client but the plugin.
     pub(super) fn request(&mut self, typed: &Setup) -> Result<Request<'a>> {
         let client = match typed.client.as_deref() {
             Some(client) => client.clone(),
@@ -103,8 +103,8 @@ impl<'a> Dialog<'a> {
     }
 
     /// The file that was typed. If none was typed, a dry run takes [`NEW_FILE_OF_SETUP`]
-    /// (`~/private/identifiers.md`), and else the user is asked until an answer can be used. An empty answer
-    /// means the same new file. Fails if the typed file cannot be used.
+    /// (`~/private/identifiers.md`), and else the user is asked until an answer can be used. An
+    /// empty answer means the same new file. Fails if the typed file cannot be used.
     fn typed_or_asked_file(&mut self, typed: &Setup) -> Result<File> {
         let home = &self.user.home;
         if let Some(file) = &typed.file {
@@ -127,8 +127,8 @@ impl<'a> Dialog<'a> {
         })
     }
 
-    /// Asks for a name until the answer can be taken, and puts it into the request. The name is that
-    /// of a server if the whole client gets the file, and else that of an agent.
+    /// Asks for a name until the answer can be taken, and puts it into the request. The name is
+    /// that of a server if the whole client gets the file, and else that of an agent.
     fn ask_name(&mut self, request: &mut Request<'_>) -> Result<()> {
         let usual = request.client.usual_name();
         let whose = if request.client.audience == Audience::Client {
@@ -141,9 +141,9 @@ impl<'a> Dialog<'a> {
             .ask(&question, |answer| take_name(request, answer))
     }
 
-    /// Which parts of the `whole` plan the user wants: which of its walls, and (`is_gated`) whether the
-    /// client is to ask before something of the file is published. The second is asked only if the
-    /// plan has that part. In a dry run, each answer is a yes.
+    /// Which parts of the `whole` plan the user wants: which of its walls, and (`is_gated`) whether
+    /// the client is to ask before something of the file is published. The second is asked only if
+    /// the plan has that part. In a dry run, each answer is a yes.
     pub(super) fn ask_choice(&mut self, whole: &Plan) -> Result<Chosen> {
         let walls = self.ask_walls(whole)?;
         let mut is_gated = true;
@@ -190,8 +190,8 @@ impl<'a> Dialog<'a> {
         self.screen.agrees(question)
     }
 
-    /// Writes the plan if the user answers yes to the question. Fails with "nothing is changed" after
-    /// a no; also without a question, if the plan changes nothing.
+    /// Writes the plan if the user answers yes to the question. Fails with "nothing is changed"
+    /// after a no; also without a question, if the plan changes nothing.
     pub(super) fn write_after_yes(&mut self, plan: &Plan, question: &str) -> Result<()> {
         if plan.is_empty() || !self.screen.agrees(question)? {
             return stop_with("nothing is changed");
@@ -239,9 +239,9 @@ fn client_of(answer: &str) -> Result<Client, String> {
 /// name.
 ///
 /// # Errors
-/// Why the name cannot be taken, as `Not this one: …`. It is no valid name, as `My agent`; the client
-/// does not take it; or something else has it already: a binding for another file, or a file that
-/// setup did not write.
+/// Why the name cannot be taken, as `Not this one: …`. It is no valid name, as `My agent`; the
+/// client does not take it; or something else has it already: a binding for another file, or a file
+/// that setup did not write.
 fn take_name(request: &mut Request<'_>, answer: &str) -> Result<(), String> {
     let name = if answer.is_empty() {
         request.client.usual_name()

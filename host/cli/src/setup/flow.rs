@@ -17,9 +17,9 @@ use std::{fmt::Display, sync::Arc};
 /// and writes nothing, and returns what would be changed.
 ///
 /// # Errors
-/// Before anything is written: if the map cannot be used, if the plan's texts show a key of the map,
-/// if the folder for tickets can be neither used nor made, or if the file would not be served. After
-/// it is written: if the file is not served all the same. Also after a no.
+/// Before anything is written: if the map cannot be used, if the plan's texts show a key of the
+/// map, if the folder for tickets can be neither used nor made, or if the file would not be served.
+/// After it is written: if the file is not served all the same. Also after a no.
 pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
     let mut dialog = Dialog::begin(user, typed.dry_run)?;
     // Fails for a map that cannot be used, before anything is asked.
@@ -69,9 +69,9 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
     Ok(format!("{text}\n{done}\n{ending}"))
 }
 
-/// Takes away what setup wrote for a name, if the user agrees, and returns what to print. Deny rules
-/// that no other entry needs are asked about first: the user may keep them. A dry run (`is_dry`)
-/// asks and writes nothing, and returns what would be changed.
+/// Takes away what setup wrote for a name, if the user agrees, and returns what to print. Deny
+/// rules that no other entry needs are asked about first: the user may keep them. A dry run
+/// (`is_dry`) asks and writes nothing, and returns what would be changed.
 ///
 /// # Errors
 /// If there is nothing to take away, if the plan's texts show a key of the map, or after a no.
@@ -133,8 +133,8 @@ fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> R
 }
 
 /// The tickets for the agent of the request, if this is to have a server of its own in Claude Code:
-/// for `keyhole setup claude-code --bind NAME`. None for any other client, also for `plugin`, and for
-/// a hook (`--inject`). Refused if the folder for the tickets can be neither used nor made.
+/// for `keyhole setup claude-code --bind NAME`. None for any other client, also for `plugin`, and
+/// for a hook (`--inject`). Refused if the folder for the tickets can be neither used nor made.
 fn tickets_of_own_agent(request: &Request<'_>) -> Result<Option<Tickets>> {
     if request.client.name != "claude-code" || request.is_hook {
         return Ok(None);
@@ -158,8 +158,8 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The plan with the parts that the user chose. Its notes end with the caution about the path of
-    /// this program, if there is one.
+    /// The plan with the parts that the user chose. Its notes end with the caution about the path
+    /// of this program, if there is one.
     fn plan(&self, chosen: Chosen) -> Result<Plan> {
         let mut plan = Plan::install(self.request, &self.key, chosen)?;
         let caution = &self.request.user.program.caution;
@@ -200,9 +200,9 @@ fn proposal(user: &User<'_>, plan: &Plan) -> String {
     format!("{}\n\nThis would be changed:\n{changes}", plan.who)
 }
 
-/// What `keyhole check` says of the map as it is now: a text with paths. If the client of the request
-/// is the plugin, the text is that of a check for the plugin, which ends with whether its agent gets
-/// its file.
+/// What `keyhole check` says of the map as it is now: a text with paths. If the client of the
+/// request is the plugin, the text is that of a check for the plugin, which ends with whether its
+/// agent gets its file.
 fn check_report(request: &Request<'_>) -> Result<String> {
     let plugin = Plugin {
         // Only a report without paths tells the command.

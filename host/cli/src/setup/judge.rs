@@ -49,12 +49,12 @@ pub(super) fn require_served(map: &Arc<Map>, plan: &Plan, request: &Request) -> 
     require_taken(&report, bytes, request)
 }
 
-/// Fails if the client of the request does not take a file of this size (in `bytes`) that is served.
-/// The error is the first of these, with what to do:
+/// Fails if the client of the request does not take a file of this size (in `bytes`) that is
+/// served. The error is the first of these, with what to do:
 ///
 /// - A hook is to hand over the file, and the file is blank.
-/// - A hook is to hand over the file, and the file is longer than 10,000 ([`MAX_DOCUMENT`]): counted
-///   in characters for Claude Code, and in bytes for any other client.
+/// - A hook is to hand over the file, and the file is longer than 10,000 ([`MAX_DOCUMENT`]):
+///   counted in characters for Claude Code, and in bytes for any other client.
 /// - The client is Claude Code, and the file has more than 500,000 characters.
 fn require_taken(report: &EntryReport, bytes: u64, request: &Request) -> Result<(), String> {
     let is_for_claude = request.client.is_claude_code();
@@ -77,8 +77,8 @@ fn require_taken(report: &EntryReport, bytes: u64, request: &Request) -> Result<
     Err(why.to_owned())
 }
 
-/// The report on this entry of a planned map. The file is loaded as for a call. Here, a file that is
-/// too long for Claude Code is not refused (`Taker::Anybody`): [`require_taken`] judges that.
+/// The report on this entry of a planned map. The file is loaded as for a call. Here, a file that
+/// is too long for Claude Code is not refused (`Taker::Anybody`): [`require_taken`] judges that.
 ///
 /// Fails if there is too little memory, or no thread.
 fn load(

@@ -217,8 +217,9 @@ fn ways_to_write(client: &Client, typed: &Setup) -> String {
     )
 }
 
-/// The text of an entry for the map: a binding if `--bind` was typed; else an entry with a key, which
-/// is the plugin's own for the plugin's agent, and a fresh one for any other. If the map is empty or missing, a line with its `roots` comes before the entry.
+/// The text of an entry for the map: a binding if `--bind` was typed; else an entry with a key,
+/// which is the plugin's own for the plugin's agent, and a fresh one for any other. If the map is
+/// empty or missing, a line with its `roots` comes before the entry.
 ///
 /// # Errors
 /// If the file cannot be used, if the text shows a key of the map, or if the map would be invalid
