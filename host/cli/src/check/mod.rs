@@ -131,18 +131,22 @@ pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartEr
         ..
     } = start_loading(live)?;
     let location = &live.location;
-    let usable_or_why = map_or_why
-        .as_ref()
-        .map(|map| UsableMap::of(map, location, sandbox));
-    let usable = usable_or_why.as_ref().ok();
-    let map = usable.map(|usable| usable.map);
+    let map = map_or_why.as_deref().ok();
     let claude_code = if asker.plugin.is_some() || map.is_some() {
         ClaudeCode::here(location, map, asker)
     } else {
         None
     };
-    let entries_or_why = match &usable_or_why {
-        Ok(usable) => Ok(entry_reports(usable, claude_code.as_ref(), &runtime, asker)),
+    let entries_or_why = match &map_or_why {
+        Ok(map) => {
+            let usable = UsableMap::of(map, location, sandbox);
+            Ok(entry_reports(
+                &usable,
+                claude_code.as_ref(),
+                &runtime,
+                asker,
+            ))
+        }
         Err(error) => Err(step::unusable(error, location, asker)),
     };
     let mut report = Report {
@@ -188,7 +192,9 @@ fn entry_reports(
         };
         let mut report = runtime.block_on(usable.report(named, entry, taker));
         if !asker.shows_paths {
-            (report.name, report.path, report.advice) = (None, None, None);
+            report.name = None;
+            report.path = None;
+            report.advice = None;
             report.summary = None;
         }
         reports.push(report);
