@@ -200,7 +200,7 @@ impl Setup {
     }
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct SetupNames {
     /// The binding that the server serves: [bindings.NAME] in the map
     #[arg(long, value_name = "NAME")]

@@ -73,10 +73,6 @@ fn distrust_of(file: &Path) -> Option<Distrust> {
     }
 }
 
-const IS_FOLDER: &str = "this is a directory: add the file's name";
-const HAS_UNSEEN: &str = "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again";
-const IS_TOO_DEEP: &str =
-    "more than 128 folders lead to the file, and no server walks so far: move it";
 const MAP_A_COPY: &str = "put a copy of that, named .md, in a folder of your own, and map it";
 
 /// What to do about `file`, the file of this entry, which is refused with this code. For example,
@@ -104,17 +100,23 @@ pub(super) fn advice(
     let may_have_unseen = has_unseen(&entry.path) || entry.path.ends_with([' ', '\t']);
     // The first row that fits counts.
     Some(match code {
-        Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => IS_FOLDER.to_owned(),
+        Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => {
+            "this is a directory: add the file's name".to_owned()
+        }
         Refusal::NotMarkdown if is_link && entry.path.ends_with(".md") => {
             format!("this is a link to {place}: {MAP_A_COPY}")
         }
         // A path without `.md` is not repeated: it may be a key in the wrong place.
         Refusal::NotMarkdown if is_link => return None,
-        Refusal::NotMarkdown | Refusal::NotFound if may_have_unseen => HAS_UNSEEN.to_owned(),
+        Refusal::NotMarkdown | Refusal::NotFound if may_have_unseen => {
+            "a character that nobody sees stands in the path in the map, or follows it, as text from a web page may have it: write the path again".to_owned()
+        }
         Refusal::NotMarkdown => return None,
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         // The file is there. So the walk to it gave up, since too many folders lead to it.
-        Refusal::NotFound if file.is_file() => IS_TOO_DEEP.to_owned(),
+        Refusal::NotFound if file.is_file() => {
+            "more than 128 folders lead to the file, and no server walks so far: move it".to_owned()
+        }
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
         Refusal::NotFound => format!(
             "nothing is at {}; create it, or fix the path in the map",
@@ -225,7 +227,6 @@ pub(super) struct Unusable {
 }
 
 const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name another";
-const OWNERS_ARE_HIDDEN: &str = "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it";
 
 /// Why the map at this location cannot be used, and what to do. For a mistake in the map's text,
 /// the line and the help are those of the mistake.
@@ -254,7 +255,7 @@ fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> St
     match error {
         MapError::Parse(_, mistake) => mistake.message.clone(),
         MapError::Untrusted(distrust) if distrust.why == UnknownOwner && !asker.shows_paths => {
-            OWNERS_ARE_HIDDEN.to_owned()
+            "this runs in a sandbox that hides who owns a file, so nothing was read, and the map may be right; run keyhole outside of it".to_owned()
         }
         _ if !asker.shows_paths => error.code().remedy().to_owned(),
         // From here on, a path may be shown.
