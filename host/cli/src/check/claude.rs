@@ -100,8 +100,8 @@ impl<'a> ClaudeCode<'a> {
     /// - `NoSuchBinding` if the map lacks the binding;
     /// - `TicketsRefused` if the folder for tickets in the lines can be neither used nor made.
     ///
-    /// Also None in two other cases. The map cannot be used. Or the map lacks the binding, and is
-    /// another one than the agent's server reads (that without `--map`), which may have it.
+    /// Also None if the map cannot be used; or if it lacks the binding, and is not the usual map.
+    /// The agent's server reads the usual map, which may have the binding.
     fn finding_on_own_agent(&self, agent: &OwnAgent) -> Option<Finding> {
         let map = self.map?;
         let file = agent.file.clone();
@@ -177,8 +177,8 @@ impl<'a> ClaudeCode<'a> {
     /// agents. The first of the two is also left out if the map cannot be used.
     pub(super) fn add_findings(&self, report: &mut Report) {
         let files = self.files_for_agents();
-        let needs_rules =
-            self.asker.plugin.is_some() || self.is_installed() && !files.paths.is_empty();
+        let has_files = self.is_installed() && !files.paths.is_empty();
+        let needs_rules = self.asker.plugin.is_some() || has_files;
         let looks_at_rules = needs_rules && self.map.is_some();
         let mut missing = None;
         if looks_at_rules {
@@ -233,9 +233,10 @@ impl<'a> ClaudeCode<'a> {
         let mut findings = Vec::new();
         for fault in self.settings.faults(&servers) {
             let stopped = fault.ways();
+            let stops_failing_rules = rules_fail && stopped.contains(&Way::Rules);
             let severity = if stopped.iter().any(|way| self.has_agent_by(*way)) {
                 Severity::Error
-            } else if stopped.is_empty() || stopped.contains(&Way::Rules) && rules_fail {
+            } else if stopped.is_empty() || stops_failing_rules {
                 Severity::Warning
             } else {
                 // The fault stops only ways that are not used here, or rules that are not missing.
@@ -247,16 +248,16 @@ impl<'a> ClaudeCode<'a> {
     }
 
     /// [`Finding::RulesMissing`] with the rules for these files that are missing, and with the file
-    /// of settings that they go into. None if no rule is missing; if nobody knows where the
-    /// client's folder is; or if the client does not load the user's settings. A file that is not
-    /// there or does not end in `.md` needs no rule: it cannot be served.
+    /// of settings that they go into. None if no rule is missing; if the client's folder is not
+    /// known (see [`Self::here`]); or if the client does not load the user's settings. A file that
+    /// is not there or does not end in `.md` needs no rule: it cannot be served.
     ///
     /// The finding shows each rule if the report shows paths. Else it shows only rules without a
     /// file's path, as `Bash(keyhole serve*)`; in the place of all others, it shows `Read(FILE)`
     /// for `Read(~/private/a.md)` and `Read(FOLDER/**)` for `Read(~/private/**)`. A file that no
     /// rule can name counts as a missing rule.
     fn missing_rules(&self, files: &Files) -> Option<Finding> {
-        // Ends here with None if nobody knows where the client's folder is.
+        // Ends here with None if the client's folder is not known.
         let places = self.settings.places.as_ref().ok()?;
         let denied = self.settings.denied();
         let mut servable = files.paths.clone();
@@ -318,7 +319,7 @@ impl<'a> ClaudeCode<'a> {
     /// [`Finding::ProgressTold`] if the client has agents tell the main conversation what they do,
     /// although an entry of the map has `withhold`. None if the settings switch that off
     /// (`CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES` is `1`), if no entry has that field, if the
-    /// map cannot be used, or if nobody knows where the client's settings are.
+    /// map cannot be used, or if the client's folder is not known (see [`Self::here`]).
     fn progress_told(&self) -> Option<Finding> {
         let withholds = all_entries(self.map?).any(|(_, entry)| entry.withhold);
         if !withholds || !self.settings.lets_agents_tell_progress() {

@@ -117,6 +117,7 @@ pub(super) fn advice(
         Refusal::NotFound if file.is_file() => {
             "more than 128 folders lead to the file, and no server walks so far: move it".to_owned()
         }
+        // A name that looks the same is there, as `é` in another Unicode form.
         Refusal::NotFound if has_look_alike(file) => LOOKS_ALIKE.to_owned(),
         Refusal::NotFound => format!(
             "nothing is at {}; create it, or fix the path in the map",
