@@ -30,6 +30,7 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
         request: &request,
         key: fresh_key()?,
     };
+    // The plan with all that setup offers. The user may decline parts.
     let whole = draft.plan(Chosen::ALL)?;
     refuse_unserved(&request, &whole)?;
     refuse_keys_in_plan(user, &whole)?;
@@ -50,14 +51,16 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
         None => Ok(()),
     };
     let text = dialog.screen.shown + &check_report(&request)? + &to_paste(&plan);
-    let ending = ending(&plan);
+    let still_to_do = ending(&plan);
     let map = user.map.current().map_err(not_checked)?;
     let served = match folder_made {
         Ok(()) => require_served(&map, &plan, &request),
         Err(why) => Err(why.to_string()),
     };
     if let Err(why) = served {
-        return stop_with(format!("{text}{ending}\nThe file is not served yet: {why}"));
+        return stop_with(format!(
+            "{text}{still_to_do}\nThe file is not served yet: {why}"
+        ));
     }
     let done = if plan.no_rule_can_deny {
         "The main conversation can still read the file: move it to ~/private, and run setup again."
@@ -66,7 +69,7 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
     } else {
         "Nothing more is to be changed."
     };
-    Ok(format!("{text}\n{done}\n{ending}"))
+    Ok(format!("{text}\n{done}\n{still_to_do}"))
 }
 
 /// Takes away what setup wrote for a name, if the user agrees, and returns what to print. Deny
@@ -83,10 +86,10 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
     let without_rules = Plan::remove(user, name, Rules::Stay)?;
     refuse_keys_in_plan(user, &with_rules)?;
     let rules = &with_rules.rules;
-    let changes = changes(user, &without_rules);
+    let other_changes = changes(user, &without_rules);
     // The changes are shown without the rules, which have a question of their own.
     dialog.screen.show(&format!(
-        "This takes away what setup wrote for {name}:\n{changes}"
+        "This takes away what setup wrote for {name}:\n{other_changes}"
     ))?;
     if !rules.is_empty() {
         dialog.screen.show(&format!(
@@ -97,8 +100,8 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
         return Ok(dialog.screen.shown + &ending(&without_rules));
     }
     if without_rules.is_empty() && rules.is_empty() {
-        let ending = ending(&without_rules);
-        return stop_with(format!("nothing is taken away\n{ending}"));
+        let still_to_do = ending(&without_rules);
+        return stop_with(format!("nothing is taken away\n{still_to_do}"));
     }
     let mut plan = without_rules;
     if !rules.is_empty() && dialog.agrees("Take these lines away, too?")? {
@@ -196,8 +199,8 @@ fn changes(user: &User<'_>, plan: &Plan) -> String {
 
 /// Who would get the file, the lines that the plan would change, and its notes.
 fn proposal(user: &User<'_>, plan: &Plan) -> String {
-    let changes = changes(user, plan);
-    format!("{}\n\nThis would be changed:\n{changes}", plan.who)
+    let changed = changes(user, plan);
+    format!("{}\n\nThis would be changed:\n{changed}", plan.who)
 }
 
 /// What `keyhole check` says of the map as it is now: a text with paths. If the client of the

@@ -45,7 +45,7 @@ pub(crate) fn run(typed: Setup) -> Result<String> {
     // be used, no key is known.
     let map = user.map_now().unwrap_or_default();
     let keys = MapKeys::of(map.as_deref());
-    match done(&user, typed) {
+    match output(&user, typed) {
         Ok(text) => Ok(keys.text_without_keys(&text)),
         Err(why) => stop_with(keys.text_without_keys(&why.to_string())),
     }
@@ -57,7 +57,7 @@ pub(crate) fn run(typed: Setup) -> Result<String> {
 /// - `remove` alone lists the names.
 /// - `key FILE` makes an entry for the map.
 /// - Without a subcommand, see [`without_subcommand`].
-fn done(user: &User<'_>, typed: Setup) -> Result<String> {
+fn output(user: &User<'_>, typed: Setup) -> Result<String> {
     match typed.what {
         Some(SetupCommand::Remove {
             name: Some(name),
