@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 /// agent, which is public.
 #[derive(Default)]
 pub(crate) struct MapKeys {
+    /// What is replaced where a text has it.
     forms: HashSet<String>,
     /// The lengths of the forms, in bytes.
     lengths: BTreeSet<usize>,
@@ -20,14 +21,14 @@ impl MapKeys {
     pub(crate) fn of(map: Option<&Map>) -> Self {
         let mut keys = Self::default();
         for (key, _) in map.into_iter().flat_map(Map::entries) {
-            let key = key.expose();
-            if Key::is_guessable(key) || key == PLUGIN.key {
+            let secret = key.expose();
+            if Key::is_guessable(secret) || secret == PLUGIN.key {
                 continue;
             }
-            keys.add(key);
-            keys.add(&as_literal_pattern(key));
+            keys.add(secret);
+            keys.add(&as_literal_pattern(secret));
             // A hook's command has words between single quotes: there, `a'b` is written `a'\''b`.
-            keys.add(&key.replace('\'', r"'\''"));
+            keys.add(&secret.replace('\'', r"'\''"));
         }
         keys
     }
@@ -37,9 +38,9 @@ impl MapKeys {
     fn add(&mut self, form: &str) {
         // Of the characters of a key, only these two have an escape.
         let escaped = form.replace('\\', r"\\").replace('"', "\\\"");
-        for form in [form.to_owned(), escaped] {
-            self.lengths.insert(form.len());
-            self.forms.insert(form);
+        for written in [form.to_owned(), escaped] {
+            self.lengths.insert(written.len());
+            self.forms.insert(written);
         }
     }
 
@@ -47,12 +48,12 @@ impl MapKeys {
     /// without keys stays as it is.
     pub(crate) fn text_without_keys(&self, text: &str) -> String {
         let mut shown = String::new();
-        let mut rest = text.chars();
+        let mut remaining = text.chars();
         loop {
-            if let Some(behind) = self.text_behind_key(rest.as_str()) {
+            if let Some(behind) = self.text_behind_key(remaining.as_str()) {
                 shown.push('…');
-                rest = behind.chars();
-            } else if let Some(next) = rest.next() {
+                remaining = behind.chars();
+            } else if let Some(next) = remaining.next() {
                 shown.push(next);
             } else {
                 return shown;

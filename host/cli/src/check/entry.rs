@@ -123,9 +123,10 @@ impl<'a> UsableMap<'a> {
         }
     }
 
-    /// The report on one entry, which is `named`. The entry's file is loaded as a call would load
-    /// it. A loaded file is refused in two more cases, see [`served_text`]: it is too long for this
-    /// `taker`, or there is too little memory to compare it.
+    /// The report on one entry. `named` says whether the entry has a key or is a binding, and gives
+    /// the key or the binding's name. The file is loaded as a call would load it. A loaded file is
+    /// refused in two more cases, see [`served_text`]: it is too long for this `taker`, or there is
+    /// too little memory to compare it.
     ///
     /// For a refused file, the report has neither `summary` nor findings on the text. It has no
     /// path if the entry's path does not end in `.md`.
@@ -325,6 +326,6 @@ const STAND_IN_HEADS: [&str; 6] = [
 /// [`STAND_IN_HEADS`]; or it is JSON (`{`) with a value that sops encrypted (`ENC[AES256_GCM,`).
 fn is_stand_in(text: &str) -> bool {
     let trimmed = text.trim_start();
-    STAND_IN_HEADS.iter().any(|head| trimmed.starts_with(head))
-        || trimmed.starts_with('{') && text.contains("ENC[AES256_GCM,")
+    let is_encrypted_json = trimmed.starts_with('{') && text.contains("ENC[AES256_GCM,");
+    is_encrypted_json || STAND_IN_HEADS.iter().any(|head| trimmed.starts_with(head))
 }

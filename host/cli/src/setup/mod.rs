@@ -160,11 +160,12 @@ fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
         name,
         agent,
     };
-    // No file is named, so both kinds of texts are made without one.
+    // The user named no file (None). So the texts are those for any file.
     let mut who;
     if typed.inject.is_some() {
         let hook = recipe.hook(None)?;
         texts.extend(hook.texts);
+        // The last step, in the client's words.
         texts.push(hook.last);
         who = hook.who;
     } else {
@@ -174,12 +175,16 @@ fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
                 "The name {name} is an example; --bind takes another."
             ));
         }
+        // Each text that the user pastes, with the name filled in.
         texts.extend(filled.blocks(&client.parts));
         let notes = client.notes.iter().chain(&client.by_hand);
         texts.extend(notes.map(|note| filled.fill(note)));
         who = filled.fill(client.who);
-        if let Some(agent) = agent.filter(|_| client.audience == Audience::Client) {
-            who += &format!(" All of them count as the agent {agent}.");
+        // Where the whole client gets the file, `--agent` names the agent for all of its calls.
+        if let Some(named) = agent
+            && client.audience == Audience::Client
+        {
+            who += &format!(" All of them count as the agent {named}.");
         }
     }
     let text = format!("{who}\n\n{}\n", texts.join("\n\n"));
@@ -195,11 +200,14 @@ fn printed(user: &User<'_>, client: &Client, typed: &Setup) -> Result<String> {
 /// (`--max-bytes`) to the second.
 fn ways_to_write(client: &Client, typed: &Setup) -> String {
     let name = typed.name().unwrap_or(client.usual_name());
-    let (what, option, option_of_key) = if typed.inject.is_some() {
-        ("the map's entry", "inject", "agent")
-    } else {
-        ("it", "bind", "bind")
-    };
+    let mut what = "it";
+    let mut option = "bind";
+    let mut option_of_key = "bind";
+    if typed.inject.is_some() {
+        what = "the map's entry";
+        option = "inject";
+        option_of_key = "agent";
+    }
     let mut agent = String::new();
     if let Some(named) = &typed.names.agent {
         // `bare_word` is None for a name that a shell may change, as `my agent`. Then `NAME` stands
