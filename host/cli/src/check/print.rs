@@ -53,7 +53,7 @@ impl Report {
         let mut said = Vec::new();
         match &self.entries_or_why {
             Ok(entries) => {
-                said.extend(path.map(|path| format!("map: {path}")));
+                said.extend(path.map(|shown| format!("map: {shown}")));
                 self.say_entries(entries, &mut said);
             }
             // Only the line of a mistake is told: a column could tell how long a key is.

@@ -206,9 +206,11 @@ pub(super) fn advice_to_close_to_others(file: &Path) -> Option<String> {
     if !is_open(&real) {
         return None;
     }
-    let is_own = real.metadata().ok()?.uid() == geteuid().as_raw();
+    let owner = real.metadata().ok()?.uid();
+    if owner != geteuid().as_raw() {
+        return Some(MAP_A_COPY.to_owned());
+    }
     Some(match word_to_change(file) {
-        _ if !is_own => MAP_A_COPY.to_owned(),
         Some(path) => format!("run: chmod 600 {path}"),
         None => "close it to them: mode 600".to_owned(),
     })
@@ -280,19 +282,19 @@ fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> St
 /// None for any other error; if `--map` names the map, and the report shows paths; if no mode keeps
 /// the user from the map; or if the map cannot be read, and the report shows no paths.
 fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) -> Option<String> {
-    let command = match asker.plugin {
+    let setup_command = match asker.plugin {
         Some(_) => command_to_setup_plugin(),
         None => command("setup"),
     };
     // The first row that fits counts.
     match error {
         MapError::Missing(_) if !asker.shows_paths => {
-            Some(format!("in a terminal of your own, run: {command}"))
+            Some(format!("in a terminal of your own, run: {setup_command}"))
         }
         _ if !asker.shows_paths => None,
         // From here on, a path may be shown.
         MapError::Missing(_) if !location.is_from_option => Some(format!(
-            "to make one, run this in a terminal; it shows what it writes, and asks: {command}"
+            "to make one, run this in a terminal; it shows what it writes, and asks: {setup_command}"
         )),
         MapError::Unreadable(_, SystemError::Denied) if !location.is_from_option => {
             chmod_to_read(&location.file)
@@ -303,11 +305,12 @@ fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) ->
 
 /// The command that gives the plugin's agent its file. If this program lies in the plugin's folder,
 /// the command is the plugin's own script: `/home/theo/plugin/bin/keyhole setup plugin` for the
-/// program `/home/theo/plugin/linux/keyhole`. Else the command is `keyhole setup plugin`, or what
+/// program `/home/theo/plugin/server/keyhole-linux-x86_64`. Else the command is `keyhole setup
+/// plugin`, or what
 /// [`command`] puts in its place.
 pub(super) fn command_to_setup_plugin() -> String {
     let program = env::current_exe().unwrap_or_default();
-    // In the plugin's folder, the program lies in a folder of its own.
+    // In the plugin's folder, the program lies in the folder `server`.
     if let Some(folder) = program.parent()
         && let Some(plugins_folder) = folder.parent()
         && let script = plugins_folder.join("bin/keyhole")
@@ -364,10 +367,12 @@ pub(super) fn findings_on_place(location: &Location, map: Option<&Map>) -> Vec<F
     if location.in_words().starts_with("$XDG_CONFIG_HOME") {
         findings.push(Finding::MapByVariable {});
     }
-    let Some(map) = map.filter(|_| cfg!(target_os = "linux")) else {
-        return findings;
+    let map = match map {
+        Some(map) if cfg!(target_os = "linux") => map,
+        _ => return findings,
     };
-    // The folder of the map's path. If the map is a link, also the folder of what it leads to.
+    // First the folder of the map's path. If the map is a link, also the folder of what it leads
+    // to.
     let folders_of_map = directories_of(&location.file);
     if map.roots().is_empty() {
         findings.push(Finding::NoRoots {});
