@@ -31,7 +31,7 @@ pub(super) struct ClaudeCode<'a> {
     location: &'a Location,
     /// The checked map. None if it cannot be used.
     map: Option<&'a Map>,
-    asker: Asker<'a>,
+    asker: &'a Asker,
     settings: Settings,
     /// One for each agent's file and each binding that the file starts a server for.
     agents: Vec<OwnAgent>,
@@ -47,7 +47,7 @@ impl<'a> ClaudeCode<'a> {
     pub(super) fn here(
         location: &'a Location,
         map: Option<&'a Map>,
-        asker: Asker<'a>,
+        asker: &'a Asker,
     ) -> Option<Self> {
         let home = location.home.as_deref()?;
         let here = env::current_dir().ok();
@@ -207,7 +207,7 @@ impl<'a> ClaudeCode<'a> {
     /// [`Finding::PluginsTicketsRefused`] if the folder for the plugin's tickets can be neither
     /// used nor made. None if it can; or if it is not known, as always if the plugin does not ask.
     fn plugins_tickets_refused(&self) -> Option<Finding> {
-        let tickets = self.asker.plugin?.tickets.as_ref()?;
+        let tickets = self.asker.plugin.as_ref()?.tickets.as_ref()?;
         let why = tickets.could_be_made().err()?.to_string();
         Some(Finding::PluginsTicketsRefused { why })
     }
@@ -484,14 +484,14 @@ fn plugins_entry(map: &Map) -> Option<&Entry> {
 ///   `map-missing`; or, for a map that can be used, the command that makes the entry.
 pub(super) fn verdict_on_plugin(
     entries_or_why: &Result<Vec<EntryReport>, Unusable>,
-    asker: Asker<'_>,
+    asker: &Asker,
 ) -> Option<Verdict> {
     let reports = entries_or_why.as_deref().unwrap_or_default();
     if let Some(report) = reports.iter().find(|report| report.has_plugins_key) {
         return Some(verdict_on_entry(report, asker));
     }
     // Ends here with None if the plugin does not ask.
-    asker.plugin?;
+    asker.plugin.as_ref()?;
     let why = match entries_or_why {
         Err(why) => why.code.to_owned(),
         Ok(_) => format!(
@@ -508,7 +508,7 @@ pub(super) fn verdict_on_plugin(
 /// The text says why the agent gets none, and what to do: to name the agent in the entry, or, for a
 /// file that is refused, the code and the line, as `not-found, line 3`. For an entry that names
 /// nobody, the text also advises to name the agent.
-fn verdict_on_entry(report: &EntryReport, asker: Asker<'_>) -> Verdict {
+fn verdict_on_entry(report: &EntryReport, asker: &Asker) -> Verdict {
     let line = report.line;
     let agent = PLUGIN.agent;
     let is_for_anybody = report.agents.is_empty();

@@ -76,12 +76,12 @@ pub(crate) fn run(typed: arguments::Check) -> Result<u8, Failure> {
         tickets: tickets_in(None).ok(),
     });
     let asker = Asker {
-        plugin: plugin.as_ref(),
         // If the plugin asks, the main conversation reads this, unless a user does at a terminal.
         shows_paths: plugin.is_none() || io::stdout().is_terminal(),
+        plugin,
         is_verbose: typed.verbose,
     };
-    let report = report(&map, asker)?;
+    let report = report(&map, &asker)?;
     if typed.json {
         print(&report.to_json())?;
     } else if !typed.quiet {
@@ -100,10 +100,9 @@ pub(crate) struct Plugin {
 }
 
 /// Who asks for a report, and what the report is to show.
-#[derive(Clone, Copy)]
-pub(crate) struct Asker<'a> {
+pub(crate) struct Asker {
     /// None if the plugin does not ask.
-    pub(crate) plugin: Option<&'a Plugin>,
+    pub(crate) plugin: Option<Plugin>,
     /// Whether a user reads the report. Else the main conversation does: then the report names no
     /// path of the map or an entry.
     pub(crate) shows_paths: bool,
@@ -122,7 +121,7 @@ pub(crate) struct Asker<'a> {
 /// # Errors
 /// [`StartError`] if nothing can be loaded: there are too few descriptors or threads, or too little
 /// memory.
-pub(crate) fn report(live: &LiveMap, asker: Asker<'_>) -> Result<Report, StartError> {
+pub(crate) fn report(live: &LiveMap, asker: &Asker) -> Result<Report, StartError> {
     let Started {
         map: map_or_why,
         wall,
@@ -182,7 +181,7 @@ fn entry_reports(
     usable: &UsableMap<'_>,
     claude_code: Option<&ClaudeCode<'_>>,
     runtime: &Runtime,
-    asker: Asker<'_>,
+    asker: &Asker,
 ) -> Vec<EntryReport> {
     let mut reports = Vec::new();
     for (named, entry) in all_entries(usable.map) {
@@ -208,7 +207,7 @@ fn entry_reports(
 fn shown_path(
     map_or_why: &Result<Arc<Map>, MapError>,
     location: &Location,
-    asker: Asker<'_>,
+    asker: &Asker,
 ) -> Option<PathBuf> {
     let is_unread = matches!(
         map_or_why,
@@ -237,7 +236,7 @@ fn long_names(map: &Map) -> impl Iterator<Item = Finding> {
 /// - [`Finding::UnseenInRoot`] if the root's path has a character that nobody sees.
 /// - [`Finding::RootNotTrusted`] if others could replace the root. Its `cure` says how to stop
 ///   them, if the report shows paths.
-fn findings_on_roots(map: &Map, asker: Asker<'_>) -> Vec<Finding> {
+fn findings_on_roots(map: &Map, asker: &Asker) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in map.roots() {
         let Err(why) = Walker::new(System).walk(&root, Policy::Directory) else {
@@ -288,7 +287,7 @@ impl Report {
     ///
     /// If the plugin asks, and the report shows no paths, another line comes first: it has the
     /// command that shows them.
-    fn add_last_lines(&mut self, asker: Asker<'_>) {
+    fn add_last_lines(&mut self, asker: &Asker) {
         let is_all_right = self.exit_code() == 0;
         let is_stopped = self.findings.iter().any(Finding::stops_plugin);
         let Some(agent) = &mut self.plugins_agent else {
@@ -300,7 +299,9 @@ impl Report {
             agent.text += "; but something else is wrong: see above";
         }
         let last_line = format!("{}: {}", PLUGIN.agent, agent.text);
-        if let Some(plugin) = asker.plugin.filter(|_| !asker.shows_paths) {
+        if let Some(plugin) = &asker.plugin
+            && !asker.shows_paths
+        {
             let command = step::plugins_command(&plugin.command, "check");
             let where_to_run = if is_clients_shell(&variable) {
                 "No path is shown to a session. In a terminal of your own"

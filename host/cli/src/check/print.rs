@@ -164,7 +164,7 @@ impl Report {
 /// The line that says what confines a server on this system: the whole wall (Landlock and the
 /// filter of system calls), a part of it, or none. None if the whole wall stands, and the asker did
 /// not type `--verbose`.
-pub(super) fn line_on_wall(wall: WallStatus, asker: Asker<'_>) -> Option<String> {
+pub(super) fn line_on_wall(wall: WallStatus, asker: &Asker) -> Option<String> {
     if wall.is_whole() {
         if !asker.is_verbose {
             return None;

@@ -233,7 +233,7 @@ const NO_MAP_THERE: &str = "there is no map where --map says; create it, or name
 
 /// Why the map at this location cannot be used, and what to do. For a mistake in the map's text,
 /// the line and the help are those of the mistake.
-pub(super) fn unusable(error: &MapError, location: &Location, asker: Asker<'_>) -> Unusable {
+pub(super) fn unusable(error: &MapError, location: &Location, asker: &Asker) -> Unusable {
     let (line, help) = match error {
         MapError::Parse(_, mistake) => (Some(mistake.line), mistake.help.clone()),
         _ => (None, help_without_line(error, location, asker)),
@@ -252,7 +252,7 @@ pub(super) fn unusable(error: &MapError, location: &Location, asker: Asker<'_>) 
 ///
 /// If `--map` names the map (`is_from_option`), and the map is missing or cannot be read, its path
 /// is never told: the argument may be a key.
-fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> String {
+fn message_on_map(error: &MapError, location: &Location, asker: &Asker) -> String {
     use DistrustReason::UnknownOwner;
     // The first row that fits counts.
     match error {
@@ -281,7 +281,7 @@ fn message_on_map(error: &MapError, location: &Location, asker: Asker<'_>) -> St
 ///
 /// None for any other error; if `--map` names the map, and the report shows paths; if no mode keeps
 /// the user from the map; or if the map cannot be read, and the report shows no paths.
-fn help_without_line(error: &MapError, location: &Location, asker: Asker<'_>) -> Option<String> {
+fn help_without_line(error: &MapError, location: &Location, asker: &Asker) -> Option<String> {
     let setup_command = match asker.plugin {
         Some(_) => command_to_setup_plugin(),
         None => command("setup"),

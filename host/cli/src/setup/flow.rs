@@ -207,17 +207,19 @@ fn proposal(user: &User<'_>, plan: &Plan) -> String {
 /// request is the plugin, the text is that of a check for the plugin, which ends with whether its
 /// agent gets its file.
 fn check_report(request: &Request<'_>) -> Result<String> {
-    let plugin = Plugin {
-        // Only a report without paths tells the command.
-        command: "keyhole".into(),
-        tickets: None,
-    };
-    let asker = Asker {
-        plugin: Some(&plugin).filter(|_| request.client.is_plugin()),
+    let mut asker = Asker {
+        plugin: None,
         shows_paths: true,
         is_verbose: false,
     };
-    let report = check::report(&request.user.map, asker);
+    if request.client.is_plugin() {
+        asker.plugin = Some(Plugin {
+            // Only a report without paths tells the command.
+            command: "keyhole".into(),
+            tickets: None,
+        });
+    }
+    let report = check::report(&request.user.map, &asker);
     Ok(report.map_err(not_checked)?.to_text())
 }
 
