@@ -229,7 +229,7 @@ fn json_of_finding(finding: &Finding, line: Option<u32>) -> Value {
 fn json_of_entry(one: &EntryReport) -> Value {
     let mut value = json!({
         "line": one.line,
-        // As written in the map; `null` if it does not end in `.md`.
+        // As written in the map; `null` if it does not end in `.md`, or is not to be shown.
         "path": one.path,
         // Whether only the agents that the entry names may have the file.
         "bound": !one.agents.is_empty(),
@@ -240,7 +240,8 @@ fn json_of_entry(one: &EntryReport) -> Value {
         "code": one.size_or_refusal.err().map(Refusal::as_str),
         "message": one.message(),
         // How many lines with values stand above all headings and below each, and how many lines
-        // of notes are not compared. `null` if the entry has no `withhold`.
+        // of notes are not compared. `null` if the entry has no `withhold`, if its file is not
+        // served, or if the numbers are not to be shown.
         "values": one.summary.as_ref().map(|summary| json!({
             "above": summary.values_without_heading,
             "below": summary.values_by_heading,
@@ -395,6 +396,10 @@ fn line_on_values(one: &EntryReport) -> Option<String> {
 fn lines_in_words(all: &[&EntryReport], is_meant: impl Fn(&EntryReport) -> bool) -> Option<String> {
     let these = all.iter().filter(|one| is_meant(one));
     let numbers: Vec<String> = these.map(|one| one.line.to_string()).collect();
-    let word = if numbers.len() == 1 { "line" } else { "lines" };
-    (!numbers.is_empty()).then(|| format!("{word} {}", numbers.join(", ")))
+    let listed = numbers.join(", ");
+    match numbers.len() {
+        0 => None,
+        1 => Some(format!("line {listed}")),
+        _ => Some(format!("lines {listed}")),
+    }
 }
