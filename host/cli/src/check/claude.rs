@@ -141,6 +141,7 @@ impl<'a> ClaudeCode<'a> {
     /// Whether the checked map is not the one that a server reads without `--map`. False if nobody
     /// knows where that is.
     fn is_other_than_usual_map(&self) -> bool {
+        // None: as without `--map`.
         let usual = Location::find(None, variable);
         usual.is_ok_and(|usual| usual.file != self.location.file)
     }

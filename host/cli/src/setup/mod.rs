@@ -96,6 +96,7 @@ fn without_subcommand(user: &User<'_>, typed: &Setup) -> Result<String> {
 /// The user: the home and the map are those that the environment names, since setup takes no
 /// `--map`. The program is still empty. Fails if the environment names no home.
 fn user() -> Result<User<'static>> {
+    // None: as without `--map`.
     let location = match Location::find(None, variable) {
         Ok(location) => location,
         Err(why) => return stop_with(why.to_string()),
@@ -111,6 +112,7 @@ fn user() -> Result<User<'static>> {
     })
 }
 
+/// What follows the list of clients.
 const COMMANDS: &str = "
 keyhole setup                                 in a terminal: asks, shows, writes
 keyhole setup CLIENT --bind NAME --file FILE  the same, for what you name
