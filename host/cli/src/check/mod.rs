@@ -172,8 +172,8 @@ pub(crate) fn report(live: &LiveMap, asker: &Asker) -> Result<Report, StartError
 }
 
 /// A report for each entry of the map: first those with keys, then the bindings. A file that only
-/// Claude Code takes is refused if it is too long for that client. If `claude_code` is None, no
-/// file is.
+/// Claude Code takes is refused if it has more than 500,000 characters. Without `claude_code`, it
+/// is not known who takes a file, and none is refused for that.
 ///
 /// If the report shows no paths (`shows_paths`), the names of bindings, the files' paths, the
 /// advice and the counts of values are left out: the main conversation reads it.

@@ -78,8 +78,9 @@ const MAP_A_COPY: &str = "put a copy of that, named .md, in a folder of your own
 /// What to do about `file`, the file of this entry, which is refused with this code. For example,
 /// `nothing is at /home/theo/a.md; create it, or fix the path in the map` for `not-found`.
 ///
-/// None if there is nothing to add to the code's own text; if the advice would repeat a path
-/// without `.md`, which may be a key; or if what is wrong with the file cannot be found out.
+/// None for a code that has no row below: the code's own text says what to do. Also None if the
+/// advice would repeat a path without `.md`, which may be a key; or if what is wrong with the file
+/// cannot be found out.
 pub(super) fn advice(
     code: Refusal,
     entry: &Entry,
