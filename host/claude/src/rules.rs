@@ -135,6 +135,8 @@ impl Places {
     pub fn find(home: &Path, variable: Variables<'_>) -> Result<Self, OddPlace> {
         let configured = folder_named_by("CLAUDE_CONFIG_DIR", variable)?;
         let claude = configured.unwrap_or_else(|| home.join(".claude"));
+        // How people read the folder: `~/.claude`. Where no rule can name it, they read the usual
+        // one.
         let shown = shown_pattern(&claude, home).unwrap_or("~/.claude".to_owned());
         // The client sets the variables under `env` before it asks where to keep what tasks print.
         let settings = parsed(&claude.join("settings.json")).unwrap_or_default();

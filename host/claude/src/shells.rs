@@ -365,7 +365,11 @@ fn slow_lists_in(file: &str, settings: &Value) -> Vec<String> {
 /// Other folders above a file do not: deny rules for the file and its folder still hold. Neither
 /// does `~/.claude/projects/**/tool-results/**`, which an older setup wrote.
 fn opens_denied_path(entry: &Value, places: &Places, files: &[PathBuf]) -> bool {
+    // An entry that is no text, too, counts as empty.
     let text = entry.as_str().unwrap_or_default().trim();
+    if text.is_empty() {
+        return true;
+    }
     if text == places.older_pattern_for_outputs() {
         return false;
     }
@@ -387,7 +391,7 @@ fn opens_denied_path(entry: &Value, places: &Places, files: &[PathBuf]) -> bool 
             }
         }
     }
-    // The root has no last name.
+    // A relative path such as `..` has no last name.
     let Some(last) = path.file_name() else {
         return false;
     };

@@ -125,6 +125,7 @@ pub(crate) fn start<S>(
     open: impl FnOnce() -> io::Result<Opened<S>>,
 ) -> Result<Started<S>, StartError> {
     let sandbox = sandbox()?;
+    // Its threads need nothing done when they begin.
     let runtime = runtime(|| {})?;
     // tokio opens streams only inside a runtime.
     let Opened { streams, threads } = runtime.block_on(async { open() })?;
@@ -135,8 +136,9 @@ pub(crate) fn start<S>(
     // Without that folder, the server starts, and each call is refused with the reason.
     let tickets_folder = tickets.and_then(|tickets| tickets.data_folder().ok());
     let tickets_to_read = tickets_folder.as_ref().map(File::try_clone).transpose()?;
-    // Four steps: Landlock takes every right but to read; this closure reads the map, and finds the
-    // directories that must be readable; Landlock leaves only these; a filter forbids system calls.
+    // Four steps: Landlock takes every right but to read; this closure reads the map, and returns
+    // the directories that must stay readable, with the map; Landlock leaves only these; a filter
+    // forbids system calls.
     let (wall, map_or_error) = restrict_process(rights, tickets_folder, || {
         let map = live.current();
         match readable_directories(live, &map, tickets_to_read) {

@@ -31,10 +31,10 @@ pub(crate) enum Role {
 /// Adds the values of this line, item or cell. Of `Phone: 1 555 0100`, the label is `Phone:`, and
 /// the number is a value. In the role `Label`, all of the text is a label.
 ///
-/// Of the label, these are values: codes (`tblix42`), dates, and words that are enough for a
-/// quotation, if all are like names (`Theo Wexel`). Each name in the label is a value only if the
-/// label is a sentence (a `:` or `=` behind more than four words), or if all of its words, at least
-/// two, are like names.
+/// Of the label, these are values: codes of one word (`tblix42`), dates, and words that are enough
+/// for a quotation, if all are like names (`Theo Wexel`). If the label is a sentence (a `:` or `=`
+/// behind more than four words), each name in it is a value, too, and each code of several words
+/// (`P-017`). If all words of the label, at least two, are like names, each name is a value.
 ///
 /// Of the text behind the label, these are values: codes, dates and quotations; all of the text, if
 /// it has at most twelve words and says enough; its parts (`add_parts`); and, in an `Item`, the
@@ -66,7 +66,7 @@ pub(crate) fn add_piece(values: &mut Values, text: &str, role: Role) {
     if role == Role::Item && !is_sentence {
         add_term(values, &piece);
     }
-    // `P-017` in a label is a value only if the label is a sentence.
+    // Codes of several words: `P-017` of `P-017: x` is a value only if the label is a sentence.
     let text_for_codes = if is_sentence { text } else { piece.value };
     add_joined_codes(values, &piece, text_for_codes);
     add_parts(values, &piece);

@@ -228,9 +228,10 @@ impl Run {
     /// - a gap counts, and no run of the document has a gap there. If the document has `4711` and
     ///   `larkspur`, then `47 11` and `lark-spur` are no quotations.
     ///
-    /// Each gap counts in a number of fewer than six digits. None counts in a code of ten
-    /// characters or more, or if no word is of a script with capitals. Else the `filled_gaps`
-    /// count.
+    /// In a number of fewer than six digits, each gap counts. In a code of ten characters or more,
+    /// and if no word is of a script with capitals, no gap counts. In any other run, a gap counts
+    /// if it has a character and does not stand between two digits: that of `lark-spur`
+    /// (`filled_gaps`).
     pub(crate) fn known_in<'r>(&self, runs: &'r Runs) -> Option<&'r Known> {
         let known = runs.get(&self.letters_hash)?;
         let is_joined = self.word_count > 1 && !self.has_blank;

@@ -186,9 +186,12 @@ impl Cutter {
         }
     }
 
-    /// Adds a letter or digit to the last word; or begins a word with it, if it is the first one of
-    /// the text or behind a gap, a capital behind a small letter (the `P` in `harborPine`), or of a
-    /// script that puts no blanks between words (each of the two in `木星`, and the `a` in `木a`).
+    /// Adds a letter or digit to the last word. In these cases, it begins a new word:
+    ///
+    /// - it is the first letter of the text, or stands behind a gap: the `P` in `harbor Pine`;
+    /// - it is a capital behind a small letter: the `P` in `harborPine`;
+    /// - it is of a script that puts no blanks between words: each letter of `木星`;
+    /// - it stands behind a letter of such a script: the `a` in `木a`.
     fn push_letter(&mut self, c: char, at: Range<usize>) {
         let is_unspaced = is_unspaced(c);
         if is_unspaced || self.begins_word(c) {

@@ -197,10 +197,12 @@ impl Allowed<'_> {
 
     /// The faults for the servers of ours that these entries do not allow:
     ///
-    /// - [`Fault::ServersNotAllowed`]: not the server of the plugin's agent, which is
+    /// - [`Fault::ServersNotAllowed`] if the server of the plugin's agent is not allowed. This is
     ///   [`MODULES_SERVER`], or [`SHARED_SERVER`] if `are_mods_off`;
-    /// - else [`Fault::ServersNeedMods`]: not [`SHARED_SERVER`], which older clients need;
-    /// - [`Fault::OwnServersNotAllowed`]: not all `servers`, which are those of own agents.
+    /// - or else [`Fault::ServersNeedMods`] if [`SHARED_SERVER`] is not allowed, which clients
+    ///   without mods need;
+    /// - [`Fault::OwnServersNotAllowed`] if one of `servers` is not allowed, the servers of own
+    ///   agents.
     ///
     /// Also [`Fault::ServersByCommand`], as a reminder, if servers are compared by their commands.
     fn faults(&self, servers: &[&str], are_mods_off: bool) -> Vec<Fault> {
