@@ -1,8 +1,21 @@
 //! `keyhole setup`: what it changes in the user's files, shown before, asked, and written.
 //!
-//! ARCHITECTURE.md has the way of one setup. It edits the map and Claude Code's `settings.json`,
-//! and makes files that are the user's agents' alone. All else it prints. There is no record: what
-//! setup takes away is what it would write. Nothing else in the program writes.
+//! It edits the map and Claude Code's `settings.json`, and makes files that are the user's agents'
+//! alone. All else it prints. Nothing else in the program writes.
+//!
+//! The way of one setup, under one lock (`flow.rs` of the command keeps the order and asks):
+//!
+//! 1. [`clients`] has the client's row of `clients.toml`. [`recipe`] fills in the client's
+//!    examples.
+//! 2. `install` plans the changes of each file. `json` adds lines to Claude Code's settings, and
+//!    `map` adds lines to the map. Both parse the new text, and stop if it is more than the old
+//!    text and the lines that were shown.
+//! 3. The loader says whether the file would be served. Then the plan is shown, and the user asked.
+//! 4. `disk` reads each file again, and stops if the file changed. Then it writes a new file beside
+//!    the old one, syncs and renames it. Rules are written first.
+//!
+//! `remove` builds a name's texts again, and deletes equal texts from the files: there is no record
+//! of what was written.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "the user's own files")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests"))]
