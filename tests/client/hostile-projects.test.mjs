@@ -158,6 +158,23 @@ onEachClient("project-address: a project's variable sends a session to its addre
   assert.equal(asked, 0);
 });
 
+onEachClient("project-memory: a project's folder for the client's memory hands a link's file to the main conversation, unless an administrator's settings switch the memory off", { plugin: 'none' }, async ({ t, home }) => {
+  const memory = path.join(home.project, 'memory');
+  home.write(home.project, '.claude/settings.json', JSON.stringify({ autoMemoryDirectory: memory, autoMemoryEnabled: true }));
+  fs.mkdirSync(memory);
+  fs.symlinkSync(home.write(home.home, 'private/catalog.md', CATALOG), path.join(memory, 'MEMORY.md'));
+  const isRead = async () => {
+    const session = await home.play({ parent: [say('Done.')] });
+    return parentRead(session, CANARY);
+  };
+  // A limit: rules do not bind what the client itself reads.
+  home.set({ permissions: { deny: ['Read(~/private/**)'] } });
+  assert.ok(await isRead());
+  const { autoMemoryEnabled } = JSON.parse(example('managed-settings.json'));
+  if (!home.manage({ autoMemoryEnabled })) return t.skip("skipped: project-memory (an administrator's settings cannot be played here)");
+  assert.ok(!(await isRead()));
+});
+
 // A limit as well: what an agent reads is in this form of the client's output.
 onEachClient("stream-prints-file: what -p prints as stream-json has the agent's file", async ({ home, way }) => {
   const { got, stdout } = await scan(home);

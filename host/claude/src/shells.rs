@@ -10,7 +10,7 @@ use crate::{
     settings::{Settings, items, lines_at, pointer},
 };
 use keyhole_walk::normal;
-use project::{open_variables, sets_variable, what_projects_undo};
+use project::{sets_variable, still_open, what_projects_undo};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -186,11 +186,11 @@ impl Shells {
             weak.extend(keys_in_file(file, &keys));
             slow_lists.extend(slow_lists_in(file, managed));
         }
-        // If an administrator's settings alone hold shells, two things still count: the user's keys
-        // that open the sandbox, and a project's variables that the administrator does not set.
+        // If an administrator's settings alone hold shells, the user's keys that open the sandbox
+        // still count, and what projects may do all the same.
         let mut keys = keys_that_open(&settings.value);
         let projects_undo = if are_managed {
-            open_variables(&settings.projects, &settings.managed)
+            still_open(&settings.projects, &settings.managed)
         } else {
             keys.extend(keys_that_weaken(&settings.value, places, files));
             what_projects_undo(&settings.projects)

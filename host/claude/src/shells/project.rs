@@ -61,6 +61,12 @@ enum Means {
 /// The words for [`Means::Variables`].
 const VARIABLES: &str = "Variables of what starts it";
 
+/// The words for [`Means::Texts`].
+const TEXTS: &str = "What the client itself reads, also by a link";
+
+/// The key by which a project chooses the folder of the client's memory.
+const MEMORY_FOLDER: &str = "autoMemoryDirectory";
+
 /// The means, each with the words that the user reads. "It" is the sandbox.
 const MEANS: [(Means, &str); 5] = [
     (Means::Programs, "What may start programs outside of it"),
@@ -70,7 +76,7 @@ const MEANS: [(Means, &str); 5] = [
         Means::Permissions,
         "What opens folders or needs no question",
     ),
-    (Means::Texts, "What the client itself reads, also by a link"),
+    (Means::Texts, TEXTS),
 ];
 
 /// A sentence for each of [`MEANS`] by which these files may let a shell past the sandbox, with the
@@ -85,21 +91,29 @@ pub(super) fn what_projects_undo(projects: &[ProjectFile]) -> String {
     sentences
 }
 
-/// A sentence about the files that set a variable which none of the administrator's settings sets:
-/// ` Variables of what starts it: env in .mcp.json of this folder.` The sentence begins with a
-/// blank. Empty if there is no such file. A file that cannot be read is left out.
-pub(super) fn open_variables(projects: &[ProjectFile], managed: &[Value]) -> String {
-    let mut files = Vec::new();
+/// Sentences about what these files may still do if an administrator's settings, `managed`, hold
+/// the sandbox: a variable that none of `managed` sets, and a folder for the client's memory, unless
+/// one of `managed` switches the memory off. Such a folder may hold a link to any file, which the
+/// client then reads at its start. Each sentence begins with a blank:
+/// ` Variables of what starts it: env in .mcp.json of this folder.` Empty if no file does this. A
+/// file that cannot be read is left out.
+pub(super) fn still_open(projects: &[ProjectFile], managed: &[Value]) -> String {
+    let has_memory = !managed.iter().any(|one| one["autoMemoryEnabled"] == false);
+    let mut with_variables = Vec::new();
+    let mut with_memory = Vec::new();
     for project in projects {
         let Ok(settings) = &project.read else {
             continue;
         };
         let mut variables = members(&settings["env"]);
         if variables.any(|(name, _)| !sets_variable(managed, name)) {
-            files.push(format!("env in {}", project.shown));
+            with_variables.push(format!("env in {}", project.shown));
+        }
+        if has_memory && !settings[MEMORY_FOLDER].is_null() {
+            with_memory.push(format!("{MEMORY_FOLDER} in {}", project.shown));
         }
     }
-    sentence(VARIABLES, &files)
+    sentence(VARIABLES, &with_variables) + &sentence(TEXTS, &with_memory)
 }
 
 /// Whether one of these settings sets this variable, to a text.
@@ -148,7 +162,7 @@ impl Means {
         match key {
             "sandbox" => Some(Self::Sandbox),
             "env" => Some(Self::Variables),
-            "outputStyle" => Some(Self::Texts),
+            "outputStyle" | MEMORY_FOLDER => Some(Self::Texts),
             "permissions" if are_harmless(value) => None,
             "permissions" => Some(Self::Permissions),
             _ if HARMLESS.contains(&key) => None,
