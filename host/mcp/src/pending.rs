@@ -1,7 +1,10 @@
 //! The requests that are received and not yet answered, without the cancelled ones.
 //!
-//! Inside the server, each has a number of ours instead of the client's id. So an answer finds its
-//! own request and no other, even if the client uses an id again.
+//! Inside the server, each request has a number of ours instead of the client's id. So an answer
+//! finds its own request and no other, even if the client uses an id again.
+//!
+//! Two permits of semaphores belong to a request: one for memory, in bytes of its line, and if it
+//! is a call of the tool, one to run. Whoever drops a permit gives it back.
 
 use rmcp::model::{ErrorData, JsonRpcVersion2_0, RequestId, ServerJsonRpcMessage, ServerResult};
 use serde::Serialize;
@@ -18,18 +21,22 @@ pub(super) struct PendingRequests(Arc<Mutex<Table>>);
 
 #[derive(Default)]
 struct Table {
-    /// The last number given out. No request gets zero.
+    /// The last number given out. The first request gets 1.
     last: i64,
+    /// The requests by our numbers.
     requests: BTreeMap<i64, Request>,
 }
 
 struct Request {
+    /// The client's id, as the client wrote it.
     id: Box<RawValue>,
-    /// Its share of the memory for requests, until it has an answer.
-    room: Option<Permit>,
-    /// The permit of its call to run, until the answer is written: see `Content` of core.
-    place: Option<Permit>,
-    /// None until it has an answer.
+    /// The permit for the memory of this request. None once the request has an answer: the answer
+    /// takes the permit along.
+    memory_permit: Option<Permit>,
+    /// The permit of this call to run: see `Content` of core. None until the call has a file's
+    /// text. A request that is no call, or is refused, never has one.
+    run_permit: Option<Permit>,
+    /// None until the request has an answer.
     outcome: Option<Outcome>,
 }
 
@@ -41,55 +48,66 @@ enum Outcome {
     Error(ErrorData),
 }
 
-/// What is written, with the id as the client wrote it: no number is too long for it.
+/// The answer as it is written: `{"jsonrpc":"2.0","id":7,"result":{…}}`.
 #[derive(Serialize)]
 pub(super) struct Answer {
     jsonrpc: JsonRpcVersion2_0,
+    /// The id as the client wrote it. So a number of any length is written back unchanged.
     id: Box<RawValue>,
     #[serde(flatten)]
     outcome: Outcome,
+    /// The permit of the call to run. It is given back when the answer is dropped.
+    #[serde(skip)]
+    _run_permit: Option<Permit>,
 }
 
 impl PendingRequests {
-    /// Ignores poisoning: each change is one step, so the table stays consistent.
+    /// The table, locked. A thread that panicked with the lock is ignored: each change is one step,
+    /// so the table stays consistent.
     fn table(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a request with the client's `id`, and returns our number for it: one more than the
-    /// last. `room` is the request's share of the memory for requests.
-    pub(super) fn begin(&self, id: Box<RawValue>, room: Permit) -> RequestId {
+    /// Enters a request with the client's `id`, and returns our number for the request: one more
+    /// than the last. `memory_permit` is given back when the answer is written. If the request is
+    /// cancelled, the permit is given back at once, or when an answer that waits is dropped.
+    pub(super) fn begin(&self, id: Box<RawValue>, memory_permit: Permit) -> RequestId {
         let mut table = self.table();
         table.last = table.last.wrapping_add(1);
         let number = table.last;
         let request = Request {
             id,
-            room: Some(room),
-            place: None,
+            memory_permit: Some(memory_permit),
+            run_permit: None,
             outcome: None,
         };
         table.requests.insert(number, request);
         RequestId::Number(number)
     }
 
-    /// Keeps the permit of the call with our `number`, its `place` among those that run, until its
-    /// answer is written or dropped.
-    pub(super) fn keep(&self, number: &RequestId, place: Permit) {
+    /// Keeps the permit to run of the call with our `number` until its answer is written. If that
+    /// call was cancelled, the permit is given back at once.
+    pub(super) fn keep_until_written(&self, number: &RequestId, run_permit: Permit) {
         if let RequestId::Number(number) = number
             && let Some(request) = self.table().requests.get_mut(number)
         {
-            request.place = Some(place);
+            request.run_permit = Some(run_permit);
         }
     }
 
-    /// Puts an answer to its request, by our number in it. Returns the number, and the request's
-    /// share of the memory (`room`), to be held until the answer is written. None if the request
-    /// was cancelled, or has an answer already, or if the message is no answer with a number of
-    /// ours: our server sends no such message.
+    /// Puts an answer into the table, at the request whose number the answer has. Returns that
+    /// number, and the permit for the request's memory: the caller holds it until the answer is
+    /// written, or the request is found to be cancelled.
+    ///
+    /// None if the request was cancelled, or has an answer already. None also for a message that is
+    /// no answer, and for an answer without a number of ours: our server sends no such message.
     pub(super) fn answer(&self, answer: ServerJsonRpcMessage) -> Option<(i64, Permit)> {
         let (id, outcome) = match answer {
-            ServerJsonRpcMessage::Response(it) => (it.id, Outcome::Result(Box::new(it.result))),
-            ServerJsonRpcMessage::Error(it) => (it.id?, Outcome::Error(it.error)),
+            ServerJsonRpcMessage::Response(response) => {
+                (response.id, Outcome::Result(Box::new(response.result)))
+            }
+            // An error without an id answers no request.
+            ServerJsonRpcMessage::Error(error) => (error.id?, Outcome::Error(error.error)),
             // A request or a notification.
             _ => return None,
         };
@@ -99,26 +117,28 @@ impl PendingRequests {
         let mut table = self.table();
         let request = table.requests.get_mut(&number)?;
         request.outcome = Some(outcome);
-        Some((number, request.room.take()?))
+        Some((number, request.memory_permit.take()?))
     }
 
-    /// Removes the request with our `number`, and returns its answer and the permit of its call.
-    /// None means that it was cancelled, or has no answer yet.
-    pub(super) fn finish(&self, number: i64) -> Option<(Answer, Option<Permit>)> {
+    /// Removes the request with our `number`, and returns its answer, which is to be written now.
+    /// None if the request was cancelled, or has no answer yet.
+    pub(super) fn finish(&self, number: i64) -> Option<Answer> {
         let request = self.table().requests.remove(&number)?;
-        let answer = Answer {
+        Some(Answer {
             jsonrpc: JsonRpcVersion2_0,
             id: request.id,
             outcome: request.outcome?,
-        };
-        Some((answer, request.place))
+            _run_permit: request.run_permit,
+        })
     }
 
-    /// Removes the request with the client's `id`, so that it is never answered,
-    /// and returns our number for it. None means that no such request is in flight.
+    /// Removes the request with the client's `id`, so that it is never answered, and returns our
+    /// number for it. Of two requests with this id, the older one. None if there is no such request
+    /// in the table: the client never sent one, its answer is written or being written, or it was
+    /// cancelled before.
     pub(super) fn cancel(&self, id: &RawValue) -> Option<RequestId> {
         let mut table = self.table();
-        // There are few requests to look through.
+        // There are at most 1024 requests to look through.
         let mut requests = table.requests.iter();
         let found = requests.find(|(_, request)| request.id.get() == id.get());
         let (&number, _) = found?;

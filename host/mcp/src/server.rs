@@ -1,4 +1,4 @@
-//! What the server answers. Only requests that `message.rs` lets through arrive here.
+//! What the server answers. Only requests that `message.rs` has parsed arrive here.
 
 use super::{
     message::CALL_ID,
@@ -23,32 +23,34 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) struct Server<L> {
     pub(super) loader: Arc<L>,
-    /// What the server was started with: see [`Caller::of_call`].
+    /// Who makes the calls, as the server was started. [`Caller::of_call`] adds the id of one call.
     pub(super) callers: Caller,
     pub(super) surface: Surface,
     pub(super) pending: PendingRequests,
 }
 
 impl<L: Load> Server<L> {
-    /// Makes one call, and returns the file's text or the refusal. The call keeps its permit to run
-    /// until its answer is written. A text that is too long for Claude Code is refused only if
-    /// Claude Code calls. A call that is cancelled is refused, and the refusal is never sent.
+    /// Makes one call for `target`, and returns the file's text or the refusal as a result of the
+    /// tool. With a text, the call's permit to run is kept until the answer is written.
+    ///
+    /// If Claude Code calls, a text of more than 500,000 characters is refused. A cancelled call is
+    /// refused too, and nobody gets that refusal.
     async fn load(&self, target: Target, context: &RequestContext<RoleServer>) -> CallToolResult {
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
             biased;
-            // The transport drops answers to cancelled requests.
+            // Any refusal will do: the transport drops the answer to a cancelled request.
             () = context.ct.cancelled() => Err(Refusal::Internal),
             loaded = self.loader.load(target, caller) => loaded,
         };
         match loaded {
-            // Only Claude Code sends an id of the call beside that of the request.
+            // Only Claude Code sends an id of the call in `_meta`, beside the request's own id.
             Ok(Content { text, .. }) if id.is_some() && is_too_long_for_claude(&text) => {
                 tool::refused(Refusal::TooLarge)
             }
             Ok(Content { text, permit }) => {
-                self.pending.keep(&context.id, permit);
+                self.pending.keep_until_written(&context.id, permit);
                 CallToolResult::success(vec![ContentBlock::text(text)])
             }
             Err(code) => tool::refused(code),
@@ -56,8 +58,9 @@ impl<L: Load> Server<L> {
     }
 }
 
-/// Who answers, for the `_meta` of a result. Protocol 2026-07-28 wants it in every result; the
-/// versions with `initialize` say it there, so it is None for these.
+/// The server's name and version, for the `_meta` of a result. Protocol 2026-07-28 wants them in
+/// every result. None if the client speaks an older version, whose `initialize` returns them, or if
+/// the client has not said which.
 fn server_info(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     if context.protocol_version()?.has_initialize() {
         return None;
@@ -74,7 +77,8 @@ impl<L: Load> ServerHandler for Server<L> {
             .with_server_info(Implementation::new(NAME, VERSION))
     }
 
-    /// All but 2025-03-26, by which a server must take batches.
+    /// All versions but 2025-03-26, which demands that a server takes several requests in one
+    /// message.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(&[
             ProtocolVersion::V_2024_11_05,
@@ -84,7 +88,11 @@ impl<L: Load> ServerHandler for Server<L> {
         ])
     }
 
-    /// rmcp would keep the version that was asked for, and not the one that is agreed to.
+    /// Agrees to a version with the client. rmcp's own method would keep, for the session, the
+    /// version that the client asked for; this keeps the one that the server answers with.
+    ///
+    /// # Errors
+    /// What rmcp's `negotiate_initialize` returns.
     async fn initialize(
         &self,
         mut request: InitializeRequestParams,
@@ -96,7 +104,7 @@ impl<L: Load> ServerHandler for Server<L> {
         Ok(answer)
     }
 
-    /// One page, so no cursor leads to another.
+    /// The list of tools, which has one. There is one page, so the client's cursor is ignored.
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -107,11 +115,11 @@ impl<L: Load> ServerHandler for Server<L> {
         Ok(tools)
     }
 
-    /// Answers a call of the tool `load_context`: with the file's text, with a refusal, or if the
-    /// arguments are wrong, with an error that the model sees.
+    /// Answers a call of the tool `load_context` ([`tool::NAME`]): with the file's text, with a
+    /// refusal, or if the arguments are wrong, with advice. The model sees each of these.
     ///
     /// # Errors
-    /// An error of the protocol for a tool of another name.
+    /// A tool of another name: an error of the protocol, which the model may not see.
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -120,7 +128,8 @@ impl<L: Load> ServerHandler for Server<L> {
         if request.name != tool::NAME {
             return Err(ErrorData::invalid_params("unknown tool", None));
         }
-        // `message.rs` has put the arguments into the extensions, as they were written.
+        // `message.rs` has put the arguments into the extensions, as they were written. A call
+        // without arguments counts as one with `{}`.
         let written = context.extensions.get::<Box<RawValue>>();
         let arguments = written.map_or("{}", |arguments| arguments.get());
         let mut result = match self.surface.parse_arguments(arguments) {
