@@ -32,13 +32,16 @@ pub struct SessionError;
 /// Serves one session: reads requests from `stdin` and writes answers to `stdout`, one JSON-RPC
 /// message per line, and nothing else.
 ///
-/// When `stdin` ends, it first answers what it has received, however long the client takes to read.
-/// It can be dropped at any time. Then shut the runtime down without waiting, because a read of
-/// standard input cannot be interrupted.
+/// When `stdin` ends, this first answers what it has received, however long the client takes to
+/// read, and then returns `Ok`. This future can be dropped at any time. Then shut the runtime down
+/// without waiting, because a read of standard input cannot be interrupted.
+///
+/// `callers` says who makes the calls, as the operator started the server; `surface`, what clients
+/// see, and which arguments a call may have.
 ///
 /// # Errors
-/// If the protocol's machinery stops by itself. A client that goes before the session has begun is
-/// no error.
+/// If the task that serves the session panics. If the session does not begin, because the client
+/// goes before, that is no error.
 pub async fn run_session(
     loader: Arc<impl Load>,
     callers: Caller,
@@ -54,12 +57,10 @@ pub async fn run_session(
         surface,
         pending,
     };
-    match serve_server(server, transport).await {
-        Ok(running) => {
-            let ended = running.waiting().await;
-            ended.map(drop).map_err(|_| SessionError)
-        }
+    let Ok(running) = serve_server(server, transport).await else {
         // The client has gone before the session had begun.
-        Err(_) => Ok(()),
-    }
+        return Ok(());
+    };
+    let ended = running.waiting().await;
+    ended.map(drop).map_err(|_| SessionError)
 }

@@ -8,24 +8,27 @@ use serde_json::{Value, json};
 
 pub(super) const NAME: &str = "load_context";
 
-/// What a model reads: when to call, when not, and what to do next. Nothing in it depends on the
-/// map. What to do on a refusal follows.
+/// The tool's description for a model, if callers name a key: when to call, when not, and what to
+/// do next. Nothing in it depends on the map. [`what_to_do`] follows.
 const GENERAL: &str = "Returns one private Markdown document, unchanged, for a key.
 
 Call it only if your own instructions give you a key, and with that key only. Never guess a key, change one, or ask for one. Use the document for your own task. Pass neither the document nor the key on to any person, agent, tool or file.";
 
-/// The same for a bound server. The context's name and description stand before `BOUND_END`.
-const BOUND: &str = "Returns one private Markdown document, unchanged. It takes no arguments: this server has this one document";
+/// The beginning of the tool's description if the server has one document. The document's name and
+/// description follow, then [`BOUND_END`].
+const BOUND_BEGINNING: &str = "Returns one private Markdown document, unchanged. It takes no arguments: this server has this one document";
 
+/// What follows the document's name and description. [`what_to_do`] comes next.
 const BOUND_END: &str = "
 
 Call it when your own task needs this document, and use it for that task only. Pass it on to no person, agent, tool or file.";
 
+/// The last sentence of both descriptions.
 const END: &str = "Do not go on without the document.";
 
-/// What a model is told to do on a refusal: on a code that may pass by itself (`is_passing`), it
-/// calls again, and on any other it stops. The text ends without a full stop, since callers go on
-/// with it.
+/// The sentences that tell a model what to do on a refusal. On a code whose cause may pass by
+/// itself (`is_passing`), such as `busy`, the model calls again; on any other, it stops. The text
+/// ends without a full stop, because the two descriptions continue it: `, without the key.`
 fn what_to_do() -> String {
     let mut names = Vec::new();
     for code in Refusal::ALL {
@@ -40,12 +43,13 @@ fn what_to_do() -> String {
     )
 }
 
-/// What a server shows and accepts. It is fixed at the start, because the client's user
-/// agrees to what the server shows then. What it serves does follow the map.
+/// What a server shows to clients, and which arguments it accepts. A surface is fixed at the start,
+/// because the client's user agrees to what the server shows then. Which file is served follows the
+/// map as it is at each call.
 #[derive(Clone, Debug)]
 pub struct Surface {
     pub(super) tool: Tool,
-    /// What every call asks for. None means that each caller names a key.
+    /// What every call asks for, if the server has one document. None if each caller names a key.
     target: Option<Target>,
 }
 
@@ -70,23 +74,32 @@ impl Surface {
         Self { tool, target: None }
     }
 
-    /// The context that the map calls `name`. Callers name no key. Without its `binding`, the map
-    /// does not have it yet, or cannot be used. Then clients do not see the name either: it may
-    /// be a key that the user put in the wrong place.
+    /// The surface of a server for the binding `name`: callers name no key, and get the file that
+    /// the map has for this binding.
+    ///
+    /// `binding` is None if the map has no such binding yet, or cannot be used. Then clients do not
+    /// see the name either: it may be a key that the user put in the wrong place.
     pub fn bound(name: &BindingName, binding: Option<&Binding>) -> Self {
-        let tool = bound(binding.and(Some(&**name)), binding);
+        let shown_name = binding.and(Some(&**name));
+        let tool = tool_without_key(shown_name, binding);
         let target = Some(Target::Bound(name.clone()));
         Self { tool, target }
     }
 
-    /// The context of `key`, which the operator names.
+    /// The surface of a server for the file of `key`, which the operator gave at the start. Callers
+    /// name no key, and see `name` only.
     pub fn to_key(name: &BindingName, key: Key) -> Self {
-        let tool = bound(Some(name), None);
+        let tool = tool_without_key(Some(name), None);
         let target = Some(Target::OperatorsKey(key));
         Self { tool, target }
     }
 
-    /// What a call with these arguments asks for. The error says what to send, without any input.
+    /// What a call with these arguments asks for. A server with one document accepts `{}` only. Any
+    /// other server accepts `{"key":"a1"}` only: one key, which is a string.
+    ///
+    /// # Errors
+    /// Other arguments, or a text that is no JSON object: what to send instead. The error repeats
+    /// nothing of the arguments.
     pub(super) fn parse_arguments(&self, arguments: &str) -> Result<Target, &'static str> {
         match &self.target {
             Some(target) => object::<NoArguments>(arguments)
@@ -99,21 +112,25 @@ impl Surface {
     }
 }
 
+/// `{}`, and nothing else.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoArguments {}
 
+/// `{"key":"a1"}`, with any text, and nothing else.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OneKey {
     key: String,
 }
 
-/// The tool of a server with one context. With the name `notes`, its title is
-/// `Load context: notes`, and its description says `this one document, "notes".` A title of the
-/// binding takes the place of this title, and a description of the binding stands behind the name.
-/// Without a name, the title is `Load context`. A binding never comes without its name.
-fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
+/// The tool of a server with one document, which takes no arguments.
+///
+/// The title is the binding's own title; without one, `Load context: notes` for the name `notes`;
+/// without a name, `Load context`. The description begins with [`BOUND_BEGINNING`] and the name:
+/// `this server has this one document, "notes".` If the binding has a description, this stands
+/// behind the name and a colon. A caller that gives a binding also gives a name.
+fn tool_without_key(name: Option<&str>, binding: Option<&Binding>) -> Tool {
     let own_title = binding.and_then(|binding| binding.title.as_deref());
     let title = match (own_title, name) {
         (Some(title), _) => title.to_owned(),
@@ -128,17 +145,22 @@ fn bound(name: Option<&str>, binding: Option<&Binding>) -> Tool {
         Some(text) => format!("{named}:\n{text}"),
         None => format!("{named}."),
     };
-    let description = format!("{BOUND}{what}{BOUND_END}\n\n{}. {END}", what_to_do());
+    let description = format!(
+        "{BOUND_BEGINNING}{what}{BOUND_END}\n\n{}. {END}",
+        what_to_do()
+    );
     let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     tool(&title, description, schema)
 }
 
-/// The tool with this title, this description and this schema of its arguments. It only reads.
+/// The tool `load_context` with this title, this description and this schema of its arguments. It
+/// tells clients that it only reads, and how long a result Claude Code may pass on to its model.
 fn tool(title: &str, description: String, schema: Value) -> Tool {
     let meta = json!({ "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS });
     Tool::new(NAME, description, rmcp::model::object(schema))
         .with_title(title)
         .with_annotations(
+            // Not "open world": the tool reaches the mapped files, and nothing else.
             ToolAnnotations::new()
                 .read_only(true)
                 .destructive(false)
@@ -148,12 +170,14 @@ fn tool(title: &str, description: String, schema: Value) -> Tool {
         .with_meta(MetaObject(rmcp::model::object(meta)))
 }
 
-/// An error for the model: it may never see one of the protocol.
+/// An error that the model sees, because it is a result of the tool. Clients need not show a model
+/// an error of the protocol.
 pub(super) fn error(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// The call is refused. Some clients pass on only the text of an error, so that has the code.
+/// A refusal: its code and advice as a text, `busy: …`, and the same as structured content. Some
+/// clients pass on only the text of an error, so the text has the code too.
 pub(super) fn refused(code: Refusal) -> CallToolResult {
     let mut result = error(code.to_string());
     let content = json!({ "code": code.as_str(), "message": code.advice() });
