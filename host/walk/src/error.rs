@@ -9,7 +9,8 @@ pub(crate) type Result<T, E = SystemError> = std::result::Result<T, E>;
 /// Why the system did not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SystemError {
-    /// No file has this name, or none can have it; or it is a file and should be a directory.
+    /// Nothing has this name, or nothing can have it; or a name in the path is a file, and should
+    /// be a directory.
     #[error("nothing is there")]
     Missing,
     /// The operating system does not let us look or read.
@@ -39,15 +40,17 @@ pub enum SystemError {
 }
 
 impl From<Errno> for SystemError {
-    /// What this error of a system call means for a walk. Any that is not listed here is
-    /// [`Self::Failed`].
+    /// What this error of a system call means for a walk: `ENOENT` is [`Self::Missing`], for
+    /// example. An error that is not listed here is [`Self::Failed`].
     fn from(error: Errno) -> Self {
         match error {
             Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Self::Missing,
             Errno::ACCESS | Errno::PERM => Self::Denied,
+            // The error for opening a link with `O_NOFOLLOW`.
             Errno::LOOP => Self::IsLink,
             // The error for opening a socket, or a device without a driver.
             Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Self::NotAFile,
+            // The error for opening a file under another process's lease.
             Errno::AGAIN => Self::Busy,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Self::OutOfResources,
             // What served the file system has gone, or cannot be reached.

@@ -4,8 +4,8 @@
 //! A path does not identify a file: between two look-ups of one name, anyone who may
 //! write to a directory on the way can replace what has the name. So the walk goes
 //! along a path once, from `/`, one name at a time, and each step starts from the
-//! descriptor of the step before. It always judges the descriptor that the next step
-//! starts from, or that is read in the end. The kernel follows no link for us.
+//! descriptor of the step before. The walk always judges the descriptor that the next
+//! step starts from, or that is read in the end. The kernel follows no link for us.
 //!
 //! One rule holds for everything that is walked: every directory from `/` on, every link,
 //! and the file must be *trusted*, so that nobody but the user and root could have
@@ -51,11 +51,11 @@ pub use way::Walked;
 use std::path::{Path, PathBuf};
 use way::{PathStack, push_names};
 
-/// As many links in a row as Linux follows: see path_resolution(7).
+/// The most links that one walk follows: 40, as on Linux (see path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// Attempts if the last component keeps changing its type while the walk looks at it.
-/// Without an attacker, it is replaced once.
+/// How often the walk tries to open the last name if that keeps changing its type meanwhile.
+/// Without an attacker, the name is replaced once.
 const MAX_ATTEMPTS: usize = 3;
 
 /// The names that one walk takes at most, with those of all links. A link of 800 names that ends at
@@ -63,20 +63,25 @@ const MAX_ATTEMPTS: usize = 3;
 const MAX_STEPS: usize = 1024;
 
 impl<F: FileSystem> Walker<F> {
-    /// Walks `path` from `/`, also if it is not absolute, to what the policy says: a file that is
-    /// open for reading, an open directory, or for [`Policy::Name`] an open directory and a name in
-    /// it.
+    /// Walks `path` from `/`, also if the path is not absolute, and follows links. Returns what the
+    /// policy asks for. [`Policy::File`] and [`Policy::GroupFile`]: the file at `path`, open for
+    /// reading. [`Policy::Directory`]: the directory at `path`, open. [`Policy::Name`], for
+    /// `/home/jane/a.md`: the open directory `/home/jane` and the name `a.md`. This name is not
+    /// opened, unless it is a link.
     ///
-    /// It goes on from an object, follows it or returns it only after `check_child` has found it
-    /// to be trusted. For [`Policy::Name`] it does not open the last name, unless this is a link.
+    /// The walk enters a directory, follows a link or returns a file only after `check_child` has
+    /// found that object to be trusted.
     ///
     /// # Errors
-    /// [`SystemError::Missing`] if a name does not exist, or is no directory and should be one, or
-    /// if the path has too many links, steps or directories; [`SystemError::NotAFile`] if the
-    /// policy asks for a file, and the path leads to a directory, a device or the like, or if it
-    /// asks for a name, and the path ends without one, as `/` does; [`SystemError::Busy`] if the
-    /// last name keeps changing its type; [`SystemError::Late`] if the call's time is over;
-    /// [`WalkError::Untrusted`] at the first object that is not trusted.
+    /// - [`SystemError::Missing`] if a name does not exist, or is no directory and should be one;
+    ///   or if the path leads through more than 40 links, 1,024 names or 128 directories.
+    /// - [`SystemError::NotAFile`] if the policy asks for a file, and the path leads to a
+    ///   directory, a device or the like; or if it asks for a name, and the path ends without one,
+    ///   as `/` does.
+    /// - [`SystemError::Busy`] if the last name keeps changing its type.
+    /// - [`SystemError::Late`] if the call's time is over.
+    /// - [`WalkError::Untrusted`] at the first object that is not trusted.
+    /// - Any other [`SystemError`] as the system reports it.
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
         let mut way = PathStack::from_root(self, policy)?;
         let mut names = Vec::new();
@@ -97,9 +102,11 @@ impl<F: FileSystem> Walker<F> {
                 way.back();
                 continue;
             }
-            // The policy says what the last name must be. Names before it are directories or links.
+            // `names` is empty at the last name of the path. The policy says what the last name
+            // must be. Each name before it is a directory or a link.
             let must_be_file = names.is_empty() && policy.opens_file();
             let is_only_named = names.is_empty() && policy == Policy::Name;
+            // `open` returns None for a link, which is held and followed below.
             if must_be_file && let Some(file) = way.open(&name)? {
                 way.check_child(&file)?;
                 return Ok(way.end_at(file));
@@ -117,13 +124,14 @@ impl<F: FileSystem> Walker<F> {
                     way.check_child(&next)?;
                     way.follow(&next, &mut names)?;
                 }
-                // The name was a link just now, and is none any more.
+                // `kind` found a link at this name, and `hold` has opened something else.
                 _ if is_only_named => return Ok(way.end_with(next.name)),
                 Kind::Directory => {
                     way.check_child(&next)?;
                     way.enter(next)?;
                 }
-                // The name was a link just now, and is a file or the like: it is opened once more.
+                // `open` found a link at this name, and `hold` has opened a file or the like. So
+                // the name is opened for reading once more, in the next turn.
                 _ if must_be_file => {
                     attempts += 1;
                     if attempts > MAX_ATTEMPTS {
@@ -131,18 +139,22 @@ impl<F: FileSystem> Walker<F> {
                     }
                     names.push(next.name);
                 }
+                // A file or the like, where only a directory can be.
                 _ => return Err(SystemError::Missing.into()),
             }
         }
-        // The last name was a directory, or there was none.
+        // The walk ends in a directory: the last name was one, or `.` or `..`, or there was none.
         if policy == Policy::Directory {
             return Ok(way.end());
         }
         Err(SystemError::NotAFile.into())
     }
 
-    /// Reads all of `file` if it has at most `most` bytes. None if it has more. `size` is what the
-    /// file reported, and need not be right.
+    /// All bytes of an open file. None if the file has more than `most` bytes. `size` is what the
+    /// file reported: it only decides how much memory is taken first, and need not be right.
+    ///
+    /// # Errors
+    /// [`SystemError::Late`] if the call's time is over, or what the system reports.
     fn read(&self, file: &F::Handle, size: u64, most: u64) -> Result<Option<Vec<u8>>, WalkError> {
         // One byte more than expected, for the read that finds the end.
         let guess = usize::try_from(size.min(most)).unwrap_or(0) + 1;
@@ -157,20 +169,22 @@ impl<F: FileSystem> Walker<F> {
                 return Ok(None);
             }
             if got == 0 {
+                // The end of the file.
                 bytes.truncate(have);
                 return Ok(Some(bytes));
             }
             if have == bytes.len() {
+                // The file has more bytes than it reported.
                 bytes.resize(have * 2, 0);
             }
         }
     }
 }
 
-/// The directories in which a file may come to lie when somebody saves it: the one above `file`; if
-/// a link is at this path, also the one above the path to which the link leads; and so on, for at
-/// most 40 links. An editor may write a new file in place of a link, or in place of what the link
-/// leads to.
+/// The directories in which an editor may put a new file when somebody saves `file`. That is the
+/// directory above `file`: `/a` for `/a/map.toml`. If that path is a link to `/b/map.toml`, also
+/// `/b`, because an editor may replace the link, or what the link leads to. And so on, for at most
+/// 40 directories. Empty for `/`.
 #[expect(clippy::disallowed_methods, reason = "the walk itself")]
 pub fn directories_of(file: &Path) -> Vec<PathBuf> {
     let mut directories = Vec::new();

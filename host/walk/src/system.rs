@@ -29,19 +29,19 @@ pub trait FileSystem {
     /// Opens `/`, not for reading.
     fn root(&self) -> Result<Opened<Self::Handle>>;
 
-    /// Opens whatever has the single name `name` in this directory, a link itself too.
-    /// The object need not be readable.
+    /// Opens whatever has the single name `name` in this directory, but not for reading: the user
+    /// need not be allowed to read it. If `name` is a link, opens the link itself.
     fn hold(&self, directory: &Self::Handle, name: &OsStr) -> Result<Opened<Self::Handle>>;
 
     /// What `name` in this directory is, as far as one look tells: a later look may
     /// find something else.
     fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind>;
 
-    /// Opens `name` in this directory for reading;
-    /// [`IsLink`](crate::SystemError::IsLink) if it is a link.
+    /// Opens `name` in this directory for reading. Fails with
+    /// [`IsLink`](crate::SystemError::IsLink) if `name` is a link.
     fn open(&self, directory: &Self::Handle, name: &OsStr) -> Result<Opened<Self::Handle>>;
 
-    /// What a handle reports.
+    /// What a handle reports now.
     fn stat(&self, handle: &Self::Handle) -> Result<Stat>;
 
     /// The target of the open link, which is in `directory` as `name`.
@@ -52,24 +52,28 @@ pub trait FileSystem {
         name: &OsStr,
     ) -> Result<OsString>;
 
-    /// Why nothing in the mount of this handle is trusted, whatever it reports of owners and
-    /// modes. None if root or the user made the mount, and its file system keeps owners and modes.
+    /// Why nothing in the mount of this handle is trusted, whatever is reported of owners and
+    /// modes there. None if root or the user made the mount, and its file system keeps owners and
+    /// modes.
     fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Option<DistrustReason>>;
 
-    /// Who may write besides the owner, by the mode's bits for the group or by an access control
-    /// list. The mode's bits for all others are not looked at. It fails with
+    /// The groups that may write, by the mode's bits for the group or by an access control list; or
+    /// as the inner error, why the object is not trusted: see [`Writers`]. The mode's bits for all
+    /// others are not looked at. The outer error is
     /// [`OutOfResources`](crate::SystemError::OutOfResources) only.
     fn writing_groups(&self, handle: &Self::Handle, stat: &Stat) -> Result<Writers>;
 
-    /// Reads into `bytes`, from `offset`. 0 means the end of the file.
+    /// Reads into `bytes`, from `offset`, and returns how many bytes were read. 0 means the end of
+    /// the file.
     fn read(&self, file: &Self::Handle, bytes: &mut [u8], offset: u64) -> Result<usize>;
 
-    /// The user whose rights the process has. None if that is the overflow user, as whom the
-    /// system shows every owner that it cannot name.
+    /// The number of the user whose rights the process has. None if that is the overflow user, as
+    /// whom the system shows every owner that it cannot name.
     fn user(&self) -> Option<u32>;
 
     /// Whether `owner` is the overflow user, as whom the system shows every owner that it cannot
-    /// name, because this process is in a user namespace.
+    /// name, because this process is in a user namespace. False on a system without user
+    /// namespaces.
     fn is_nameless(&self, _owner: u32) -> bool {
         false
     }
@@ -97,11 +101,11 @@ pub trait FileSystem {
     }
 }
 
-/// What was just opened, and what it reports.
+/// A handle that was just opened, and what it reports.
 pub type Opened<H = Handle> = (H, Stat);
 
-/// The groups that may write. The error says that somebody else may write by an access control
-/// list, or that this is unknown.
+/// The groups that may write to an object; none if the list is empty. The error is why the object
+/// is not trusted: a user may write by an access control list, or nobody can tell.
 pub type Writers = Result<Vec<u32>, DistrustReason>;
 
 /// How [`System`] opens what it reads. Without NONBLOCK, opening a FIFO would wait for a writer,
@@ -122,7 +126,7 @@ pub struct Handle(pub(crate) OwnedFd);
 
 #[expect(clippy::disallowed_methods, reason = "the walk itself")]
 impl Handle {
-    /// Opens `/`, as `hold` says how a directory is held.
+    /// Opens `/` with the flags `hold`, with which the system's `hold` opens a directory.
     pub(crate) fn root(hold: OFlags) -> Result<Opened> {
         let flags = hold | OFlags::DIRECTORY;
         Self::of(openat(CWD, "/", flags, Mode::empty())?)
@@ -139,14 +143,15 @@ impl Handle {
         Ok((Self(fd), stat))
     }
 
-    /// What `name` in this directory is. It asks by the name: the object need not be readable, and
-    /// no device is opened. That is one system call instead of two, and no descriptor.
+    /// What `name` in this directory is. The system is asked by the name, and nothing is opened: so
+    /// the user need not be allowed to read the object, and a device notices nothing.
     pub(crate) fn kind(&self, name: &OsStr) -> Result<Kind> {
         let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Stat::of(&found).kind)
     }
 
-    /// Reads this file into `bytes`, from `offset`. 0 means the end of the file.
+    /// Reads this file into `bytes`, from `offset`, and returns how many bytes were read. 0 means
+    /// the end of the file.
     pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let got = retry_on_intr(|| pread(&self.0, &mut *bytes, offset))?;
         Ok(got)
@@ -159,7 +164,7 @@ impl From<Handle> for File {
     }
 }
 
-/// What something is.
+/// Which kind of object something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -201,8 +206,9 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// What a handle reports, from what the system says of it. A negative size counts as the
-    /// largest.
+    /// What a handle reports, made from the system's own structure. A FIFO, a socket and a device
+    /// are [`Kind::Other`]. Of the mode, the 12 bits for permissions, set-id and sticky are kept. A
+    /// negative size counts as the largest number, so that no limit lets such a file pass.
     #[allow(clippy::unnecessary_cast, reason = "other systems have other types")]
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         Self {
@@ -224,7 +230,8 @@ impl Stat {
         }
     }
 
-    /// The groups that the mode lets write: its own, or none.
+    /// The groups that the mode lets write: the object's own group, as for `0o664`, or no group, as
+    /// for `0o644`.
     pub fn writing_group(&self) -> Vec<u32> {
         if self.mode & GROUP_WRITE == 0 {
             return Vec::new();
@@ -232,7 +239,7 @@ impl Stat {
         vec![self.group]
     }
 
-    /// Identifies the object, as long as it is open.
+    /// The device and the inode, which identify the object as long as it is open.
     pub const fn id(&self) -> (u64, u64) {
         (self.device, self.inode)
     }

@@ -1,5 +1,5 @@
-//! Who walks: a file system, and the time when the call has to end. All rules of this crate are
-//! methods of [`Walker`].
+//! [`Walker`]: a file system, and the time when the call has to end. All rules of this crate are
+//! methods of it.
 
 use crate::{
     error::SystemError,
@@ -14,11 +14,11 @@ pub enum Policy {
     File,
     /// A directory: a root, the folder of tickets.
     Directory,
-    /// A name in a directory: a mapped file, which [`GrantedFile`](crate::GrantedFile) opens and
-    /// judges later.
+    /// A name in a directory, and the directory open: a mapped file, which
+    /// [`GrantedFile`](crate::GrantedFile) opens and judges later.
     Name,
-    /// A file that says who is in a group, open for reading. Group-writable is always refused
-    /// here; else the file would vouch for itself.
+    /// A file that says who is in a group, open for reading. It is refused if any group may write
+    /// to it: only this file could say who is in that group.
     GroupFile,
 }
 
@@ -33,7 +33,7 @@ impl Policy {
 #[derive(Clone, Debug, Default)]
 pub struct Walker<F = System> {
     pub(crate) files: F,
-    /// When its call has to end. None means that nobody waits.
+    /// When the call has to end for which this walks. None: there is no such time.
     pub(crate) deadline: Option<Instant>,
 }
 
@@ -46,13 +46,14 @@ impl<F: FileSystem> Walker<F> {
         }
     }
 
-    /// The same, for a call that has to end at `deadline`. After that it takes no further
-    /// step: [`SystemError::Late`]. Nothing ends the step that it is in.
+    /// The same walker, for a call that has to end at `deadline`. After that time, the walker takes
+    /// no further step, and fails with [`SystemError::Late`]. A system call that hangs is not
+    /// ended.
     #[must_use]
     pub fn until(self, deadline: Instant) -> Self {
         Self {
-            files: self.files,
             deadline: Some(deadline),
+            ..self
         }
     }
 

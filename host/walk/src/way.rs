@@ -1,4 +1,4 @@
-//! The state of a walk: the names that are left, and the directories that it passed,
+//! The state of a walk: the names that are left, and the directories that the walk passed,
 //! all of them open and trusted.
 
 use crate::{
@@ -17,11 +17,11 @@ use std::{
 /// character; the walk keeps a descriptor for each until it ends.
 const MAX_DEPTH: usize = 128;
 
-/// Puts the names of `path` before those still to walk. The next name to walk is the last of
-/// `names`.
+/// Puts the names of `path` onto the stack `names`, whose last element is the next name to walk.
+/// With `c` on the stack, `a//b` makes it `c`, `b`, `a`.
 ///
-/// It leaves out empty names and `.`, except at the end of `path`: there, as in `a/` and `a/.`, a
-/// `.` stays, which says that the name before it is a directory.
+/// Empty names and `.` are left out, except at the end of `path`. There, as in `a/` and `a/.`, a
+/// `.` stays, so that the walk does not take `a` for the last name, which may be a file.
 pub(crate) fn push_names(names: &mut Vec<OsString>, path: &OsStr) {
     let from_the_end = path.as_bytes().rsplit(|byte| *byte == b'/');
     for (index, name) in from_the_end.enumerate() {
@@ -43,7 +43,8 @@ pub(crate) struct Step<H> {
     pub(crate) name: OsString,
 }
 
-/// Where a walk is, and how it came there. Whatever is in it was found to be trusted.
+/// Where a walk is, and the directories through which it came there. All of these were found to be
+/// trusted.
 pub(crate) struct PathStack<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
@@ -54,7 +55,7 @@ pub(crate) struct PathStack<'a, F: FileSystem> {
 }
 
 impl<'a, F: FileSystem> PathStack<'a, F> {
-    /// Opens `/`, and checks that it is trusted.
+    /// A walk that is at `/`. Opens `/`, and checks that it is trusted.
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
         // The mount of `/` is trusted: whoever made it owns the system.
@@ -68,19 +69,24 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         })
     }
 
-    /// What `name` in this directory is, as far as one look tells.
+    /// What `name` in `here` is, as far as one look tells: a later look may find something else.
     pub(crate) fn kind(&self, name: &OsStr) -> Result<Kind> {
         self.walker.files.kind(&self.here.handle, name)
     }
 
-    /// Opens `name` in this directory, whatever it is, but not for reading. It is not judged yet.
+    /// Opens `name` in `here`, whatever it is, but not for reading. What is returned is not judged
+    /// yet.
     pub(crate) fn hold(&self, name: OsString) -> Result<Step<F::Handle>> {
         let (handle, stat) = self.walker.files.hold(&self.here.handle, &name)?;
         Ok(Step { handle, stat, name })
     }
 
-    /// Opens the file `name` in this directory for reading. It is not judged yet. None if a link
-    /// has this name; [`SystemError::NotAFile`] for a directory, a device and the like.
+    /// Opens the file `name` in `here` for reading. What is returned is not judged yet. None if
+    /// `name` is a link.
+    ///
+    /// # Errors
+    /// [`SystemError::NotAFile`] if `name` is a directory, a device or the like;
+    /// [`SystemError::Missing`] if there is no such name; or what else the system reports.
     pub(crate) fn open(&self, name: &OsStr) -> Result<Option<Step<F::Handle>>> {
         let (handle, stat) = match self.walker.files.open(&self.here.handle, name) {
             Err(SystemError::IsLink) => return Ok(None),
@@ -96,7 +102,11 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         }))
     }
 
-    /// Checks that an open object of this directory is trusted.
+    /// Checks that `child`, an open object in `here`, is trusted.
+    ///
+    /// # Errors
+    /// [`WalkError::Untrusted`] if the object is not trusted; [`WalkError::System`] if that cannot
+    /// be found out.
     pub(crate) fn check_child(&self, child: &Step<F::Handle>) -> Result<(), WalkError> {
         self.walker.check(
             &child.handle,
@@ -107,9 +117,12 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         )
     }
 
-    /// Follows an open link of this directory, which was found to be trusted: puts the names of its
-    /// target before those still to walk. An absolute target begins at `/`. An empty one leads
-    /// nowhere: [`SystemError::Missing`].
+    /// Follows an open link in `here`, which was found to be trusted: puts the names of its target
+    /// onto the stack `names`, to be walked next. If the target is absolute, as `/b/c`, the walk
+    /// goes back to `/` first.
+    ///
+    /// # Errors
+    /// [`SystemError::Missing`] for an empty target, or what the system reports.
     pub(crate) fn follow(
         &mut self,
         link: &Step<F::Handle>,
@@ -128,8 +141,10 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         Ok(())
     }
 
-    /// Goes into an open directory of this one, which was found to be trusted. Deeper than
-    /// [`MAX_DEPTH`] names below `/`, the answer is [`SystemError::Missing`].
+    /// Goes into an open directory in `here`, which was found to be trusted.
+    ///
+    /// # Errors
+    /// [`SystemError::Missing`] for a directory more than 128 names below `/` ([`MAX_DEPTH`]).
     pub(crate) fn enter(&mut self, directory: Step<F::Handle>) -> Result<()> {
         if self.above.len() == MAX_DEPTH {
             return Err(SystemError::Missing);
@@ -138,14 +153,14 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         Ok(())
     }
 
-    /// Makes `child` the directory in which the next name is looked up.
+    /// Makes `child` the new `here`, below the old one.
     fn push(&mut self, child: Step<F::Handle>) {
         let directory = mem::replace(&mut self.here, child);
         self.above.push(directory);
     }
 
-    /// One directory up: to the one that the walk passed, not to the one that is above
-    /// now. `/` is above itself.
+    /// One directory up: to the directory through which the walk came, even if `here` has been
+    /// moved to another one. At `/`, this does nothing.
     pub(crate) fn back(&mut self) {
         if let Some(directory) = self.above.pop() {
             self.here = directory;
@@ -154,6 +169,7 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
 
     /// Goes back to `/`.
     fn back_to_root(&mut self) {
+        // The first directory is `/`.
         self.above.truncate(1);
         self.back();
     }
@@ -167,18 +183,19 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         path.join(&self.here.name)
     }
 
-    /// Ends the walk in this directory.
+    /// Ends the walk at the directory `here`.
     pub(crate) fn end(self) -> Walked<F::Handle> {
         self.end_with(OsString::new())
     }
 
-    /// Ends the walk at an open file of this directory, which was found to be trusted.
+    /// Ends the walk at an open file in `here`, which was found to be trusted.
     pub(crate) fn end_at(mut self, file: Step<F::Handle>) -> Walked<F::Handle> {
         self.push(file);
         self.end()
     }
 
-    /// Ends the walk in this directory, at the name of a file that was not opened.
+    /// Ends the walk at the directory `here`, with the name of something in it that was not opened.
+    /// An empty name means `here` itself.
     pub(crate) fn end_with(self, name: OsString) -> Walked<F::Handle> {
         Walked {
             path: self.path(),
@@ -208,8 +225,8 @@ pub struct Walked<H> {
 }
 
 impl<H> Walked<H> {
-    /// Whether the end is `directory`, or lies below it. Both are identified by open descriptors,
-    /// never by name.
+    /// Whether the walk ended at `directory`, or below it: `/a/b/c.md` is beneath `/a`, and `/ab`
+    /// is not. Directories are compared by the device and inode of open descriptors, never by name.
     pub fn is_beneath(&self, directory: &Self) -> bool {
         let wanted = directory.stat.id();
         for step in &self.above {
