@@ -25,19 +25,25 @@ use std::{
     sync::{LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-/// `/proc/self/mountinfo`, which [`remember`] opens before the process loses the right to open it.
-/// It says what is mounted at the time when it is read. One thread at a time reads it, from its
-/// beginning. The inner None means that it could not be opened.
+/// The open file `/proc/self/mountinfo`. [`remember`] opens this file before the process loses the
+/// right to open it. The file says what is mounted at the time when it is read, and one thread at a
+/// time reads it from its beginning.
+///
+/// Nothing is set before [`remember`] is called. After that, `Some(file)`, or None if the file
+/// could not be opened.
 static KEPT_MOUNTS: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 
-/// Reads now what this process cannot read any more when it may open files beneath its roots only:
-/// who is in which group, where file systems are mounted, and the overflow user and group. All
-/// walks of this process share it, so none can be forgotten.
+/// Reads or opens now what this process cannot open any more when it may open files beneath its
+/// roots only: who is in which group, the list of mounts, and the numbers of the overflow user and
+/// group. All walks of this process share these.
+///
+/// If the groups or the mounts cannot be read, they stay unknown, and what depends on them is not
+/// trusted later: for example, nothing in a FUSE file system. An overflow user or group that cannot
+/// be read counts as 65534, the kernel's default.
 ///
 /// # Errors
-/// The process has too few descriptors or too little memory for the groups or the mounts. If these
-/// cannot be read for another reason, they are unknown later, and what depends on them is not
-/// trusted. An overflow user or group that cannot be read is the kernel's usual one.
+/// The process has too few descriptors or too little memory for the groups or the mounts; or the
+/// file system of `/etc` does not answer.
 pub fn remember() -> Result<(), WalkError> {
     LazyLock::force(&OVERFLOW_IDS);
     Walker::new(System).groups()?;
@@ -47,12 +53,13 @@ pub fn remember() -> Result<(), WalkError> {
         // Without the list of mounts, no FUSE file system is trusted.
         Err(_) => None,
     };
-    // `set` fails if an earlier call has kept the file already. Then that one stays.
+    // `set` fails if an earlier call of `remember` has set a file already. That file stays.
     let _ = KEPT_MOUNTS.set(mounts);
     Ok(())
 }
 
-/// How a name is held: `O_PATH` gives a descriptor that nobody can read from, of a link too.
+/// The flags with which `hold` opens a name. `O_PATH` gives a descriptor that nobody can read from,
+/// and with `O_NOFOLLOW` that of a link itself.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
@@ -94,18 +101,20 @@ const KERNEL_FILE_SYSTEMS: [u32; 26] = [
     0x0765_5821, // resctrl
 ];
 
-/// The user of this process, and what the kernel shows in a user namespace for every user and
-/// for every group that has no number there: the overflow user and group. Nothing that seems to
-/// be theirs is trusted.
+/// The user of this process, and the overflow user and group. In a user namespace, the kernel shows
+/// the overflow user in place of every user who has no number there, and the overflow group in
+/// place of every such group. So nothing that seems to be theirs is trusted.
 struct OverflowIds {
     own_user: u32,
     overflow_user: u32,
     overflow_group: u32,
-    /// Whether each user has the same number in this process's user namespace as in the first one.
+    /// Whether each user has the same number in this process's user namespace as in the first one,
+    /// which is the system's own.
     has_numbers_of_first_namespace: bool,
 }
 
-/// No command changes its user. The files are read before the wall, behind which nobody can.
+/// Read once, when they are first needed, or by [`remember`]: behind the wall, these files cannot
+/// be opened. No command of Keyhole changes its user.
 static OVERFLOW_IDS: LazyLock<OverflowIds> = LazyLock::new(|| OverflowIds {
     own_user: rustix::process::geteuid().as_raw(),
     overflow_user: overflow_id("/proc/sys/kernel/overflowuid"),
@@ -113,13 +122,16 @@ static OVERFLOW_IDS: LazyLock<OverflowIds> = LazyLock::new(|| OverflowIds {
     has_numbers_of_first_namespace: has_numbers_of_first_namespace(),
 });
 
-/// The number in this file of the kernel; its default, 65534, if it cannot be read.
+/// The number in this file of the kernel. 65534, the kernel's default, if the file cannot be read
+/// or has no number.
 fn overflow_id(file: &str) -> u32 {
     let set = fs::read_to_string(file).unwrap_or_default();
     set.trim().parse().unwrap_or(65_534)
 }
 
-/// Whether this process's user namespace maps every number to itself: see user_namespaces(7).
+/// Whether this process's user namespace maps every number to itself, so that `/proc/self/uid_map`
+/// has the numbers `0 0 4294967295`: see user_namespaces(7). True if the kernel has no user
+/// namespaces. False for any other map, or if the file cannot be read.
 fn has_numbers_of_first_namespace() -> bool {
     match fs::read_to_string("/proc/self/uid_map") {
         Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
@@ -143,6 +155,9 @@ impl FileSystem for System {
         directory.kind(name)
     }
 
+    /// If the kernel denies the file because of this process's own wall, the error is
+    /// [`SystemError::Confined`]. If it denies the file by its permissions, the error is
+    /// [`SystemError::Denied`].
     fn open(&self, directory: &Handle, name: &OsStr) -> Result<Opened> {
         let opened = open_without_atime(directory, name);
         if matches!(opened, Err(Errno::ACCESS)) && is_confined(directory, name) {
@@ -151,27 +166,34 @@ impl FileSystem for System {
         Handle::of(opened?)
     }
 
-    /// Asks a file system of the network anew: what it keeps may be older than another machine's
-    /// write. On a local one, that is one system call more.
+    /// Asks the server of a network file system anew, because what this machine remembers of the
+    /// file may be older than another machine's write. On a local file system, that is one system
+    /// call more.
     fn stat(&self, handle: &Handle) -> Result<Stat> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-        // If this fails, so does `fstat`, which returns the error.
+        // Only for its effect: `fstat` then reports what the server said. If this fails, so does
+        // `fstat`, which returns the error.
         let _ = statx(&handle.0, "", flags, StatxFlags::BASIC_STATS);
         Ok(Stat::of(&fstat(&handle.0)?))
     }
 
-    /// Reads by the descriptor: it does not matter what now has this name.
+    /// Reads the link by its descriptor, so neither the directory nor the name is needed.
     fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString> {
         let target = readlinkat(&link.0, "", Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Why the mount is not trusted: it is one of the kernel's file systems, it does not say what
-    /// it is, or it is a FUSE mount that another user made or that does not check modes. None for
-    /// any other FUSE mount, and for each file system of another kind.
+    /// Why the mount is not trusted. `KernelFileSystem` for procfs, sysfs and the like.
+    /// `ForeignMount` if the file system does not even say what it is, or if it is FUSE and another
+    /// user mounted it, or may have. `Unchecked` for FUSE that lets other users in and does not
+    /// check modes. None for any other FUSE mount, and for all other file systems, such as ext4 and
+    /// NFS.
+    ///
+    /// # Errors
+    /// [`SystemError::OutOfResources`] only.
     fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>> {
         let kind = match fstatfs(&handle.0).map_err(SystemError::from) {
-            // Only 32 bits of it are the number; the kernel's type for it varies.
+            // 32 bits of `f_type` are the number; the kernel's type for it varies.
             Ok(found) => found.f_type as u32,
             Err(error @ SystemError::OutOfResources) => return Err(error),
             // The file system does not even say what it is.
@@ -183,8 +205,9 @@ impl FileSystem for System {
         if kind != FUSE {
             return Ok(None);
         }
-        // The list of mounts has the number that each user has in the first user namespace. If our
-        // user's number may differ there, it is not compared.
+        // The list of mounts has each user's number in the first user namespace. If our user may
+        // have another number there, this passes None: then no `user_id` counts as our user's or
+        // root's, and only a mount without a `user_id` is trusted.
         let global_user = if OVERFLOW_IDS.has_numbers_of_first_namespace {
             self.user()
         } else {
@@ -193,19 +216,21 @@ impl FileSystem for System {
         Ok(distrust_of_fuse(stat.device, global_user))
     }
 
-    /// The groups that may write to the object, also the user's own; or as the inner error, why the
-    /// object is not trusted: another user may write by its access list, or the list cannot be
-    /// read.
+    /// The groups that may write to the object, the user's own among them. The inner error is
+    /// `WritableByOthers`, if another user may write by the access list, or if the list cannot be
+    /// read or understood. The outer error is [`SystemError::OutOfResources`] only.
     ///
-    /// No group may write if the mode's bits for the group lack that right: they are the most that
-    /// an access list gives a group or another user. In a sticky directory, such rights do no harm,
-    /// so no group is returned.
+    /// No group is returned if the mode's bits for the group lack the right to write, as `0o644`:
+    /// with an access list, these bits are its mask, the most that the list gives a group or
+    /// another user. Nor is a group returned for a sticky directory, in which these rights do no
+    /// harm.
     fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.mode & GROUP_WRITE == 0 || stat.is_sticky_directory() {
             return Ok(Ok(Vec::new()));
         }
         let asked = match stat.kind {
-            // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
+            // A descriptor with `O_PATH` cannot be asked for its access list. So the directory is
+            // opened for reading, by its name `.` in itself.
             Kind::Directory => {
                 let opened = handle.open(OsStr::new("."), OPEN | OFlags::DIRECTORY);
                 opened.and_then(|opened| groups_that_write(opened, stat, self.user()))
@@ -215,7 +240,7 @@ impl FileSystem for System {
         match asked.map_err(SystemError::from) {
             Ok(Some(groups)) => Ok(Ok(groups)),
             Err(error @ SystemError::OutOfResources) => Err(error),
-            // The list names another user, or nobody can tell what it says.
+            // The list lets another user write, is not understood, or cannot be read.
             Ok(None) | Err(_) => Ok(Err(DistrustReason::WritableByOthers)),
         }
     }
@@ -240,8 +265,9 @@ impl FileSystem for System {
     }
 }
 
-/// Opens a file so that reading does not change its access time, if the user owns it. For
-/// another's file, the kernel refuses that (`EPERM`), and reading may change the time.
+/// Opens a file for reading. If the user owns the file, reading does not change its access time.
+/// For another user's file, the kernel refuses to open it so (`EPERM`): then it is opened as usual,
+/// and reading may change that time.
 fn open_without_atime(directory: &Handle, name: &OsStr) -> Result<OwnedFd, Errno> {
     match directory.open(name, OPEN | OFlags::NOATIME) {
         Err(Errno::PERM) => directory.open(name, OPEN),
@@ -249,11 +275,12 @@ fn open_without_atime(directory: &Handle, name: &OsStr) -> Result<OwnedFd, Errno
     }
 }
 
-/// Whether the kernel refused to open this file because the process has restricted itself, and not
-/// because of the file's permissions: they let the user read it. Landlock, behind which the process
-/// is, judges what is opened, and not this question.
+/// Whether the kernel refused to open this file because this process has restricted itself. True if
+/// the process has called [`remember`], and the file's permissions let the user read it: Landlock,
+/// which restricts the process, judges each `open`, and not `faccessat`, which is asked here. False
+/// if the permissions do not let the user read it.
 fn is_confined(directory: &Handle, name: &OsStr) -> bool {
-    // A process calls `remember` before it restricts itself.
+    // A process that has not called `remember` has not restricted itself.
     if KEPT_MOUNTS.get().is_none() {
         return false;
     }
@@ -261,9 +288,11 @@ fn is_confined(directory: &Handle, name: &OsStr) -> bool {
     accessat(&directory.0, name, Access::READ_OK, flags).is_ok()
 }
 
-/// The groups that may write to an open object: by its access list, or without a list by the mode.
-/// None if the list names a user, other than `user` and root, who may write; if the list is not
-/// understood; or if it has more than 4,096 bytes.
+/// The groups that may write to an open object: by its access list, or if there is no list, by the
+/// mode. None if the list lets a user write by name who is neither `user` nor root; if the list is
+/// not understood; or if it has more than 4,096 bytes.
+///
+/// `user` is the user who runs this. If `user` is None, only root may be in the list by name.
 ///
 /// # Errors
 /// What the system reports if the list cannot be read.
@@ -287,8 +316,12 @@ fn groups_that_write(
     Ok(groups_in(&list[..size], WRITE, stat.group, user))
 }
 
-/// The bytes of [`MOUNTINFO`] as they are now. Before [`remember`], this opens the file. After it,
-/// this reads the open file that [`KEPT_MOUNTS`] holds, and fails if that could not be opened.
+/// The list of mounts as it is now: the bytes of `/proc/self/mountinfo`. If [`remember`] was
+/// called, they are read from the file that it opened ([`KEPT_MOUNTS`]). Otherwise, the file is
+/// opened.
+///
+/// # Errors
+/// The file cannot be read, or [`remember`] could not open it.
 fn mounts() -> io::Result<Vec<u8>> {
     let Some(kept) = KEPT_MOUNTS.get() else {
         return fs::read(MOUNTINFO);
@@ -304,22 +337,26 @@ fn mounts() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Why nothing in the FUSE file system with this device number is trusted. None if it can be.
-/// `user` is as for [`distrust_of_mount`].
+/// Why nothing in the FUSE file system with this device number is trusted: see
+/// [`distrust_by_mounts`]. None if the file system is trusted. `user` is the number of the user who
+/// runs this, in the first user namespace. None if that is unknown: then every mount with a
+/// `user_id` is refused, also the user's own and root's.
 fn distrust_of_fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
-    // Without the list, nothing is known of any mount.
+    // A list that cannot be read counts as an empty one, so no mount is found in it.
     let mounts = mounts().unwrap_or_default();
     let major = rustix::fs::major(device);
     let minor = rustix::fs::minor(device);
     distrust_by_mounts(&mounts, &format!("{major}:{minor}"), user)
 }
 
-/// Why nothing in the FUSE file system `device` is trusted, from the bytes of a mountinfo (see
-/// proc_pid_mountinfo(5)): the first reason that one of its lines gives, or that it has no line.
-/// None if it is trusted. `user` is as for [`distrust_of_mount`].
+/// Why nothing in the FUSE file system `device`, such as `0:50`, is trusted. `mounts` is the list
+/// of mounts: see proc_pid_mountinfo(5). The device is the third field of each line: `40 31 0:50 /
+/// /jane rw - fuse.sshfs jane@h:/ rw,user_id=1000`.
 ///
-/// `device` is the third field of a line, as `0:50`. A line of another device is passed by: it may
-/// hold any bytes, since any user may name a directory so.
+/// The answer is the first reason that a line of this device gives ([`distrust_of_mount`]), and
+/// `ForeignMount` if no line has this device. None if the device has a line, and no line of it
+/// gives a reason. Lines of other devices are passed by. They may hold any bytes, because users
+/// choose the names of directories. `user` is as for [`distrust_of_fuse`].
 fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
     let mut is_listed = false;
     for line in mounts.split(|byte| *byte == b'\n') {
@@ -340,28 +377,29 @@ fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<
     Some(DistrustReason::ForeignMount)
 }
 
-/// Why nothing in the FUSE file system of this line is trusted. None if it can be: with `user`
-/// 1000, the options `rw,user_id=1000` are fine, and `rw,user_id=1001` are not.
+/// Why nothing in the FUSE file system of this line of the list of mounts is trusted, if `user`
+/// runs this. With `user` 1000, by the options at the end of the line:
 ///
-/// Whoever mounted the file system controls everything that it reports. The option `user_id` says
-/// who that was, by the user's number in the first user namespace. Without it, root mounted the
-/// file system: virtiofs has no such option. With `allow_other` and without `default_permissions`,
-/// other users may use it, and the kernel asks no mode: see `fuse(4)`. A line without options is
-/// not trusted.
+/// - `rw,user_id=1000` and `rw,user_id=0`: None, it is trusted. The user or root mounted the file
+///   system. Whoever did controls everything that is reported there.
+/// - `rw`: None. Without a `user_id`, root mounted the file system, as for virtiofs.
+/// - `rw,user_id=1001` and `rw,user_id=x`: `ForeignMount`. So is a line without options.
+/// - `rw,user_id=1000,allow_other`: `Unchecked`. Other users may use the file system, and the
+///   kernel looks at no mode, unless `default_permissions` is there too: see `fuse(4)`.
 ///
-/// `user` is the number of the user who runs this. It is None if another user may have this number
-/// in the first user namespace: then each `user_id` is refused, also root's.
+/// A `user_id` is a number in the first user namespace. `user` is None if the number of the user
+/// there is unknown: then a line with any `user_id` is `ForeignMount`, also with root's.
 fn distrust_of_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
     let text = String::from_utf8_lossy(line);
-    // The first ` - ` is the separator, because a blank in a name is escaped. Behind it stand the
-    // kind of the file system, its source, and its options.
+    // The first ` - ` is the separator, because a blank in a name is escaped. Behind the separator
+    // stand the kind of the file system, its source, and its options.
     let Some((_, file_system)) = text.split_once(" - ") else {
         return Some(DistrustReason::ForeignMount);
     };
-    let Some(listed) = file_system.split(' ').nth(2) else {
+    let Some(option_list) = file_system.split(' ').nth(2) else {
         return Some(DistrustReason::ForeignMount);
     };
-    let options = listed.split(',').collect::<Vec<_>>();
+    let options = option_list.split(',').collect::<Vec<_>>();
     let mounter = options
         .iter()
         .find_map(|option| option.strip_prefix("user_id="));
@@ -378,7 +416,8 @@ fn distrust_of_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
     None
 }
 
-/// Whether `id` is the number of `user` or of root. False for every number if `user` is None.
+/// Whether `id` is the number of `user` or of root: `1000` and `0`, if `user` is 1000. False for
+/// what is no number, and for every number if `user` is None, also for `0`.
 fn is_own_or_root(id: &str, user: Option<u32>) -> bool {
     match (id.parse::<u32>(), user) {
         (Ok(number), Some(user)) => number == user || number == ROOT,

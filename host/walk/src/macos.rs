@@ -48,14 +48,16 @@ const EVENTS_ONLY: OFlags = OFlags::from_bits_retain(0x8000);
 /// it treats it as the right to read.
 const SEARCH: OFlags = OFlags::from_bits_retain(0x4000_0000);
 
-/// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a lease (of Apple's
-/// own programs) for its holder. SYMLINK opens a link itself instead of following it; with NOFOLLOW
-/// as well, the kernel would refuse the link. `O_NOFOLLOW_ANY` would add nothing: each name is one
-/// component; and the kernel refuses it together with NOFOLLOW.
+/// The flags with which `hold` opens a name. Without NONBLOCK, opening a FIFO would wait for a
+/// writer, and a file under a lease (of Apple's own programs) for its holder. SYMLINK opens a link
+/// itself instead of following it; with NOFOLLOW as well, the kernel would refuse the link.
+/// `O_NOFOLLOW_ANY` would add nothing, because each name is one component, and the kernel refuses
+/// `O_NOFOLLOW_ANY` together with NOFOLLOW.
 const HOLD: OFlags = EVENTS_ONLY
     .union(OFlags::SYMLINK)
     .union(OPEN.difference(OFlags::NOFOLLOW));
 
+/// The flags with which `hold` opens a directory that the user may search, and not read.
 const HOLD_TO_SEARCH: OFlags = SEARCH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -75,6 +77,8 @@ impl FileSystem for System {
         Handle::root(HOLD)
     }
 
+    /// Opens `name` for events, and if the user may not read it, as a directory to search. If the
+    /// user may do neither, the error is [`SystemError::Denied`].
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<Opened> {
         let held = match directory.open(name, HOLD) {
             // If this fails with another error (no directory, or gone by now), the first
@@ -97,9 +101,10 @@ impl FileSystem for System {
         Ok(Stat::of(&fstat(&handle.0)?))
     }
 
-    /// Reads the link by its name, because not every version of macOS can read an open link. The
-    /// walk follows a link only if nobody else can replace it: the directory was judged. This still
-    /// checks that it is the link that was opened.
+    /// Reads the link by its `name` in `directory`, because not every version of macOS can read an
+    /// open link. Nobody else should be able to replace the link, since the walk has judged the
+    /// directory. Still, [`SystemError::Busy`] if the name now has another object than the open
+    /// `link`, or if the link has changed.
     fn read_link(&self, link: &Handle, directory: &Handle, name: &OsStr) -> Result<OsString> {
         let target = readlinkat(&directory.0, name, Vec::new())?;
         let there = statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -109,16 +114,15 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Why the mount is not trusted: the kernel makes up what is in it, its volume keeps no owners
-    /// (ownership is ignored), or another user made it. None if root or the user made it, and its
-    /// volume keeps owners.
+    /// Why the mount is not trusted: `KernelFileSystem` for `devfs` and `fdesc`; `NoOwners` if the
+    /// volume's ownership is ignored; `ForeignMount` if neither root nor the user mounted it. None
+    /// if root or the user mounted it, and it keeps owners.
     ///
-    /// If a volume's ownership is ignored, as Finder sets it for most volumes that are plugged in,
-    /// the kernel tells every user that they own everything, and lets them write to it as the
-    /// owner.
+    /// Finder sets most volumes that are plugged in so that their ownership is ignored. Then the
+    /// kernel tells every user that they own everything there, and lets them write as the owner.
     fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>> {
         let found = fstatfs(&handle.0)?;
-        // The name ends at the first NUL.
+        // The name of the file system ends at the first NUL.
         let name = found.f_fstypename.map(i8::cast_unsigned);
         let kind = name.split(|byte| *byte == 0).next().unwrap_or_default();
         if KERNEL_FILE_SYSTEMS.contains(&kind) {
@@ -133,25 +137,27 @@ impl FileSystem for System {
         Ok(Some(DistrustReason::ForeignMount))
     }
 
-    /// The object's group, if it may write by the mode, or no group; or as the inner error, why the
-    /// object is not trusted: it is a file with a second name, its access list (ACL) lets anybody
-    /// change it, or that cannot be told.
+    /// The object's group, if the mode lets the group write; otherwise no group. The inner error is
+    /// `SecondName` for a file with a second name (hard link), and `AccessList` if the object's
+    /// access list (ACL) lets somebody change the object, or if the list cannot be read for
+    /// certain.
     ///
-    /// Any right to change counts, whoever has it: it is not worth the effort to
-    /// recognize an ACL that names only the user, or an entry that only new files in a
-    /// directory inherit. A home's own ACL only denies. `exacl` asks the directory service
-    /// for the name in each entry, also in one that denies, and has no call that does not.
+    /// Each entry of the ACL that allows a change counts, whoever is named in it. It is not worth
+    /// the effort to recognize an ACL that names only the user, or an entry that only new files in
+    /// a directory inherit. A home's own ACL only denies. `exacl` asks the directory service for
+    /// the name in each entry, also in one that denies, and has no call that does not.
     ///
-    /// This reads the ACL by the path that the descriptor has now (`F_GETPATH`). The call that
-    /// reads it by the descriptor has no safe form in Rust, and `/dev/fd` shows no ACL. Nobody else
+    /// The ACL is read by the path that the descriptor has now (`F_GETPATH`): the call that reads
+    /// an ACL by the descriptor has no safe form in Rust, and `/dev/fd` shows no ACL. Nobody else
     /// could have changed that path, because the walk has judged the directories above it. But if a
-    /// file has two names, the kernel returns the one that was looked up last, and anybody can give
-    /// a second name to a file that they can reach. So a file with a second name is refused,
+    /// file has two names, the kernel returns the name that was looked up last, and anybody can
+    /// give a second name to a file that they can reach. So a file with a second name is refused,
     /// whatever its ACL says. And the object at the path must be the one that is open.
     fn writing_groups(&self, handle: &Handle, stat: &Stat) -> Result<Writers> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(Err(DistrustReason::SecondName));
         }
+        // For an object whose access list cannot be read, or may be that of another object.
         let not_told = Ok(Err(DistrustReason::AccessList));
         let path = match getpath(&handle.0).map_err(SystemError::from) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
@@ -185,7 +191,8 @@ impl FileSystem for System {
     }
 }
 
-/// Whether an entry of an access list lets somebody change the object, move it, or change who may.
+/// Whether an entry of an access list lets somebody change the object, remove or move its name, or
+/// change who may do so. False for an entry that denies, and for one that only allows to read.
 fn allows_change(entry: &AclEntry) -> bool {
     let change = Perm::WRITE
         | Perm::DELETE
