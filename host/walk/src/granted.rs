@@ -1,10 +1,10 @@
 //! The one file of a call: opened without waiting, judged, and at rest.
 //!
-//! The kernel records the time of a change when the change begins. So two equal looks do not
-//! show a write that had begun before the first. Nothing is read before the file has
-//! *settled*: nobody has changed it in the last [`RECENT`], or two looks are equal that are
-//! [`BETWEEN_LOOKS`]. After that, each change shows: what was read is right if the look before the
-//! reading and the look after it are equal.
+//! A *look* is a `stat` of the open file. The kernel records the time of a change when the change
+//! begins. So two equal looks do not show a write that had begun before the first look. Nothing is
+//! read before the file has *settled*: nobody has changed it in the last ten seconds ([`RECENT`]),
+//! or two looks a tenth of a second apart ([`BETWEEN_LOOKS`]) are equal. After that, each change
+//! shows: what was read is right if the look before the reading and the look after it are equal.
 //!
 //! This holds against a program that saves a file in place and begins a write at least every
 //! [`BETWEEN_LOOKS`] until it is done. It does not hold against a single write that takes longer,
@@ -26,34 +26,36 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// A file that has not changed for this long has settled. No write of a served file takes longer.
+/// Ten seconds. A file that nobody has changed for longer than this has settled: no write of a
+/// served file takes so long.
 pub const RECENT: Duration = Duration::from_secs(10);
 
-/// The time between two looks at a file that was changed lately. A program that saves in
-/// place takes a few milliseconds, also if it has to wait for a processor.
+/// A tenth of a second: the time between two looks at a file that was changed lately. A program
+/// that saves in place takes a few milliseconds, also if it has to wait for a processor.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// The time between two looks if the time of the change has no fraction of a second: the file
-/// system may keep every other second only, as FAT does.
+/// 2.1 seconds: the time between two looks if the time of the change has no fraction of a second.
+/// Then the file system may keep every other second only, as FAT does.
 const BETWEEN_LOOKS_IF_WHOLE_SECONDS: Duration = Duration::from_millis(2100);
 
-/// How long a file may take to settle. No further look comes after this: somebody keeps writing.
+/// One second: how long a file may take to settle. If it still changes after this, somebody keeps
+/// writing, and no further look comes.
 const TIME_TO_SETTLE: Duration = Duration::from_secs(1);
 
 /// How often the host reads a file if somebody writes to it each time: four times, as the guest
 /// does.
 const MAX_READINGS: usize = 4;
 
-/// How many bytes of a file are compared at once with what is known of it.
+/// How many bytes of a file are compared at once with the bytes that were read before: 64 KiB.
 const PIECE_BYTES: usize = 64 << 10;
 
 impl Stat {
-    /// Whether nobody has changed the file in the last ten seconds, [`RECENT`]. A time in the
-    /// future tells nothing: the clock was set back, or belongs to another machine. So it counts as
-    /// recent.
+    /// Whether the last change of the file was more than ten seconds ([`RECENT`]) before `now`.
+    /// False for a change in the future: the clock was set back, or the time is that of another
+    /// machine, so it tells nothing.
     fn is_long_unchanged(&self, now: SystemTime) -> bool {
         let (seconds, nanoseconds) = self.changed;
-        // Both times are counted from 1970. A time before that is long ago.
+        // Both times are counted from 1970. A change before 1970 counts as one at its beginning.
         let changed = Duration::new(
             seconds.try_into().unwrap_or(0),
             nanoseconds.try_into().unwrap_or(0),
@@ -61,26 +63,31 @@ impl Stat {
         let present = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         match present.checked_sub(changed) {
             Some(age) => age > RECENT,
+            // The change is in the future.
             None => false,
         }
     }
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// What an open file reports once it has settled: nobody has changed it in the last ten seconds
-    /// ([`RECENT`]), or two looks at it are equal, a tenth of a second apart ([`BETWEEN_LOOKS`]). If
-    /// its file system keeps whole seconds only, the two looks are two seconds apart
-    /// ([`BETWEEN_LOOKS_IF_WHOLE_SECONDS`]). `first` is what it reported just now.
+    /// Waits until an open file has settled, and returns what it reports then. `first` is what the
+    /// file reported just now.
+    ///
+    /// If the last change was more than ten seconds ago ([`RECENT`]), that is at once. Otherwise,
+    /// it is when two looks at the file are equal, a tenth of a second apart ([`BETWEEN_LOOKS`]),
+    /// or 2.1 seconds if the time of the change has no fraction of a second
+    /// ([`BETWEEN_LOOKS_IF_WHOLE_SECONDS`]).
     ///
     /// # Errors
     /// [`SystemError::Busy`] if the file still changes after a second ([`TIME_TO_SETTLE`]), or if
-    /// the call ends before the next look; [`SystemError::Late`] if the call's time is over.
+    /// the call ends before the next look; [`SystemError::Late`] if the call's time is over; or
+    /// what the system reports.
     fn settle(&self, file: &F::Handle, first: Stat) -> Result<Stat, SystemError> {
         let mut last = first;
         let mut waited = Duration::ZERO;
         while !last.is_long_unchanged(self.files.now()) {
             self.in_time()?;
-            // A time without a fraction may be of a file system that keeps whole seconds.
+            // A time without a fraction may come from a file system that keeps whole seconds.
             let (_, nanoseconds) = last.changed;
             let apart = if nanoseconds == 0 {
                 BETWEEN_LOOKS_IF_WHOLE_SECONDS
@@ -103,9 +110,14 @@ impl<F: FileSystem> Walker<F> {
         Ok(last)
     }
 
-    /// Whether a file that was walked to is as it was when it was last read at rest: it reports
-    /// `known`, before and after it is compared, and holds exactly `bytes`. There is no copy of
-    /// the file meanwhile: many calls compare a map at the same time.
+    /// Whether a file that was walked to still reports `known`, and has exactly these `bytes`: what
+    /// it reported and had when it was last read at rest. False if the file reports anything else,
+    /// before or after the comparison; or if it has other bytes, fewer or more.
+    ///
+    /// Only 64 KiB are in memory at a time, because many calls compare a map at the same time.
+    ///
+    /// # Errors
+    /// [`SystemError::Late`] if the call's time is over, or what the system reports.
     pub fn is_still(
         &self,
         file: &Walked<F::Handle>,
@@ -126,6 +138,7 @@ impl<F: FileSystem> Walker<F> {
                 break;
             }
             let end = same + got;
+            // None if the file has more bytes than expected.
             let expected = bytes.get(same..end);
             if expected.is_none() || expected != piece.get(..got) {
                 return Ok(false);
@@ -136,14 +149,16 @@ impl<F: FileSystem> Walker<F> {
         Ok(same == bytes.len() && after == *known)
     }
 
-    /// All of a file that was walked to, read while nobody changed it. None if it has more than
-    /// `most` bytes.
+    /// All bytes of a file that was walked to, read while nobody changed it. None if it has more
+    /// than `most` bytes.
     ///
-    /// Before each reading, this waits until the file settles. `known` is what the file reported
-    /// when this function last read it: if it still reports that, it has settled.
+    /// Before each reading, this waits until the file settles. There is no wait if the file reports
+    /// `known`: what it reported when this function last read it. `known` is None if it was not
+    /// read before.
     ///
     /// # Errors
-    /// [`SystemError::Busy`] if the file does not settle, or changes during each of four readings.
+    /// [`SystemError::Busy`] if the file does not settle, or changes during each of four readings;
+    /// [`SystemError::Late`] if the call's time is over; or what the system reports.
     pub fn read_at_rest(
         &self,
         file: &Walked<F::Handle>,
@@ -160,6 +175,7 @@ impl<F: FileSystem> Walker<F> {
             if after == look {
                 return Ok(bytes);
             }
+            // The file changed while it was read.
             look = after;
         }
         Err(SystemError::Busy.into())
@@ -179,23 +195,32 @@ pub struct GrantedFile<F: FileSystem = System> {
 }
 
 impl<F: FileSystem> GrantedFile<F> {
-    /// What `name` in an open directory is, as far as one look tells. It opens nothing, and
-    /// follows no link.
+    /// What `name` in an open directory is, as far as one look tells. Nothing is opened, and no
+    /// link is followed.
+    ///
+    /// # Errors
+    /// [`SystemError::Missing`] if `name` is not a single name, as `a/b.md`, or if nothing has this
+    /// name; or what else the system reports.
     pub fn kind(walker: &Walker<F>, directory: &F::Handle, name: &str) -> Result<Kind, WalkError> {
         let kind = walker.files.kind(directory, plain_name(name)?)?;
         Ok(kind)
     }
 
-    /// Opens the file `name` in an open directory for reading. Judges the directory and the file,
-    /// as the walk does: the directory may have been open for a while. Then waits until the file
-    /// settles, which means that nobody changes it any more. Of the file, the call may later read
-    /// one byte more than `most` bytes.
+    /// Opens the file `name`, such as `a.md`, in an open directory for reading. Judges the
+    /// directory and the file, as the walk does: the directory may have been open for a while. Then
+    /// waits until the file settles, which means that nobody changes it any more. Of the file, at
+    /// most the first `most` bytes and one byte more can be read.
     ///
     /// # Errors
-    /// [`SystemError::Missing`] if `name` is not a single name; [`SystemError::NotAFile`] if it is
-    /// no regular file; [`Distrust`](crate::Distrust), with an empty path, if the file or its
-    /// directory is not trusted; [`SystemError::Busy`] if the file does not settle within a second,
-    /// or if the call ends too soon for another look.
+    /// - [`SystemError::Late`] if the call's time is over.
+    /// - [`SystemError::Missing`] if `name` is not a single name, as `../a.md`, or is not there.
+    /// - [`Distrust`](crate::Distrust), with an empty path, if the file or its directory is not
+    ///   trusted.
+    /// - [`SystemError::IsLink`] if `name` is a link; [`SystemError::NotAFile`] if it is a
+    ///   directory, a device or the like.
+    /// - [`SystemError::Busy`] if the file does not settle within a second, or if the call ends too
+    ///   soon for another look.
+    /// - Any other [`SystemError`] as the system reports it.
     pub fn open(
         walker: &Walker<F>,
         directory: &F::Handle,
@@ -205,7 +230,7 @@ impl<F: FileSystem> GrantedFile<F> {
         walker.in_time()?;
         let single_name = plain_name(name)?;
         let directory_stat = walker.files.stat(directory)?;
-        // None: the walk that led here has judged the mount of the directory.
+        // `around` is None: the walk that led to the directory has judged its mount.
         walker.check(directory, &directory_stat, None, Policy::Name, PathBuf::new)?;
         let (handle, stat) = walker.files.open(directory, single_name)?;
         if stat.kind != Kind::File {
@@ -226,8 +251,10 @@ impl<F: FileSystem> GrantedFile<F> {
         })
     }
 
-    /// What the file reports. The first time, this is what it reported when it had settled:
-    /// a change after that must show.
+    /// What the file reports now. The first call returns what the file reported when it had
+    /// settled, so that the caller notices a change since then. Each call sets how far
+    /// [`read`](Self::read) may go: to the file's size or the largest size that the guest may have,
+    /// whichever is less, and one byte more.
     pub fn look(&mut self, walker: &Walker<F>) -> Result<Stat, WalkError> {
         let stat = match self.settled.take() {
             Some(settled) => settled,
@@ -237,8 +264,9 @@ impl<F: FileSystem> GrantedFile<F> {
         Ok(stat)
     }
 
-    /// Up to `length` bytes from `offset`; no bytes only at the end, or before the first
-    /// [`look`](Self::look). It allocates no more than can be read.
+    /// Up to `length` bytes from `offset`. No bytes only at the end of the file, behind the offset
+    /// that [`look`](Self::look) has set, before the first `look`, or if `length` is 0. However
+    /// large `length` is, no more memory is taken than can be read.
     pub fn read(&self, walker: &Walker<F>, length: u64, offset: u64) -> Result<Vec<u8>, WalkError> {
         let allowed = length.min(self.readable_end.saturating_sub(offset));
         let size = usize::try_from(allowed).map_err(|_| SystemError::OutOfResources)?;
@@ -251,8 +279,8 @@ impl<F: FileSystem> GrantedFile<F> {
     }
 }
 
-/// A name as a [`FileSystem`] takes it. [`SystemError::Missing`] for a text that is not one plain
-/// name: it is empty, `.` or `..`, or has a slash or a NUL.
+/// A single name, such as `a.md`, as a [`FileSystem`] takes it. [`SystemError::Missing`] for any
+/// other text: it is empty, `.` or `..`, or has a slash or a NUL, as `../a.md`.
 fn plain_name(name: &str) -> Result<&OsStr, SystemError> {
     let leads_elsewhere = matches!(name, "" | "." | "..");
     if leads_elsewhere || name.contains(['/', '\0']) {
