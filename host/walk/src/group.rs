@@ -22,9 +22,12 @@ use std::path::Path;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 impl<F: FileSystem> Walker<F> {
-    /// The bytes of `/etc/passwd` and `/etc/group`, or the path of the one that could not be read.
-    /// The first call reads both, and keeps that for all walks. It fails only for lack of time or
-    /// resources, and keeps nothing then.
+    /// The bytes of `/etc/passwd` and `/etc/group`; or in their place, the path of the one that
+    /// could not be read. The first call reads both files, and keeps this answer for all walks of
+    /// the process. Each later call returns the same.
+    ///
+    /// # Errors
+    /// A lack of time or resources. Then nothing is kept, and the next call reads the files again.
     pub(crate) fn groups(&self) -> Result<&GroupFiles, WalkError> {
         let kept = self.files.groups();
         if let Some(files) = kept.get() {
@@ -40,8 +43,11 @@ impl<F: FileSystem> Walker<F> {
         Ok(kept.get_or_init(|| GroupFiles(files)))
     }
 
-    /// All of one of the two files. None if it cannot be read, is not trusted, or has more than
-    /// [`MAX_FILE_BYTES`] bytes. It fails only for lack of time or resources.
+    /// All bytes of one of the two files. None if the file cannot be read, is not trusted, or has
+    /// more than 1 MiB ([`MAX_FILE_BYTES`]).
+    ///
+    /// # Errors
+    /// A lack of time or resources.
     fn read_group_file(&self, path: &str) -> Result<Option<Vec<u8>>, WalkError> {
         let walked = self.walk(Path::new(path), Policy::GroupFile);
         match walked.and_then(|file| self.read(&file.handle, file.stat.size, MAX_FILE_BYTES)) {
@@ -53,17 +59,21 @@ impl<F: FileSystem> Walker<F> {
         }
     }
 
-    /// Why somebody else than `user` and root may be in the group with this id. None if nobody else
-    /// is.
+    /// Why somebody else than `user` and root may be in the group with this number. None if nobody
+    /// else is.
     ///
-    /// On macOS, somebody may be in any group. On Linux, somebody may be in the overflow group,
-    /// which stands for all groups without a number here (`is_known` is false for it). For any
-    /// other group, the files of users and groups tell. If one cannot be read or understood, the
-    /// reason says which. It fails only for lack of time or resources.
+    /// [`DistrustReason::WritableByGroup`] if somebody else is in the group, and without a look at
+    /// any file on macOS, and for the overflow group, which stands for all groups that have no
+    /// number here. [`DistrustReason::UnknownGroup`] if `/etc/passwd` or `/etc/group` cannot be
+    /// read or understood; the reason names that file.
+    ///
+    /// # Errors
+    /// A lack of time or resources.
     pub fn others_in(&self, group: u32, user: u32) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
             return Ok(Some(DistrustReason::WritableByGroup));
         }
+        // An error is the path of the file that does not tell.
         let alone = match &self.groups()?.0 {
             Ok(files) => files.holds_alone(group, user),
             Err(file) => Err(*file),
@@ -76,15 +86,17 @@ impl<F: FileSystem> Walker<F> {
     }
 }
 
-/// The groups that have one of these `rights` (execute: 1, write: 2, read: 4) by the bytes of an
-/// access list, as Linux keeps it (`linux/posix_acl_xattr.h`), for an object of the group
-/// `own_group`.
+/// The groups that have one of these `rights` (execute: 1, write: 2, read: 4) by an access list of
+/// an object that belongs to the group `own_group`. `list` is the list's bytes, as Linux keeps them
+/// (`linux/posix_acl_xattr.h`): a version, then entries of eight bytes. With the entries
+/// `group::rw- group:7:rw- group:8:r--` and the right to write, the groups are `own_group` and 7.
 ///
-/// None if the list gives one of the `rights` to a user by name who is neither root nor `user`, or
-/// if it is not understood: it has another version, a rest of fewer than eight bytes, or an entry
-/// of an unknown kind.
+/// None if an entry for a named user gives one of the `rights`, and that user is neither root nor
+/// `user`. None also if the list is not understood: its version is not 2, or it has an entry of
+/// fewer than eight bytes, or an entry of an unknown kind.
 pub fn groups_in(list: &[u8], rights: u16, own_group: u32, user: Option<u32>) -> Option<Vec<u32>> {
-    /// The owner, the mask and all others: the mode has their rights.
+    /// The kinds of entries for the owner, the mask and all others. The mode has their rights, so
+    /// they are passed by.
     const OF_THE_MODE: [u16; 3] = [0x01, 0x10, 0x20];
     const USER: u16 = 0x02;
     const OWN_GROUP: u16 = 0x04;
@@ -101,7 +113,7 @@ pub fn groups_in(list: &[u8], rights: u16, own_group: u32, user: Option<u32>) ->
         let granted = u16::from_le_bytes([*granted_low, *granted_high]);
         let id = u32::from_le_bytes(*id_bytes);
         match tag {
-            // The entry has none of the rights.
+            // The entry gives none of the rights.
             USER | OWN_GROUP | GROUP if rights & granted == 0 => {}
             USER if id == ROOT || Some(id) == user => {}
             OWN_GROUP => groups.push(own_group),

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-/// The path as a reader sees it. None if it is not UTF-8, or if a character is not shown as
-/// itself: then a text with it may move the cursor, end the line, or name another path.
+/// The path as a text, if a terminal shows each of its characters as itself. None if the path is
+/// not UTF-8, or if [`is_visible`] is false for a character, such as a line end: a text with that
+/// character may move the cursor, end the line, or be read as another path.
 pub fn visible(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| text.chars().all(is_visible))
 }
 
-/// The path if a reader sees all of it, and words in its place if not. An escaped one would be
-/// another path.
+/// The path, such as `/a/b`, if a reader sees all of it. Otherwise, for example for a path with a
+/// line end or a no-break space, the words `a path with a character that is not shown`.
+/// Nothing is escaped, since an escaped path would be another path.
 pub fn printable(path: &Path) -> String {
     let shown = match visible(path) {
         Some(text) if !has_unseen(text) => text,
@@ -18,7 +20,8 @@ pub fn printable(path: &Path) -> String {
     shown.to_owned()
 }
 
-/// A text on one line, with escapes for what is not shown as itself.
+/// A text on one line. Each character that is not shown as itself is escaped: a line end becomes
+/// `\n`, and U+200B becomes `\u{200b}`.
 pub fn printable_text(text: &str) -> String {
     let mut printed = String::new();
     for c in text.chars() {
@@ -37,12 +40,13 @@ pub fn is_visible(c: char) -> bool {
     !is_unprintable(c) && !is_ignorable(c)
 }
 
-/// Whether this text has a character that nobody sees, or a blank other than a space, tab or CR.
+/// Whether this text has a character that nobody sees, such as U+200B, or a blank other than a
+/// space, tab or CR. A line end counts too.
 pub fn has_unseen(text: &str) -> bool {
     text.contains(is_unseen)
 }
 
-/// Whether nobody sees this character, and no text needs it.
+/// Whether nobody sees this character, and it is no space, tab or CR.
 fn is_unseen(c: char) -> bool {
     !matches!(c, ' ' | '\t' | '\r') && leaves_no_mark(c)
 }
@@ -53,13 +57,15 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(leaves_no_mark)
 }
 
-/// Whether a reader sees nothing where this character stands: a blank, or one that is not shown.
+/// Whether a reader sees nothing where this character stands: it is a blank, or is not shown as
+/// itself.
 fn leaves_no_mark(c: char) -> bool {
     c.is_whitespace() || !is_visible(c)
 }
 
-/// What is not shown where nothing knows it: Unicode's `Default_Ignorable_Code_Point`,
-/// annotations, and signs and letters of single scripts that have no form of their own.
+/// Whether a terminal may show nothing for this character: Unicode's
+/// `Default_Ignorable_Code_Point`, annotations, and signs and letters of single scripts that have
+/// no form of their own.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
@@ -68,7 +74,7 @@ fn is_ignorable(c: char) -> bool {
         | '\u{13430}'..='\u{1343f}' | '\u{16fe4}' | '\u{1d159}')
 }
 
-/// Control characters, line separators, and the marks that reorder text.
+/// Whether this is a control character, a line separator, or a mark that reorders text.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}'

@@ -71,7 +71,7 @@ pub enum DistrustReason {
     NobodysUser,
 }
 
-/// The advice that takes the place of `SHUT` in a message.
+/// The advice that takes the place of the word `SHUT` in a message.
 const SHUT: &str =
     "keep your file, or a copy of it, in a folder that only you can write to, such as ~/private";
 
@@ -79,7 +79,10 @@ const SHUT: &str =
 const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
 impl DistrustReason {
-    /// The reason as a sentence for the user, and what to do. `path` takes the place of `PATH`.
+    /// The reason as a sentence for the user, and what to do:
+    /// `others can write to /a/b; keep your file, …`. `path` takes the place of `PATH`, and
+    /// [`SHUT`] that of `SHUT`. Only for [`Self::Movable`] does the sentence depend on the path:
+    /// see [`STORES`].
     fn says(self, path: &str) -> String {
         let is_in_store = STORES.iter().any(|store| path.starts_with(store));
         let said = match self {
@@ -123,33 +126,38 @@ impl DistrustReason {
 }
 
 impl Stat {
-    /// Whether others may create files in this trusted directory. If so, it is sticky.
+    /// Whether others may create files in this directory, which was found to be trusted: `0o1777`
+    /// as for `/tmp`, not `0o755`. Such a directory is sticky, since no other one would be trusted.
     pub const fn others_may_write(&self) -> bool {
         self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
     }
 
-    /// Whether others can only create files there, and move none. For a file, the bit has no
-    /// meaning.
+    /// Whether this is a directory with the sticky bit: others who may write there can create
+    /// files, and move none. False for a file, for which the bit has no meaning.
     pub(crate) fn is_sticky_directory(&self) -> bool {
         self.kind == Kind::Directory && self.mode & STICKY != 0
     }
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// Checks that an open object is trusted. `stat` is what the object reports. The object was
-    /// found at `path`, in a directory that reports `around`. `around` is None for `/`, and if the
-    /// mount was judged before. With None, this does not ask whether others could have moved the
-    /// object.
+    /// Checks that an open object is trusted. `stat` is what the object reports. `around` is what
+    /// the directory reports in which the object was found; that directory and its mount are
+    /// trusted. `around` is None for `/`, and for a directory that a walk found before: then the
+    /// mount and the fourth reason are not looked at. `path` is for the error only.
     ///
-    /// The directory is trusted, and so is its mount. So the object's mount is judged only if its
-    /// device number is another one: each file system has its own. Then the first reason counts, in
-    /// this order: nobody knows who the user is; the mount; the owner; whether others could have
-    /// moved the object here; who may write to it.
+    /// The first of these that applies is the reason why the object is not trusted:
     ///
-    /// Others may write to a sticky directory by its mode, and who may write to a link is not
-    /// asked. For any other object, these are reasons: an access list lets somebody else write; all
-    /// others may write; or a group may write, and somebody else than the user and root is in it,
-    /// or nobody knows who is. Under [`Policy::GroupFile`], any group that may write is a reason.
+    /// 1. Nobody knows who the user is.
+    /// 2. The mount is not trusted. This is asked only if the object's device number is not that of
+    ///    its directory: each file system has its own number.
+    /// 3. Neither the user nor root owns the object.
+    /// 4. Others could have moved the object here: others may create files in its directory, as in
+    ///    `/tmp`, and the object is a file, a link, or a directory in which others may create
+    ///    files.
+    /// 5. Somebody else may write to the object: by an access list; by the mode's bits for others;
+    ///    or as a member of a group, if anyone but the user and root is in that group, or nobody
+    ///    knows who is. Under [`Policy::GroupFile`], each group that may write is a reason. A
+    ///    sticky directory is trusted whatever its mode says, and a link has no mode.
     ///
     /// # Errors
     /// [`WalkError::Untrusted`] with the first reason; [`WalkError::System`] if there are too few
@@ -186,13 +194,15 @@ impl<F: FileSystem> Walker<F> {
             None if others_write_around && (!is_directory || stat.others_may_write()) => {
                 Some(Movable)
             }
-            // A link has no mode of its own: only its owner counts.
+            // A link has no mode of its own, so nobody is asked who may write to it.
             None if stat.kind == Kind::Link => None,
             None => match self.files.writing_groups(handle, stat)? {
+                // An access list lets somebody else write, or nobody can tell.
                 Err(why) => Some(why),
                 Ok(_) if stat.is_sticky_directory() => None,
                 Ok(_) if stat.mode & OTHERS_WRITE != 0 => Some(WritableByOthers),
                 Ok(all) if policy == Policy::GroupFile && !all.is_empty() => Some(WritableByGroup),
+                // The first reason that one of the groups gives, if any does.
                 Ok(all) => {
                     let mut others = all.iter().map(|group| self.others_in(*group, user));
                     others.find_map(Result::transpose).transpose()?
