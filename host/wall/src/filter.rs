@@ -10,10 +10,10 @@ use seccompiler::{
 };
 use std::{collections::BTreeMap, env::consts::ARCH, process};
 
-/// The filter of system calls for a process with these rights. A call that is on the list for these
-/// rights is allowed if its arguments pass the tests there; any other one fails with `ENOSYS`. A
-/// call by another architecture's convention, such as `int 0x80`, ends the process. None if no
-/// filter can be made for this machine.
+/// The filter of system calls for a process with these rights. A call that is on the list
+/// ([`CALLS`]) for these rights is allowed if its arguments pass the tests there. Any other call
+/// fails with `ENOSYS`, for example `socket`. A call by another architecture's convention, such as
+/// `int 0x80`, ends the process. None if no filter can be made for this machine.
 pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
     let mut allowed = BTreeMap::new();
     for call in CALLS {
@@ -22,6 +22,7 @@ pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
         }
     }
     let refused = SeccompAction::Errno(libc::ENOSYS as u32);
+    // None for an architecture that `seccompiler` does not know.
     let machine = ARCH.try_into().ok()?;
     SeccompFilter::new(allowed, refused, SeccompAction::Allow, machine)
         .ok()?
@@ -29,8 +30,8 @@ pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
         .ok()
 }
 
-/// The rules for the arguments of a call. It is allowed if one of them holds. A call without rules
-/// may have any arguments.
+/// The rules for the arguments of a call: the call is allowed if one of them holds. A call without
+/// rules may have any arguments. None if `seccompiler` cannot make a rule.
 fn rules(call: &Call) -> Option<Vec<SeccompRule>> {
     let mut rules = Vec::new();
     for tests in call.tests {
@@ -39,14 +40,16 @@ fn rules(call: &Call) -> Option<Vec<SeccompRule>> {
     Some(rules)
 }
 
-/// The rule that holds if all tests do.
+/// The rule that holds if all of these tests hold. None if `seccompiler` cannot make it.
 fn rule(tests: &[Test]) -> Option<SeccompRule> {
     let conditions = tests.iter().map(condition).collect::<Option<_>>()?;
     SeccompRule::new(conditions).ok()
 }
 
-/// A test, as the filter makes it: which argument, how much of it the kernel uses (`Dword` is 32
-/// bits, `Qword` 64), how it is compared, and with what. `MaskedEq` compares only these bits.
+/// A test in the form of `seccompiler`: the argument's position, how much of the argument the
+/// kernel uses (`Dword` is 32 bits, `Qword` 64), the comparison, and the number to compare with.
+/// `MaskedEq(bits)` compares only these bits. None if `seccompiler` refuses the test, for example
+/// for a seventh argument.
 fn condition(test: &Test) -> Option<SeccompCondition> {
     use SeccompCmpArgLen::{Dword, Qword};
     use SeccompCmpOp::{Eq, Le, MaskedEq};

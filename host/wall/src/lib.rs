@@ -39,7 +39,8 @@ pub use linux::{read_beneath, restrict_process};
 pub use process::{close_inherited, end_after, hide_memory, set_signals};
 pub use status::{Rights, WallStatus};
 
-/// Gives nothing up, because the system has no wall, and reports this.
+/// Gives nothing up, because the system has no wall. Returns the status without any part, and what
+/// `look` found.
 #[cfg(not(target_os = "linux"))]
 pub fn restrict_process<R, T>(
     _: Rights,
@@ -49,7 +50,7 @@ pub fn restrict_process<R, T>(
     Ok((WallStatus::default(), look().1))
 }
 
-/// Gives nothing up, because the system has no wall, and says so.
+/// Gives nothing up, because the system has no wall, and returns false.
 #[cfg(not(target_os = "linux"))]
 pub fn read_beneath<D>(_: impl IntoIterator<Item = D>) -> std::io::Result<bool> {
     Ok(false)
@@ -57,7 +58,7 @@ pub fn read_beneath<D>(_: impl IntoIterator<Item = D>) -> std::io::Result<bool> 
 
 impl WallStatus {
     /// The parts that would stand if a server put the wall up on this system now, for a map
-    /// without roots. To find out, it does so in a thread that then ends.
+    /// without roots. To find out, a new thread puts the wall up around itself, and ends.
     pub fn here() -> Self {
         #[cfg(target_os = "linux")]
         return linux::status();

@@ -20,44 +20,50 @@ use std::{
     time::Duration,
 };
 
-/// The newest version that we use if the kernel has it.
+/// The newest version of Landlock's interface that we use. An older kernel enforces what it knows.
 const NEWEST: ABI = ABI::V9;
 
 /// Gives up every system call that is not on the [list](crate::list), and every right over files
 /// except reading. With [`Rights::Tickets`], the process may also delete files beneath `data`.
 ///
-/// `look` says beneath which directories the process may still open files for reading; None means
-/// everywhere. It is called when the process can no longer write, and before the filter and its own
-/// answer are in force. The directories may have been opened with `O_PATH`. What else `look` found
-/// is returned, with the parts of the wall that stand.
+/// `look` returns two things: the directories beneath which the process may still open files for
+/// reading, where None means everywhere; and anything else that it found. `look` runs when the
+/// process can no longer write, but can still open any file for reading. The filter comes later.
+/// The directories may have been opened with `O_PATH`.
+///
+/// Returns the parts of the wall that stand, and what else `look` found. A part that the kernel
+/// lacks is missing in the status, and is no error.
 ///
 /// This cannot be undone. It covers this thread and the threads that it starts, so the process must
 /// have no other thread when this is called.
 ///
 /// # Errors
-/// If there are too few descriptors, or too little memory; or if the process has other threads, and
-/// a part of the wall stands (Landlock, the filter). Other threads are no error if no part stands:
-/// an emulator of another processor has threads of its own, and offers no part. A part that the
-/// kernel lacks is no error: the status says it. After an error, some rights may be gone already,
-/// so the process should end.
+/// - There are too few descriptors, or too little memory.
+/// - The process has other threads, and a part of the wall stands (Landlock, the filter). If no
+///   part stands, other threads are no error: an emulator of another processor has threads of its
+///   own, and offers no part.
+///
+/// After an error, some rights may be gone already, so the process should end.
 pub fn restrict_process<R: AsFd, T>(
     rights: Rights,
     data: Option<File>,
     look: impl FnOnce() -> (Option<Vec<R>>, T),
 ) -> io::Result<(WallStatus, T)> {
     let is_alone = has_one_thread();
-    // Both parts set this too. We set it here in case the kernel has neither part.
+    // Both parts of the wall set this too. It is set here in case the kernel has neither part.
     let _ = set_no_new_privs(true);
     let landlock = write_nothing(rights, data.as_ref())?;
     let (reach, found) = look();
     let roots = match &reach {
         Some(directories) => read_beneath(directories)?,
+        // The process may read everywhere.
         None => false,
     };
     // A rule is for an inode. Some file systems (9p, FUSE) forget a directory that nobody has
     // open, and give its name a new inode at the next look-up. So these stay open as long as
     // the process lives.
     mem::forget((data, reach));
+    // A kernel or a machine without this part is no error.
     let system_calls = match filter(rights) {
         Some(filter) => apply_filter_all_threads(&filter).is_ok(),
         None => false,
@@ -75,8 +81,9 @@ pub fn restrict_process<R: AsFd, T>(
     Err(io::Error::other(why))
 }
 
-/// Whether this process has a single thread, or `/proc` is missing, so that nobody can say. A thread
-/// that has ended may be listed for a moment: so this looks again, for a tenth of a second.
+/// Whether this process has a single thread. True also if `/proc` is missing, so that nobody can
+/// say. A thread that has ended may be listed for a moment, so this looks up to 100 times, a
+/// millisecond apart, before the answer is false.
 fn has_one_thread() -> bool {
     for _ in 0..100 {
         #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
@@ -89,8 +96,8 @@ fn has_one_thread() -> bool {
     false
 }
 
-/// The parts that stand around a thread which puts the wall up and ends. No part, if no thread
-/// can be started.
+/// The parts of the wall that stand around a thread which puts the wall up and ends. No part, if no
+/// thread can be started, or if the thread panics.
 pub(crate) fn status() -> WallStatus {
     let Ok(thread) = thread::Builder::new().spawn(restrict_this_thread) else {
         return WallStatus::default();
@@ -98,10 +105,10 @@ pub(crate) fn status() -> WallStatus {
     thread.join().unwrap_or_default()
 }
 
-/// Puts the wall up around this thread only, and returns the parts that stand. The thread may still
-/// read files anywhere.
+/// Puts the wall up around this thread only, and returns the parts that stand: a part that the
+/// kernel lacks, or that an error stopped, does not. The thread may still read files anywhere.
 fn restrict_this_thread() -> WallStatus {
-    // Before the filter, which does not let Landlock's calls through.
+    // This comes before the filter, which does not let Landlock's calls through.
     let landlock = write_nothing(Rights::Read, None).ok().flatten();
     let system_calls = match filter(Rights::Read) {
         Some(filter) => apply_filter(&filter).is_ok(),
@@ -114,8 +121,12 @@ fn restrict_this_thread() -> WallStatus {
     }
 }
 
-/// From now on, this thread can open files for reading only beneath these directories, and so
-/// can the threads that it starts. Returns whether this is so.
+/// From now on, this thread and the threads that it starts can open files for reading only beneath
+/// these directories. Returns true if this is in force. False if the kernel has no Landlock, or an
+/// error stopped it: then the thread can read as before.
+///
+/// # Errors
+/// A lack of descriptors or memory.
 pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> io::Result<bool> {
     let rules = Ruleset::default()
         .handle_access(AccessFs::ReadFile)
@@ -123,10 +134,10 @@ pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> io::Re
     Ok(restrict(rules, AccessFs::ReadFile.into(), directories)?.is_some())
 }
 
-/// Restricts this thread: of files, it may still read all, and with [`Rights::Tickets`] delete
-/// those beneath `data`, and nothing else; it may use no TCP, and send no signal to another
-/// process. Returns the version of Landlock that is now in force. None if the kernel has no
-/// Landlock, or an error stopped it.
+/// Restricts this thread by Landlock. The thread may still read all files, and with
+/// [`Rights::Tickets`] delete files beneath `data`. It may not write, make, run or delete any other
+/// file, use TCP, or send a signal to another process. Returns the version of Landlock that is now
+/// in force. None if the kernel has no Landlock, or an error stopped it.
 ///
 /// # Errors
 /// A lack of descriptors or memory.
@@ -144,14 +155,14 @@ fn write_nothing(rights: Rights, data: Option<&File>) -> io::Result<Option<u32>>
     restrict(rules, AccessFs::RemoveFile.into(), tickets)
 }
 
-/// Restricts this thread by these rules. The thread keeps the rights that are `granted` only
-/// beneath `directories`. Returns the version of Landlock that is now in force. None if the kernel
-/// has no Landlock, or if another error than a lack of resources stopped it: the wall's status says
-/// it then.
+/// Restricts this thread: it loses the rights that `rules` handle, and keeps those that are
+/// `granted` beneath `directories`. Returns the version of Landlock that is now in force. None if
+/// the kernel has no Landlock, or if an error other than the one below stopped it. Nobody learns
+/// that error, but the wall's status then has no Landlock.
 ///
 /// # Errors
-/// A lack of descriptors or memory. It is temporary, but the wall would be missing for the life of
-/// the process.
+/// A lack of descriptors or memory. Such a lack passes, and without an error the wall would be
+/// missing for the life of the process.
 fn restrict<D: AsFd>(
     rules: Result<RulesetCreated, RulesetError>,
     granted: BitFlags<AccessFs>,
@@ -166,7 +177,8 @@ fn restrict<D: AsFd>(
     }
 }
 
-/// Restricts this thread as [`restrict`] does, and returns what Landlock itself reports.
+/// Restricts this thread as [`restrict`] does, and returns the report or the error of Landlock's
+/// own library.
 fn enforce<D: AsFd>(
     rules: Result<RulesetCreated, RulesetError>,
     granted: BitFlags<AccessFs>,
@@ -179,7 +191,8 @@ fn enforce<D: AsFd>(
     created.restrict_self()
 }
 
-/// The version of Landlock that is in force. None if it enforces nothing.
+/// The version of Landlock that is in force, such as 7. None if Landlock enforces nothing, or is
+/// not there.
 fn version_in_force(status: &RestrictionStatus) -> Option<u32> {
     if !status.no_new_privs || status.ruleset == RulesetStatus::NotEnforced {
         return None;
@@ -190,7 +203,8 @@ fn version_in_force(status: &RestrictionStatus) -> Option<u32> {
     }
 }
 
-/// The system's own error if this one, or one that caused it, is a lack of descriptors or memory.
+/// The system's error `EMFILE`, `ENFILE` or `ENOMEM` (too few descriptors, or too little memory),
+/// if `reported` is one of these or was caused by one. None for any other error.
 fn lack_of_resources(reported: &(dyn Error + 'static)) -> Option<io::Error> {
     let mut cause = Some(reported);
     while let Some(error) = cause {

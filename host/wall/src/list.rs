@@ -26,12 +26,12 @@ pub struct Call {
     pub number: i64,
     /// The processes that may make it.
     pub within: &'static [Rights],
-    /// The call is allowed if all tests of one of these lists hold. If there are no
-    /// lists, any arguments are allowed.
+    /// The call is allowed if all tests of one of these inner lists hold. If there are no
+    /// inner lists, any arguments are allowed.
     pub(crate) tests: &'static [&'static [Test]],
 }
 
-/// What an argument, counted from 0, must be.
+/// What an argument of a call must be. The first value is the argument's position, from 0.
 #[derive(Debug)]
 pub(crate) enum Test {
     /// This number; the kernel uses 32 bits.
@@ -40,9 +40,9 @@ pub(crate) enum Test {
     IsLong(u8, u64),
     /// At most this number, in 32 bits.
     AtMost(u8, u32),
-    /// None of these bits.
+    /// A number that has none of these bits.
     Without(u8, u32),
-    /// This process's own number.
+    /// The number of this process (pid).
     Own(u8),
 }
 use Test::{AtMost, Is, IsLong, Own, Without};
@@ -74,8 +74,10 @@ const LAST_CLOCK: u32 = libc::CLOCK_TAI as u32;
 const MADV_GUARD_INSTALL: u32 = 102;
 const MADV_GUARD_REMOVE: u32 = 103;
 
-/// Makes the list. Each row names a call, who may make it, and what needs it. If not any
-/// arguments are allowed, it also has the condition, in words and as tests.
+/// Makes the list. Each row names a call, the processes that may make it, and what needs it. If
+/// only some arguments are allowed, the row also has the condition, in words and as tests. In
+/// `SYS_openat ALL "…" if "…" [Without(2, WRITES)]`, the third argument may have no bit of
+/// `WRITES`.
 macro_rules! calls {
     ($($(#[$cfg:meta])* $call:ident $within:ident $why:literal $(if $condition:literal $([$($test:expr),*])+)?;)*) => {
         /// The list.

@@ -8,12 +8,12 @@ use nix::{
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::{fs, io};
 
-/// Closes every descriptor but 0, 1 and 2: whatever the client left open, code in this
-/// process cannot use it. Call this first of all.
+/// Closes every descriptor but 0, 1 and 2, so that code in this process cannot use what the client
+/// left open. Call this first of all. Linux from 5.9 on closes them by one call. Older Linux and
+/// other systems list them in `/dev/fd`, and this closes one by one.
 ///
 /// # Errors
-/// If the system does not close them by one call (Linux from 5.9 on does), and its list of what is
-/// open, `/dev/fd`, cannot be read.
+/// If there is no such call, and `/dev/fd` cannot be read.
 pub fn close_inherited() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -38,9 +38,12 @@ pub fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves no core file, whatever happens to this process: its memory may hold a map and a
-/// file. On Linux, no other process of the same user can read its memory either, and no
-/// program gets it to which the kernel hands core files.
+/// From now on, this process leaves no core file when it crashes: its memory may hold a map and a
+/// file. On Linux, no other process of the same user can read its memory either, and the kernel
+/// hands no core to a program that collects them.
+///
+/// # Errors
+/// What the system reports.
 pub fn hide_memory() -> io::Result<()> {
     let none = Rlimit {
         current: Some(0),
@@ -52,17 +55,20 @@ pub fn hide_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets SIGTERM, SIGINT and SIGALRM reach this process: a program inherits what its parent blocks.
-/// A write beyond the limit of a file's size (`ulimit -f`) fails, and ends nothing.
+/// Lets SIGTERM, SIGINT and SIGALRM reach this process, even if its parent has blocked them. And
+/// blocks SIGXFSZ: so a write beyond the limit of a file's size (`ulimit -f`) fails, and does not
+/// end the process.
+///
+/// # Errors
+/// What the system reports.
 pub fn set_signals() -> io::Result<()> {
     let ends = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGALRM]);
     ends.thread_unblock()?;
     Ok(SigSet::from(Signal::SIGXFSZ).thread_block()?)
 }
 
-/// Has SIGALRM end this process after so many seconds, unless it has ended, whatever it waits for
-/// then: also a file system that hangs. It needs no thread, so it holds before the wall and behind
-/// it.
+/// Has SIGALRM end this process after so many seconds, even if it then waits for a file system that
+/// hangs. That needs no thread of the process, so it works before the wall and behind the wall.
 pub fn end_after(seconds: u32) {
     alarm::set(seconds);
 }

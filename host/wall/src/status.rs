@@ -14,7 +14,7 @@ pub enum Rights {
 /// The parts of the wall that stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WallStatus {
-    /// The version of Landlock's interface that is in force.
+    /// The version of Landlock's interface that is in force. None if Landlock is not.
     pub landlock: Option<u32>,
     /// Whether system calls are filtered.
     pub system_calls: bool,
@@ -23,13 +23,15 @@ pub struct WallStatus {
 }
 
 impl WallStatus {
-    /// Whether the system has all parts. Whether the map has roots is another question.
+    /// Whether both parts of the system stand: Landlock and the filter of system calls. `roots`
+    /// does not count, because a map need not have roots.
     pub fn is_whole(self) -> bool {
         self.landlock.is_some() && self.system_calls
     }
 }
 
-/// The system's parts, for people: `Landlock ABI 7, no system-call filter`.
+/// The two parts of the system, for people: `Landlock ABI 7, no system-call filter`, or
+/// `no Landlock, system-call filter`.
 impl fmt::Display for WallStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.landlock {
