@@ -7,7 +7,7 @@ use wasmtime::{
     Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails,
 };
 
-/// Calls that can be in the sandbox at once. `Limits::running` is at most this number.
+/// How many calls can be in the sandbox at once. `Limits::running` is at most this number.
 pub const SLOTS: u32 = 16;
 
 /// Linear memory that the guest may have, in bytes: for the largest file, most of it twice if it
@@ -15,13 +15,13 @@ pub const SLOTS: u32 = 16;
 /// wasmtime's own default, 4 GiB, fails under `ulimit -v`.
 pub const MAX_MEMORY: usize = 18 << 20;
 
-/// Tables that the guest may have, its own and those of the adapters to its imports, and the
-/// elements in each: a few function pointers.
+/// How many tables the guest may have, its own and those of the adapters to its imports; and how
+/// many elements, which are function pointers, may be in each table. The guest needs a few of both.
 pub const TABLES: (u32, usize) = (8, 1024);
 
-/// Memory that a slot keeps between calls, in bytes, instead of returning it to the operating
-/// system and asking for it again, which takes half a millisecond for a file of 1 MiB: as much as
-/// such a file needs. What a call had of it is overwritten with zeros before the next.
+/// Memory that a slot keeps between calls, in bytes: as much as a file of 1 MiB needs. To return
+/// that much to the operating system and ask for it again takes half a millisecond. What a call had
+/// in this memory is overwritten with zeros before the next call.
 const KEPT_MEMORY: usize = 1280 << 10;
 
 /// Unmapped address space after a memory, in bytes. With a reservation under 4 GiB each
@@ -32,7 +32,9 @@ const MEMORY_GUARD: u64 = 64 << 10;
 /// KiB; an endless recursion is stopped early.
 const WASM_STACK: usize = 256 << 10;
 
-/// The settings under which a component is precompiled, loaded and run.
+/// The settings under which a component is precompiled, loaded and run: what a guest may consist
+/// of, how much memory, stack and address space it gets, and how it is stopped and wiped. A
+/// component that needs more than [`TABLES`] or [`MAX_MEMORY`] allow is refused by wasmtime.
 pub fn config() -> Config {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(SLOTS)
@@ -47,7 +49,7 @@ pub fn config() -> Config {
         .linear_memory_keep_resident(KEPT_MEMORY)
         .table_keep_resident(16 << 10)
         .max_unused_warm_slots(SLOTS)
-        // It could tell which pages a call has touched, to root alone.
+        // With this, Linux could tell which pages a call has touched, but only to root.
         .pagemap_scan(Enabled::No);
     let mut config = Config::new();
     config
@@ -59,8 +61,8 @@ pub fn config() -> Config {
         .wasm_memory64(false)
         .wasm_multi_memory(false)
         .wasm_tail_call(false)
-        // Types below others. Wasmtime without its `gc` aborts when it compares two of them
-        // (RUSTSEC-2026-0570).
+        // This also excludes subtypes. Wasmtime without its `gc` aborts when it compares two of
+        // these (RUSTSEC-2026-0570).
         .wasm_gc(false)
         // How a guest that computes for ever is stopped.
         .epoch_interruption(true)
