@@ -19,8 +19,8 @@ use dlmalloc::GlobalDlmalloc;
 struct Component;
 
 impl Guest for Component {
-    /// The bytes of the file of `key`, or why there are none. Without a grant, the host opens no
-    /// directory to the guest.
+    /// The bytes of the file of `key`, or why there are none: [`load()`] decides it. The host
+    /// preopens one directory, or none if there is no grant for this call.
     fn load(key: String) -> Result<Vec<u8>, LoadError> {
         let preopened = preopens::get_directories().into_iter().next();
         let directory = preopened.as_ref().map(|(directory, _)| directory);
@@ -30,11 +30,12 @@ impl Guest for Component {
 
 bindings::export!(Component with_types_in bindings);
 
-/// All flags here are empty: so a link at the end of a path is not followed.
+/// All path flags here are empty, so a link at the end of a path is not followed.
 impl Directory for Descriptor {
     type File = Descriptor;
 
-    /// Whether the name is that of a file. A link is an error: it could lead out of the directory.
+    /// Whether `name` is a regular file: false for a directory. A link is the error
+    /// [`LoadError::OutsideRoot`], because it could lead out of the directory.
     fn is_regular(&self, name: &str) -> Result<bool, LoadError> {
         let stat = self.stat_at(PathFlags::empty(), name)?;
         match stat.type_ {
@@ -62,18 +63,20 @@ impl File for Descriptor {
     }
 
     fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, LoadError> {
+        // The host also says whether this is the end. `load` finds that by a read of no bytes.
         let (bytes, _end) = Descriptor::read(self, len, offset)?;
         Ok(bytes)
     }
 }
 
-/// A time as the guest compares it: seconds, then nanoseconds.
+/// A time in the form that the guest compares: seconds, then nanoseconds.
 fn time(time: Datetime) -> Time {
     (time.seconds, time.nanoseconds)
 }
 
 impl From<ErrorCode> for LoadError {
-    /// What the caller learns if a call to the host ends with this code.
+    /// What the caller learns if a call to the host ends with this code: [`Self::NotFound`] for
+    /// `no-entry`, for example. A code that is not listed here is [`Self::Internal`].
     fn from(code: ErrorCode) -> Self {
         match code {
             ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::NameTooLong => Self::NotFound,

@@ -108,23 +108,25 @@ impl Case {
         &self.key.0
     }
 
-    /// The host's answer for `asked`: the case's grant for the granted key, and nothing
-    /// for any other key. The host would answer even for a key that is not well formed,
-    /// so that the guest has to refuse it.
+    /// The host's answer if the guest asks for the key `asked`: the case's grant, if `asked` is the
+    /// granted key. None for any other key, and in a case without a grant. The granted key need not
+    /// be well formed, so that the guest has to refuse it.
     #[must_use]
     pub fn grant_for(&self, asked: &str) -> Option<&Grant> {
         let granted_key = self.granted_key.as_ref().unwrap_or(&self.key);
         self.grant.as_ref().filter(|_| asked == granted_key.0)
     }
 
-    /// What must come back: the answer's bytes, or the contract's name of the
-    /// error (`not-found`).
+    /// What must come back: the answer's bytes, or as the error, the contract's name of the
+    /// refusal, such as `not-found`. The bytes stand in the case as a text (`ok`), as hexadecimal
+    /// digits (`ok-hex`), or as the path of one of the case's files (`ok-from`). Panics unless the
+    /// case has exactly one of these three and `error`.
     pub fn expected(&self) -> Result<Vec<u8>, &str> {
         match (&self.ok, &self.ok_hex, &self.ok_from, &self.error) {
             (Some(text), None, None, None) => Ok(text.0.clone().into_bytes()),
             (None, Some(hex), None, None) => Ok(hex.unhex()),
-            // From the table and not from the disk, so that a file that was written wrongly
-            // does not confirm itself.
+            // The content comes from the table and not from the disk, so that a file that was
+            // written wrongly does not confirm itself.
             (None, None, Some(path), None) => {
                 let entry = self.tree.iter().find(|entry| entry.path.0 == path.0);
                 Ok(entry.and_then(Entry::content).unwrap())

@@ -57,7 +57,9 @@ pub fn run_all<A: Into<Vec<u8>>>(
     );
 }
 
-/// What is wrong with this case. None if it is right.
+/// Runs one case in a directory of its own. Returns what is wrong, for example
+/// `expected "a", got the error not-found`. None if what came back is what the case expects. An
+/// answer that is not UTF-8 counts as the error `not-utf8`.
 fn check<A: Into<Vec<u8>>>(
     case: &Case,
     run: &impl Fn(&Case, Option<&Path>) -> Result<A, String>,
@@ -86,6 +88,8 @@ fn check<A: Into<Vec<u8>>>(
     })
 }
 
+/// An outcome as a failed test shows it: the error's name, or the bytes, of which at most 60 are
+/// shown.
 fn show(outcome: &Result<Vec<u8>, String>) -> String {
     const SHOWN: usize = 60;
     match outcome {

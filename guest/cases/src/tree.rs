@@ -36,7 +36,8 @@ enum Make {
 }
 
 impl Entry {
-    /// The content that it will have, if it is a file.
+    /// The content that this entry will have, if it is a file: its text, its bytes, or as many
+    /// zeros as its size says. None for a link, a directory and the like.
     pub(crate) fn content(&self) -> Option<Vec<u8>> {
         match (&self.text, &self.hex, self.size) {
             (Some(text), None, None) => Some(text.0.clone().into_bytes()),
@@ -46,8 +47,9 @@ impl Entry {
         }
     }
 
-    /// Creates it. Nobody but the user may change it, whatever the umask is: no engine
-    /// should take it for a stranger's.
+    /// Creates this entry below `root`: a link, a directory, a FIFO, a socket or a file. Nobody but
+    /// the user may change a file, whatever the umask is, unless the entry has a `mode`: so an
+    /// engine trusts the file.
     pub(crate) fn create(&self, root: &Path) -> io::Result<()> {
         let path = root.join(&self.path.0);
         match (&self.link, self.make) {
@@ -63,7 +65,7 @@ impl Entry {
         }
         let mut file = fs::File::create_new(&path)?;
         match self.size {
-            // It is sparse: it takes no space.
+            // The file is sparse, so it takes no space.
             Some(size) => file.set_len(size)?,
             None => file.write_all(&self.content().unwrap())?,
         }

@@ -14,7 +14,7 @@ use keyhole_walk::{
 };
 use std::{cell::RefCell, path::Path};
 
-/// The largest file that is read: the host's own value. A huge sparse file does not take
+/// The largest file that is read, 8 MiB: the host's own value. So a huge sparse file does not take
 /// its size in memory.
 const MAX_READ: u64 = 8 << 20;
 
@@ -59,6 +59,7 @@ impl<F: FileSystem> NativeDirectory<F> {
 impl<F: FileSystem + Clone> Directory for NativeDirectory<F> {
     type File = NativeFile<F>;
 
+    /// Whether `name` is a regular file. A link is an error, as in the component.
     fn is_regular(&self, name: &str) -> Result<bool, LoadError> {
         match GrantedFile::kind(&self.walker, &self.handle, name).map_err(refusal)? {
             Kind::Link => Err(LoadError::OutsideRoot),
@@ -94,8 +95,8 @@ impl<F: FileSystem> File for NativeFile<F> {
     }
 }
 
-/// The component's answer to the same error: first the sandbox names it
-/// (`host/core/src/sandbox/reach.rs`), then the guest reads that name
+/// What the component answers to this error. There, the sandbox turns the error into a code
+/// (`host/core/src/sandbox/reach.rs`), and the guest turns that code into a [`LoadError`]
 /// (`guest/src/component.rs`).
 fn refusal(error: impl Into<WalkError>) -> LoadError {
     match error.into() {
@@ -108,7 +109,8 @@ fn refusal(error: impl Into<WalkError>) -> LoadError {
     }
 }
 
-/// None before 1970, because WASI has no such times.
+/// A time in the form that the guest compares. None for a time before 1970, because WASI has no
+/// such times.
 fn time((seconds, nanoseconds): keyhole_walk::Time) -> Option<Time> {
     Some((seconds.try_into().ok()?, nanoseconds.try_into().ok()?))
 }
