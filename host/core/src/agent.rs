@@ -23,8 +23,8 @@ impl AgentName {
     /// The longest name in a map, in characters.
     pub const MAX_CHARS: usize = 128;
 
-    /// The name as a map may have it: 1 to [`Self::MAX_CHARS`] visible characters of any script,
-    /// and no `*`. It means the agent whose name has the same bytes.
+    /// The name as a map may have it, such as `acme:reviewer`: 1 to 128 visible characters of any
+    /// script ([`Self::MAX_CHARS`]). `two words`, `*` and the empty text are refused.
     pub fn in_map(text: &str) -> Result<Self, Malformed> {
         let chars = text.chars().count();
         if (1..=Self::MAX_CHARS).contains(&chars) && text.chars().all(may_be_in_map) {

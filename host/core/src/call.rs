@@ -74,8 +74,9 @@ impl<'m> Asked<'m> {
 /// Makes one call: returns the text of the file that `caller` gets by asking for `target`. This may
 /// block, so it runs on a thread of its own.
 ///
-/// # Errors The first of these that applies: [`Refusal::TimedOut`] if the call begins after
-/// `deadline`; why the caller is not verified; why there is no map; why nothing was asked for
+/// # Errors
+/// The first of these that applies: [`Refusal::TimedOut`] if the call begins after `deadline`; why
+/// the caller is not verified; why there is no map; why nothing was asked for
 /// ([`Refusal::UnknownKey`] of [`Target::OfCaller`]); why the file of the entry must not be read;
 /// and what the guest refuses. The guest refuses with [`Refusal::UnknownKey`] if the map has no
 /// entry for what was asked, or has one for other agents only.

@@ -109,10 +109,11 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
     /// is dropped, a call that still waits ends. A call that runs goes on, and keeps its permit
     /// until its thread ends.
     ///
-    /// # Errors [`Refusal::Busy`] if as many calls run and wait as may ([`Limits`]), or if no
-    /// permit comes in the time that a call may take. [`Refusal::TimedOut`] if all threads for
-    /// calls hang, or if the call runs past its deadline. [`Refusal::Internal`] if the call
-    /// panicked. Else what [`call`] refuses.
+    /// # Errors
+    /// [`Refusal::Busy`] if as many calls run and wait as may ([`Limits`]), or if no permit comes
+    /// in the time that a call may take. [`Refusal::TimedOut`] if all threads for calls hang, or if
+    /// the call runs past its deadline. [`Refusal::Internal`] if the call panicked. Else what
+    /// [`call`] refuses.
     async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
         // Every thread for calls hangs in the kernel. To wait for one is no use.

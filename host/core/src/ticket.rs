@@ -135,9 +135,9 @@ impl Tickets {
         }
     }
 
-    /// The same folder, for the calls of the client that is this process. A call's id may repeat in
-    /// another client's session: a gateway chooses it. If the guard is not told the process, any
-    /// client's server takes its ticket.
+    /// The same folder, for the calls of the client with this process number. A call's id may
+    /// repeat in another client's session, because a gateway chooses the ids. With None, which is
+    /// for a guard that is not told the number, the tickets are for the server of any client.
     #[must_use]
     pub fn of_client(self, process: Option<u32>) -> Self {
         Self {
@@ -161,7 +161,7 @@ impl Tickets {
         }
     }
 
-    /// What [`Self::could_be_made`] checks, which only says more of a denial:
+    /// The checks of [`Self::could_be_made`], which itself only says more about a denial:
     ///
     /// - If the data folder and the folder of tickets are there, they must be usable
     ///   ([`Self::open_folder`]).
@@ -249,10 +249,10 @@ impl Tickets {
     ///
     /// # Errors
     /// [`Unverified::Missing`] if there is none: the guard left none, or a call has used it up.
-    /// [`Unverified::Void`] if the ticket is older than [`TICKET_LIFE`], is not private to the
-    /// user, or is not as [`Self::leave`] writes it. [`Unverified::MadeAgain`] if the data folder
-    /// was made again, so that this process may not open the ticket. [`Unverified::Folder`] if the
-    /// folder cannot be used, or if there are too few descriptors.
+    /// [`Unverified::Void`] if the ticket is older than a minute, is not private to the user, or is
+    /// not as [`Self::leave`] writes it. [`Unverified::MadeAgain`] if the data folder was made
+    /// again, so that this process may not open the ticket. [`Unverified::Folder`] if the folder
+    /// cannot be used, or if there are too few descriptors.
     pub fn redeem(&self, id: &str) -> Result<Ticket, Unverified> {
         let folder = self.open_folder()?;
         let mut taken = folder::take(&folder, &ticket_file(id, self.client));

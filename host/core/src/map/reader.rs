@@ -47,10 +47,11 @@ struct Item<'d> {
 impl Map {
     /// Reads a map. `location` says where it is: relative paths begin in its folder.
     ///
-    /// # Errors All of the map must be valid: an unknown field, a key that occurs twice or a number
-    /// out of range is an error, never replaced by a default. Of several errors, this returns one:
-    /// that the text is not UTF-8; else that it is not TOML; else an error in the fields at the
-    /// top; else the first in the keys; else the first in the bindings.
+    /// # Errors
+    /// All of the map must be valid: an unknown field, a key that occurs twice or a number out of
+    /// range is an error, never replaced by a default. Of several errors, this returns one: that
+    /// the text is not UTF-8; else that it is not TOML; else an error in the fields at the top;
+    /// else the first in the keys; else the first in the bindings.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let mut line_ends = Vec::new();
         for (place, byte) in bytes.iter().enumerate() {

@@ -19,10 +19,11 @@ use std::{
 /// If the map has roots, the walk must have passed one of them: this compares the directories
 /// themselves, all of which are open, not their names.
 ///
-/// # Errors [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a stem and
-/// `.md`: `a.txt`, `a.MD`, `.md`, `a.md/`, or a real name that is not UTF-8.
-/// [`Refusal::MapInvalid`] if the path begins with `~/` and there is no home. What the walk says,
-/// as that nothing is there. [`Refusal::OutsideRoot`] if the walk passed none of the roots.
+/// # Errors
+/// [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a stem and `.md`:
+/// `a.txt`, `a.MD`, `.md`, `a.md/`, or a real name that is not UTF-8. [`Refusal::MapInvalid`] if
+/// the path begins with `~/` and there is no home. What the walk says, as that nothing is there.
+/// [`Refusal::OutsideRoot`] if the walk passed none of the roots.
 pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Granted<F::Handle> {
     // What stands behind the last slash: nothing in `a.md/`, and `.` in `a.md/.`.
     let last = entry.path.rsplit('/').next().unwrap_or_default();
@@ -56,8 +57,9 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
 /// The roots in which the file seems to be, by its path, are tried first. So a root whose file
 /// system hangs delays only its own files, and those whose root is named by a link.
 ///
-/// # Errors That the time is over, or that the system is out of resources, while a root is looked
-/// at: the file may be in that root.
+/// # Errors
+/// That the time is over, or that the system is out of resources, while a root is looked at: the
+/// file may be in that root.
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
     roots: &[PathBuf],

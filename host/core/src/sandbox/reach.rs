@@ -135,9 +135,10 @@ impl HostDescriptor for CallState {
 
     /// Opens the file of the granted name to read it.
     ///
-    /// # Errors [`FileError::NotGranted`] for any other name (see `granted`), and for any flag but
-    /// `READ`: a guest that asks to write, create or truncate gets nothing. [`FileError::File`] if
-    /// others could have changed the file, if it is just being written, or if the system says no.
+    /// # Errors
+    /// [`FileError::NotGranted`] for any other name (see `granted`), and for any flag but `READ`: a
+    /// guest that asks to write, create or truncate gets nothing. [`FileError::File`] if others
+    /// could have changed the file, if it is just being written, or if the system says no.
     /// [`FileError::Trap`] if the guest has too many handles.
     fn open_at(
         &mut self,
