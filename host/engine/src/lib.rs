@@ -15,9 +15,11 @@ pub const SLOTS: u32 = 16;
 /// wasmtime's own default, 4 GiB, fails under `ulimit -v`.
 pub const MAX_MEMORY: usize = 18 << 20;
 
-/// How many tables the guest may have, its own and those of the adapters to its imports; and how
-/// many elements, which are function pointers, may be in each table. The guest needs a few of both.
-pub const TABLES: (u32, usize) = (8, 1024);
+/// How many tables the guest may have: its own, and those of the adapters to its imports.
+pub const MAX_TABLES: u32 = 8;
+
+/// How many elements a table may have. Each is a function pointer, and the guest needs a few.
+pub const MAX_ELEMENTS: usize = 1024;
 
 /// Memory that a slot keeps between calls, in bytes: as much as a file of 1 MiB needs. To return
 /// that much to the operating system and ask for it again takes half a millisecond. What a call had
@@ -34,7 +36,8 @@ const WASM_STACK: usize = 256 << 10;
 
 /// The settings under which a component is precompiled, loaded and run: what a guest may consist
 /// of, how much memory, stack and address space it gets, and how it is stopped and wiped. A
-/// component that needs more than [`TABLES`] or [`MAX_MEMORY`] allow is refused by wasmtime.
+/// component that declares more than [`MAX_TABLES`], [`MAX_ELEMENTS`] or [`MAX_MEMORY`] allow is
+/// refused by wasmtime.
 pub fn config() -> Config {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(SLOTS)
@@ -43,8 +46,8 @@ pub fn config() -> Config {
         .total_tables(SLOTS * 4)
         .max_core_instances_per_component(16)
         .max_memories_per_component(1)
-        .max_tables_per_component(TABLES.0)
-        .table_elements(TABLES.1)
+        .max_tables_per_component(MAX_TABLES)
+        .table_elements(MAX_ELEMENTS)
         .max_memory_size(MAX_MEMORY)
         .linear_memory_keep_resident(KEPT_MEMORY)
         .table_keep_resident(16 << 10)

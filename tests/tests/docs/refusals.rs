@@ -41,7 +41,7 @@ fn its_limits_are_those_of_the_program() {
     let seconds = deadline.as_secs();
     let (default, most) = (size(DEFAULT_MAX_BYTES), size(MAX_MAX_BYTES));
     let (map, memory) = (size(MAX_MAP_BYTES), size(keyhole_engine::MAX_MEMORY as u64));
-    let (tables, table_elements) = keyhole_engine::TABLES;
+    let (tables, table_elements) = (keyhole_engine::MAX_TABLES, keyhole_engine::MAX_ELEMENTS);
     let host_call = size(host_call_bytes as u64);
     let (key, name) = (Key::MAX_LEN, AgentName::MAX_CHARS);
     let rows = format!(
