@@ -338,26 +338,30 @@ fn mounts() -> io::Result<Vec<u8>> {
 }
 
 /// Why nothing in the FUSE file system with this device number is trusted: see
-/// [`distrust_by_mounts`]. None if the file system is trusted. `user` is the number of the user who
-/// runs this, in the first user namespace. None if that is unknown: then every mount with a
-/// `user_id` is refused, also the user's own and root's.
-fn distrust_of_fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
+/// [`distrust_by_mounts`]. None if the file system is trusted. `global_user` is the number of the
+/// user who runs this, in the first user namespace. None if that number is unknown: then every
+/// mount with a `user_id` is refused, also the user's own and root's.
+fn distrust_of_fuse(device: u64, global_user: Option<u32>) -> Option<DistrustReason> {
     // A list that cannot be read counts as an empty one, so no mount is found in it.
     let mounts = mounts().unwrap_or_default();
     let major = rustix::fs::major(device);
     let minor = rustix::fs::minor(device);
-    distrust_by_mounts(&mounts, &format!("{major}:{minor}"), user)
+    distrust_by_mounts(&mounts, &format!("{major}:{minor}"), global_user)
 }
 
 /// Why nothing in the FUSE file system `device`, such as `0:50`, is trusted. `mounts` is the list
-/// of mounts: see proc_pid_mountinfo(5). The device is the third field of each line: `40 31 0:50 /
-/// /jane rw - fuse.sshfs jane@h:/ rw,user_id=1000`.
+/// of mounts: see proc_pid_mountinfo(5). The device is the third field of each line, as in
+/// `40 31 0:50 / /jane rw - fuse.sshfs jane@h:/ rw,user_id=1000`.
 ///
 /// The answer is the first reason that a line of this device gives ([`distrust_of_mount`]), and
 /// `ForeignMount` if no line has this device. None if the device has a line, and no line of it
 /// gives a reason. Lines of other devices are passed by. They may hold any bytes, because users
-/// choose the names of directories. `user` is as for [`distrust_of_fuse`].
-fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
+/// choose the names of directories. `global_user` is as for [`distrust_of_fuse`].
+fn distrust_by_mounts(
+    mounts: &[u8],
+    device: &str,
+    global_user: Option<u32>,
+) -> Option<DistrustReason> {
     let mut is_listed = false;
     for line in mounts.split(|byte| *byte == b'\n') {
         let mut fields = line.split(|byte| *byte == b' ');
@@ -365,7 +369,7 @@ fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<
             continue;
         }
         // A file system that is mounted in several places has a line for each, and each counts.
-        let why = distrust_of_mount(line, user);
+        let why = distrust_of_mount(line, global_user);
         if why.is_some() {
             return why;
         }
@@ -377,8 +381,8 @@ fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<
     Some(DistrustReason::ForeignMount)
 }
 
-/// Why nothing in the FUSE file system of this line of the list of mounts is trusted, if `user`
-/// runs this. With `user` 1000, by the options at the end of the line:
+/// Why nothing in the FUSE file system of this line of the list of mounts is trusted. With
+/// `global_user` 1000, by the options at the end of the line:
 ///
 /// - `rw,user_id=1000` and `rw,user_id=0`: None, it is trusted. The user or root mounted the file
 ///   system. Whoever did controls everything that is reported there.
@@ -387,9 +391,9 @@ fn distrust_by_mounts(mounts: &[u8], device: &str, user: Option<u32>) -> Option<
 /// - `rw,user_id=1000,allow_other`: `Unchecked`. Other users may use the file system, and the
 ///   kernel looks at no mode, unless `default_permissions` is there too: see `fuse(4)`.
 ///
-/// A `user_id` is a number in the first user namespace. `user` is None if the number of the user
-/// there is unknown: then a line with any `user_id` is `ForeignMount`, also with root's.
-fn distrust_of_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
+/// A `user_id` is a number in the first user namespace, and so is `global_user`, the user who runs
+/// this. If `global_user` is None, a line with any `user_id` is `ForeignMount`, also with root's.
+fn distrust_of_mount(line: &[u8], global_user: Option<u32>) -> Option<DistrustReason> {
     let text = String::from_utf8_lossy(line);
     // The first ` - ` is the separator, because a blank in a name is escaped. Behind the separator
     // stand the kind of the file system, its source, and its options.
@@ -407,7 +411,7 @@ fn distrust_of_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
         // Root mounted it.
         return None;
     };
-    if !is_own_or_root(mounter_id, user) {
+    if !is_own_or_root(mounter_id, global_user) {
         return Some(DistrustReason::ForeignMount);
     }
     if options.contains(&"allow_other") && !options.contains(&"default_permissions") {
@@ -416,11 +420,11 @@ fn distrust_of_mount(line: &[u8], user: Option<u32>) -> Option<DistrustReason> {
     None
 }
 
-/// Whether `id` is the number of `user` or of root: `1000` and `0`, if `user` is 1000. False for
-/// what is no number, and for every number if `user` is None, also for `0`.
-fn is_own_or_root(id: &str, user: Option<u32>) -> bool {
-    match (id.parse::<u32>(), user) {
-        (Ok(number), Some(user)) => number == user || number == ROOT,
+/// Whether `id` is the number of the user or of root: `1000` and `0`, if `global_user` is 1000.
+/// False for what is no number, and for every number if `global_user` is None, also for `0`.
+fn is_own_or_root(id: &str, global_user: Option<u32>) -> bool {
+    match (id.parse::<u32>(), global_user) {
+        (Ok(number), Some(own)) => number == own || number == ROOT,
         _ => false,
     }
 }
