@@ -129,27 +129,51 @@ fn check_length(bytes: Option<Vec<u8>>, most: usize) -> Result<Option<Vec<u8>>, 
     Ok(bytes)
 }
 
-/// The text that bytes of a file stand for: UTF-8; or if they begin with a mark of UTF-16, the text
-/// in UTF-16, and behind it the one in UTF-8, since anybody can write such a mark. A byte that is no
-/// text becomes `U+FFFD`. Of UTF-8 that is mostly no text, such as an image, this is only what can
-/// be read, as the command `strings` prints it.
+/// The text that bytes of a file stand for: UTF-8; or UTF-16 without its mark, as of a line in the
+/// middle of a file (see [`without_nuls`]); or if they begin with the mark of UTF-16, the text in
+/// UTF-16, and behind it the other one, since anybody can write such a mark. A byte that is no text
+/// becomes `U+FFFD`. Of a text without the mark that is mostly no text, such as an image, this is
+/// only what can be read, as the command `strings` prints it.
 pub fn text(bytes: &[u8]) -> String {
     let all = String::from_utf8_lossy(bytes);
-    let utf8 = readable(&all).map_or(all, Cow::Owned);
     match bytes {
-        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes) + "\n" + &utf8,
-        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes) + "\n" + &utf8,
-        _ => utf8.into_owned(),
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes) + "\n" + &readable(all),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes) + "\n" + &readable(all),
+        _ => readable(without_nuls(bytes).map_or(all, Cow::Owned)).into_owned(),
+    }
+}
+
+/// The text of bytes that look like UTF-16 in a language with Latin letters: more than half of all
+/// pairs have a NUL at one place, and less than an eighth at the other. It is the bytes without
+/// NULs, as UTF-8, or else each as a letter of Latin-1: `a\0b\0` and `\0a\0b` are `ab`. So it
+/// makes no difference which byte of a letter is first, or whether a line begins in the middle of
+/// one, as the lines that git prints do. None if the bytes do not look so, such as `ab`.
+fn without_nuls(bytes: &[u8]) -> Option<String> {
+    let (pairs, _) = bytes.as_chunks();
+    let first_places = pairs.iter().filter(|[first, _]| *first == 0).count();
+    let second_places = pairs.iter().filter(|[_, second]| *second == 0).count();
+    let most = first_places.max(second_places);
+    let fewest = first_places.min(second_places);
+    if most * 2 <= pairs.len() || fewest * 8 >= pairs.len() {
+        return None;
+    }
+    let kept: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    match String::from_utf8(kept) {
+        Ok(utf8) => Some(utf8),
+        Err(error) => {
+            let latin_letters = error.as_bytes().iter().map(|byte| char::from(*byte));
+            Some(latin_letters.collect())
+        }
     }
 }
 
 /// What can be read in a text of which more than one character in eight is invisible or no text,
 /// such as an image: each run of [`SHORTEST_RUN`] other characters or more, with a blank behind it.
-/// None if the text has fewer such characters.
-fn readable(text: &str) -> Option<String> {
+/// If the text has fewer such characters, it is the text as it is.
+fn readable(text: Cow<'_, str>) -> Cow<'_, str> {
     let unreadable = text.chars().filter(|c| is_unreadable(*c)).count();
     if unreadable * 8 <= text.chars().count() {
-        return None;
+        return text;
     }
     let mut runs = String::new();
     for run in text.split(is_unreadable) {
@@ -158,7 +182,7 @@ fn readable(text: &str) -> Option<String> {
             runs.push(' ');
         }
     }
-    Some(runs)
+    Cow::Owned(runs)
 }
 
 /// Whether this is no character of a text. A line's end and a tabulator are.

@@ -12,3 +12,21 @@ fn of_what_is_mostly_no_text_only_what_can_be_read_is_a_text() {
     let false_mark = text(b"\xff\xfe12 Main Street");
     assert!(false_mark.ends_with("\n\u{fffd}\u{fffd}12 Main Street"));
 }
+
+#[test]
+fn utf_16_without_its_mark_is_a_text_wherever_it_begins() {
+    let line = "Königin, 12 Main Street\n";
+    let units = || line.encode_utf16();
+    let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
+    assert_eq!(text(&little), line);
+    assert_eq!(text(&big), line);
+    // Git ends a line behind `\n`, so the line's last NUL begins the next one.
+    let middle = [&b"\0"[..], &little[..little.len() - 1]].concat();
+    assert_eq!(text(&middle), line);
+    // An ASCII text in front is kept.
+    let mixed = [&b"before "[..], &little, &little].concat();
+    assert_eq!(text(&mixed), format!("before {line}{line}"));
+    // Most of this is NULs, at both places.
+    assert_eq!(text(b"\0\0\0\0\0\0some\0\0\0\0text\0\0\0\0"), "some text ");
+}
