@@ -4,7 +4,7 @@ use crate::{
     Outgoing, Passage, Place, Repository, Sent, Uncollected, Wanted,
     budget::{Budget, MAX_COMMITS, MAX_FILES, at_most},
     diff::{Commit, FORMAT, Output},
-    encodings, file,
+    encodings, excludes, file,
     git::{DIFF_OPTIONS, Git},
     reach::Reach,
     refs::{Named, Refs},
@@ -199,6 +199,7 @@ impl Collector<'_> {
     fn add_new_files(&mut self, taken: &Taken, repository: &Repository) -> Result<(), Uncollected> {
         let mut arguments = vec!["ls-files", "-o", "-u", "-t", "-z"];
         if !taken.forces {
+            excludes::add_users(repository, &mut self.git)?;
             arguments.push("--exclude-standard");
         }
         arguments.push("--");

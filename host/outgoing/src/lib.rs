@@ -11,6 +11,7 @@ mod diff;
 mod difference;
 mod encodings;
 mod error;
+mod excludes;
 mod file;
 mod git;
 mod hunk;

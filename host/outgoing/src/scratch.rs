@@ -26,7 +26,7 @@ sparseCheckout = true
 objectFormat = ";
 
 /// The bytes of the index and of what else is copied: 64 MB are the index of half a million files.
-const MAX_COPIED: usize = 64 << 20;
+pub(crate) const MAX_COPIED: usize = 64 << 20;
 
 /// How the name of each such folder begins.
 const NAME_START: &str = "keyhole-git-";

@@ -113,3 +113,109 @@ fn a_projects_variables_run_nothing_and_hide_nothing() {
     }
     assert!(!world.path("other/trace").exists());
 }
+
+/// Plays a call that takes all files, and tells whether a file `i` is one of them.
+#[test]
+fn ignoring_child() {
+    let Some(folder) = env::var_os(HERE).map(PathBuf::from) else {
+        return;
+    };
+    let here = folder.join("r");
+    let repository = Repository::find(&here).unwrap().unwrap();
+    let outgoing = repository.collect(&here, &everything(), &folder.join("scratch"));
+    let times = places(&outgoing.unwrap(), "INIGNORED").len();
+    fs::write(folder.join("told"), times.to_string()).unwrap();
+}
+
+/// What was done before, a variable and its value beneath the world, and whether the file `i` is
+/// told.
+type Ignored = (&'static str, Option<(&'static str, &'static str)>, bool);
+
+const IGNORED: [Ignored; 15] = [
+    ("true", None, true),
+    ("echo i >$h/.config/git/ignore", None, false),
+    (
+        "echo i >$h/x; ln -s ../../x $h/.config/git/ignore",
+        None,
+        false,
+    ),
+    (
+        "mkdir -p $h/x/git; echo i >$h/x/git/ignore",
+        Some(("XDG_CONFIG_HOME", "h/x")),
+        false,
+    ),
+    (
+        "echo i >$h/x; git config -f $h/.gitconfig core.excludesFile '~/x'",
+        None,
+        false,
+    ),
+    (
+        "echo i >$h/x; git config -f $h/.config/git/config core.excludesFile $h/x",
+        None,
+        false,
+    ),
+    (
+        "echo i >$h/.config/git/ignore; git config -f $h/.gitconfig core.excludesFile '~/x'",
+        None,
+        true,
+    ),
+    (
+        "echo i >x; git config -f $h/.gitconfig core.excludesFile x",
+        None,
+        true,
+    ),
+    (
+        "echo i >$h/x; git config core.excludesFile $h/x",
+        None,
+        true,
+    ),
+    (
+        "echo i >$h/.config/git/ignore; git config core.excludesFile /dev/null",
+        None,
+        true,
+    ),
+    (
+        "echo i >$h/.config/git/ignore; git config include.path ../x",
+        None,
+        true,
+    ),
+    (
+        "echo i >x; ln -s ../../../r/x $h/.config/git/ignore",
+        None,
+        true,
+    ),
+    (
+        "echo i >$h/.config/git/ignore; echo '!i' >.git/info/exclude",
+        None,
+        true,
+    ),
+    ("mkfifo $h/.config/git/ignore", None, true),
+    (
+        "echo i >$h/.config/git/ignore",
+        Some(("GIT_CONFIG_GLOBAL", "h/x")),
+        true,
+    ),
+];
+
+#[test]
+fn what_the_users_git_ignores_is_not_new_and_no_project_chooses_it() {
+    for (before, variable, is_told) in IGNORED {
+        let world = World::new();
+        world.sh(&format!(
+            "h=$dir/h; mkdir -p $h/.config/git; echo INIGNORED >i; {before}"
+        ));
+        let mut child = Command::new(env::current_exe().unwrap());
+        child
+            .args(["--exact", "environment::ignoring_child"])
+            .env(HERE, world.path(""))
+            .env("HOME", world.path("h"))
+            .env_remove("XDG_CONFIG_HOME");
+        if let Some((name, folder)) = variable {
+            child.env(name, world.path(folder));
+        }
+        let run = child.output().unwrap();
+        let told = fs::read_to_string(world.path("told"));
+        let times = if is_told { "1" } else { "0" };
+        assert_eq!(told.as_deref().ok(), Some(times), "{before}: {run:?}");
+    }
+}
