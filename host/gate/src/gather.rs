@@ -265,10 +265,17 @@ fn add_trees(
     Ok(())
 }
 
-/// Whether this path, whose links are followed, lies in the checkout at `top`.
+/// Whether this path lies in the checkout at `top`. Links in the place of folders above it are
+/// followed; a link as the last name is not, as git takes the link itself. Not if nothing is above
+/// it.
 #[expect(clippy::disallowed_methods, reason = "nothing is read there")]
 fn lies_in(path: &Path, top: &Path) -> bool {
-    fs::canonicalize(path).is_ok_and(|real| real.starts_with(top))
+    let real = match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => fs::canonicalize(above).map(|folder| folder.join(name)),
+        // It ends with `..`.
+        _ => fs::canonicalize(path),
+    };
+    real.is_ok_and(|found| found.starts_with(top))
 }
 
 /// The text of a file.
