@@ -28,6 +28,9 @@ const LAST_GIT_START: Duration = Duration::from_secs(5);
 /// The bytes of all files of a part that are compared.
 const MAX_BYTES_OF_FILES: usize = 64 << 20;
 
+/// How many files and folders below the folders that a call sends are looked at.
+const MAX_ENTRIES: usize = 50_000;
+
 /// No file is begun later than this.
 const LAST_READ: Duration = Duration::from_secs(7);
 
@@ -240,10 +243,12 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
     Ok(texts)
 }
 
-/// Adds the paths that [`Part::trees`] names, and those of all that is below, each with its name in
-/// the call. Links are followed.
+/// Adds to `named` the paths that [`Part::trees`] names, and those of all that is below, each with
+/// its name in the call: of `scp -r site host:`, `site`, `site/a` and so on. A link that the call
+/// names is followed. One below is left out: it may lead to any file, or to a folder above.
 ///
 /// # Errors
+/// [`Uncollected::TooMuch`] if more than [`MAX_ENTRIES`] files and folders are below;
 /// [`Uncompared::Late`].
 #[expect(clippy::disallowed_methods, reason = "it leaves, whoever made it")]
 fn add_trees(
@@ -251,14 +256,24 @@ fn add_trees(
     places: &Places<'_>,
     named: &mut BTreeMap<PathBuf, PathBuf>,
 ) -> Result<(), Uncompared> {
-    let words = part.trees.iter();
-    let mut names_left: Vec<PathBuf> = words.map(|word| expand(word, places.home)).collect();
-    while let Some(name) = names_left.pop() {
+    // Each path is there once: a call may name a folder twice.
+    let mut names_left = BTreeMap::new();
+    for word in &part.trees {
+        let name = expand(word, places.home);
+        names_left.insert(part.folder.join(&name), name);
+    }
+    let mut count = 0;
+    while let Some((path, name)) = names_left.pop_first() {
         places.check_time()?;
-        let path = part.folder.join(&name);
         // A file has no entries.
         for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
-            names_left.push(name.join(entry.file_name()));
+            count += 1;
+            if count > MAX_ENTRIES {
+                return Err(Uncollected::TooMuch.into());
+            }
+            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+                names_left.insert(entry.path(), name.join(entry.file_name()));
+            }
         }
         named.insert(path, name);
     }

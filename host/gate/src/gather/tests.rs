@@ -303,6 +303,16 @@ fn folders_that_hold_more_than_is_read_are_too_much() {
 }
 
 #[test]
+fn folders_with_more_entries_than_are_looked_at_are_too_much() {
+    let scene = Scene::new();
+    scene.run("mkdir d; : >d/a; cd d; seq 50000 | xargs -n 5000 touch");
+    let found = scene.found("scp -r d host:", NOWHERE);
+    assert_eq!(found, Err(Uncollected::TooMuch.into()));
+    scene.run("cd d; rm a");
+    assert_eq!(scene.found("scp -r d host:", NOWHERE), Ok(Vec::new()));
+}
+
+#[test]
 fn what_cannot_be_read_is_said_if_the_call_makes_or_sends_commits() {
     let scene = Scene::new();
     scene.run("rm .git/index; mkfifo .git/index");
