@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The characters of which one makes a word a pattern.
+/// The characters of which one makes a word a pattern. The last one is also in names of folders,
+/// such as `[id]`.
 const PATTERN_CHARACTERS: [char; 3] = ['*', '?', '['];
 
 /// The changed and new files that a call takes.
@@ -24,8 +25,8 @@ pub(crate) struct Taken {
 impl Taken {
     /// What a call in `folder` takes of the checkout at `top`: each file or folder of the checkout
     /// that one of the call's words names. For a pattern such as `src/*.rs`, this is the folder
-    /// before it, `src`. A word that names nothing, or something outside the checkout, takes
-    /// nothing.
+    /// before it, `src`; but `app/[id]/x` is the file of this name, if it is there. A word that
+    /// names nothing, or something outside the checkout, takes nothing.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if a folder cannot be looked up; [`Uncollected::TooSlow`].
@@ -40,15 +41,16 @@ impl Taken {
         let mut paths = Vec::new();
         for word in &wanted.words {
             budget.time_left()?;
-            let typed = normal(&here.join(fixed_part(word)));
-            let is_there = !word.is_empty() && fs::symlink_metadata(&typed).is_ok();
+            let Some(typed) = first_there(&here, word) else {
+                continue;
+            };
             // A folder of the path may be a link. `top` has none, so links are followed, but for
             // the last name: git takes a link itself.
             let path = match (typed.parent(), typed.file_name()) {
-                (Some(folder), Some(name)) if is_there => fs::canonicalize(folder)?.join(name),
+                (Some(folder), Some(name)) => fs::canonicalize(folder)?.join(name),
                 _ => typed,
             };
-            if is_there && let Ok(relative) = path.strip_prefix(top) {
+            if let Ok(relative) = path.strip_prefix(top) {
                 paths.push(relative.to_owned());
             }
         }
@@ -80,15 +82,35 @@ impl Taken {
     }
 }
 
-/// The folder in which a pattern begins: `src` of `src/*.rs`. A word that is no pattern stays as it
-/// is. A text with blanks is no pattern.
-fn fixed_part(word: &str) -> &str {
-    let Some(start) = word.find(PATTERN_CHARACTERS) else {
+/// The path in the folder `here` of what the word names, without `.` and `..`: with `*` or `?` in
+/// it, the folder before these; otherwise the word as it is; or if that is not there, the folder
+/// before its first `[`. None if none of these is there, or if the word is empty.
+#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+fn first_there(here: &Path, word: &str) -> Option<PathBuf> {
+    let [star, question_mark, _] = PATTERN_CHARACTERS;
+    for characters in [&[star, question_mark][..], &PATTERN_CHARACTERS] {
+        let path = normal(&here.join(fixed_part(word, characters)));
+        if !word.is_empty() && fs::symlink_metadata(&path).is_ok() {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// The folder in which a pattern begins, which has one of these characters: `src` of `src/*.rs`,
+/// and the empty path of `*.rs`. A word that is no pattern stays as it is. So does a text with
+/// blanks behind the folder: `my docs/*.md` begins in `my docs`, and `docs: *` is a message.
+fn fixed_part<'w>(word: &'w str, characters: &[char]) -> &'w str {
+    let Some(start) = word.find(characters) else {
         return word;
     };
-    if word.contains(char::is_whitespace) {
+    let before = word.get(..start).unwrap_or_default();
+    let (folder, pattern) = match before.rfind('/') {
+        Some(slash) => word.split_at(slash),
+        None => ("", word),
+    };
+    if pattern.contains(char::is_whitespace) {
         return word;
     }
-    let before = word.get(..start).unwrap_or_default();
-    before.rsplit_once('/').map_or("", |(folder, _)| folder)
+    folder
 }
