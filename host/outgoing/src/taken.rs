@@ -26,7 +26,9 @@ impl Taken {
     /// What a call in `folder` takes of the checkout at `top`: each file or folder of the checkout
     /// that one of the call's words names. For a pattern such as `src/*.rs`, this is the folder
     /// before it, `src`; but `app/[id]/x` is the file of this name, if it is there. A word that
-    /// names nothing, or something outside the checkout, takes nothing.
+    /// names nothing from `folder` on counts from `top` on, since the call may go there, as by
+    /// `cd "$(git rev-parse --show-toplevel)"`. A word that names nothing there either, or
+    /// something outside the checkout, takes nothing.
     ///
     /// # Errors
     /// [`Uncollected::Unreadable`] if a folder cannot be looked up; [`Uncollected::TooSlow`].
@@ -41,7 +43,8 @@ impl Taken {
         let mut paths = Vec::new();
         for word in &wanted.words {
             budget.time_left()?;
-            let Some(typed) = first_there(&here, word) else {
+            let from_folder = first_there(&here, word);
+            let Some(typed) = from_folder.or_else(|| first_there(top, word)) else {
                 continue;
             };
             // A folder of the path may be a link. `top` has none, so links are followed, but for

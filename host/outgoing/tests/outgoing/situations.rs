@@ -221,6 +221,22 @@ fn new_files_are_not_told_if_the_call_takes_only_changed_ones() {
 }
 
 #[test]
+fn what_no_word_names_from_the_calls_folder_counts_from_the_top() {
+    let world = World::new();
+    world
+        .sh("mkdir -p web/src docs src; echo INTOP >docs/n; echo INTOP >src/n; echo IN >web/src/n");
+    for (words, times) in [
+        ("add docs", 1),
+        ("add docs/*", 1),
+        ("add src", 0),
+        ("add n", 0),
+    ] {
+        let outgoing = world.collect_in("r/web", &call(words)).unwrap();
+        assert_eq!(places(&outgoing, "INTOP").len(), times, "{words}");
+    }
+}
+
+#[test]
 fn changed_and_new_files_are_told_if_the_call_takes_them() {
     let all = || Wanted {
         takes: Takes::All,
