@@ -30,11 +30,13 @@ const GIT_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 const WORKTREE_FOLDERS: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 
 /// The files that name a commit while a merge, a rebase or the like is not over.
-const IN_PROGRESS: [&str; 5] = [
+const IN_PROGRESS: [&str; 7] = [
     "MERGE_HEAD",
     "CHERRY_PICK_HEAD",
     "REVERT_HEAD",
+    "rebase-apply/autostash",
     "rebase-apply/orig-head",
+    "rebase-merge/autostash",
     "rebase-merge/orig-head",
 ];
 
