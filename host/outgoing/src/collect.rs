@@ -26,6 +26,12 @@ const MAX_NEW_FILE: usize = 8 << 20;
 /// Where git prepares a commit's message.
 const PREPARED_MESSAGES: [&str; 2] = ["MERGE_MSG", "SQUASH_MSG"];
 
+/// The file with the number of the patch that `git am` applies next, or has stopped at.
+const NEXT_PATCH: &str = "rebase-apply/next";
+
+/// The bytes of this file at most.
+const MAX_NUMBER: usize = 20;
+
 /// Git's command that looks at each file again, also at those that the index calls unchanged
 /// (`--assume-unchanged`).
 const REFRESH_INDEX: [&str; 5] = [
@@ -151,20 +157,48 @@ impl Collector<'_> {
         self.add_new_files(&taken, repository)
     }
 
-    /// Adds the messages that git has prepared for the next commit, after a merge or a squash.
+    /// Adds the messages that git has prepared for the next commit, after a merge or a squash; and
+    /// while `git am` or `git rebase --apply` is not over, each patch that is left, whole:
+    /// `rebase-apply/0003` and those after it, if 3 is the next.
     ///
     /// # Errors
-    /// [`Uncollected::Unreadable`] if one is a link or no regular file.
+    /// [`Uncollected::Unreadable`] if one is a link or no regular file, or if the number of the next
+    /// patch is none; [`Uncollected::TooMuch`] if one has more than [`MAX_NEW_FILE`] bytes, or all
+    /// are more than the budget.
     fn add_prepared_messages(&mut self, repository: &Repository) -> Result<(), Uncollected> {
         for name in PREPARED_MESSAGES {
-            let file = repository.git.join(name);
-            if let Some(bytes) = file::contents(&file, MAX_NEW_FILE)? {
-                let path = Path::new(".git").join(name);
-                let passage = Passage::of_lines(&path, 1, None, &bytes);
-                self.outgoing.passages.push(passage);
+            self.add_prepared(repository, name)?;
+        }
+        let Some(bytes) = file::contents(&repository.git.join(NEXT_PATCH), MAX_NUMBER)? else {
+            return Ok(());
+        };
+        let digits = String::from_utf8_lossy(&bytes);
+        let parsed = digits.trim().parse::<u32>();
+        let next = parsed.map_err(|_| Uncollected::Unreadable)?;
+        for number in next..=u32::MAX {
+            let patch = format!("rebase-apply/{number:04}");
+            if self.add_prepared(repository, &patch)?.is_none() {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Adds the text of the file `name` in git's folder. None if there is no such file.
+    fn add_prepared(
+        &mut self,
+        repository: &Repository,
+        name: &str,
+    ) -> Result<Option<()>, Uncollected> {
+        let file = repository.git.join(name);
+        let Some(bytes) = file::contents(&file, MAX_NEW_FILE)? else {
+            return Ok(None);
+        };
+        self.git.budget.take_bytes(bytes.len())?;
+        let path = Path::new(".git").join(name);
+        let passage = Passage::of_lines(&path, 1, None, &bytes);
+        self.outgoing.passages.push(passage);
+        Ok(Some(()))
     }
 
     /// Adds what leaves of the files that this command of git's prints as different: of each file
