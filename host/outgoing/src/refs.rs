@@ -160,9 +160,10 @@ impl Refs {
     }
 
     /// The refs that a call with these words sends: HEAD's branch; what is in progress; each ref that
-    /// a word names; with [`Sent::all`], or in a sequence, all branches and tags; and what the
-    /// settings add: with `Extra::Tags`, all tags, and with `Extra::All`, all refs but those of
-    /// remotes. Any other ref is left out.
+    /// a word names; with [`Sent::all`], all branches and tags; in a sequence, these and the
+    /// remotes' branches, as what is still to come may be of any; and what the settings add: with
+    /// `Extra::Tags`, all tags, and with `Extra::All`, all refs but those of remotes. Any other ref
+    /// is left out.
     ///
     /// A word names a ref by its full name, or without `refs/heads/` or `refs/tags/`, in capitals
     /// or not. A `+` may stand before the name, and `:`, `~` or `^` behind it, as in `+main:other`
@@ -197,7 +198,9 @@ impl Refs {
                 Extra::Tags => named.is_tag(),
                 Extra::All => on_remote(&named.name).is_none(),
             };
-            if is_asked || is_extra || is_branch_of_head || (sends_all && is_branch_or_tag) {
+            let may_come = self.is_in_sequence && on_remote(&named.name).is_some();
+            let is_one_of_all = sends_all && is_branch_or_tag;
+            if is_asked || is_extra || is_branch_of_head || is_one_of_all || may_come {
                 sending.push(named.clone());
             }
         }
