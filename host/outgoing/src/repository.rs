@@ -112,11 +112,19 @@ impl Repository {
     }
 
     /// Whether the repository's folders are those of its checkout: `.git` in it, a folder for which
-    /// the repository knows this worktree, or that of a submodule in a repository above. A shell
-    /// that may write to the checkout can have `.git` name the folder of any other repository, which
+    /// the repository knows this worktree, or that of a submodule in a repository above. Its `refs`
+    /// and `objects` are folders, and no links to those of another repository. A shell that may
+    /// write to the checkout can have `.git`, or what is in it, lead to any other repository, which
     /// the shell itself may not read.
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     fn has_own_folders(&self) -> bool {
+        let folders = ["refs", "objects"];
+        if !folders
+            .iter()
+            .all(|name| is_own_folder(&self.common.join(name)))
+        {
+            return false;
+        }
         let Some(checkout) = &self.checkout else {
             return self.common == self.git;
         };
@@ -125,13 +133,14 @@ impl Repository {
         is_usual || self.is_linked_worktree() || self.is_submodule_of_one_above(checkout)
     }
 
-    /// Whether this is the repository of a submodule: it lies in the folder `modules` of the
-    /// repository above, which has its own folders.
+    /// Whether this is the repository of a submodule: it lies in the folder `modules`, which is no
+    /// link, of the repository above, which has its own folders.
     fn is_submodule_of_one_above(&self, checkout: &Path) -> bool {
         let Some(Ok(Some(above))) = checkout.parent().map(Self::find) else {
             return false;
         };
-        let is_there = self.git.starts_with(above.git.join("modules"));
+        let modules = above.git.join("modules");
+        let is_there = is_own_folder(&modules) && self.git.starts_with(modules);
         is_there && self.common == self.git && above.has_own_folders()
     }
 
@@ -181,6 +190,12 @@ impl Repository {
             _ => &self.common,
         }
     }
+}
+
+/// Whether a folder has this path, and no link to one.
+#[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
+fn is_own_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// The path, without links, of the repository's folder to which this `.git` leads, of which `found`

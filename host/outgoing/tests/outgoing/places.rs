@@ -70,6 +70,11 @@ fn a_session_is_told_of_no_repository_that_is_elsewhere() {
         git -C ../w -c protocol.file.allow=always submodule -q update --init
         git init -q ../private; git init -q ../link; rm -r ../link/.git; ln -s ../private/.git ../link
         git init -q ../common; echo ../../private/.git >../common/.git/commondir
+        git init -q ../parts; rm -r ../parts/.git/refs ../parts/.git/objects
+        ln -s ../../private/.git/refs ../../private/.git/objects ../parts/.git
+        git init -q ../names; rm -r ../names/.git/refs; ln -s ../../private/.git/refs ../names/.git
+        git init -q ../above; ln -s ../.. ../above/.git/modules; mkdir ../above/sub
+        echo 'gitdir: ../../private/.git' >../above/sub/.git
         git init -q ../file; rm -r ../file/.git; echo 'gitdir: ../private/.git' >../file/.git");
     for (folder, is_own) in [
         ("r", true),
@@ -80,6 +85,9 @@ fn a_session_is_told_of_no_repository_that_is_elsewhere() {
         ("c", false),
         ("link", false),
         ("common", false),
+        ("parts", false),
+        ("names", false),
+        ("above/sub", false),
         ("file", false),
     ] {
         let found = Repository::of_session(&world.path(folder));
