@@ -21,8 +21,10 @@ const HEAD_START: u64 = 255;
 const HEAD_DIGITS: usize = 40;
 
 /// Variables that make git use other files than those of its folder.
-const REDIRECTING_VARIABLES: [&str; 8] = [
+const REDIRECTING_VARIABLES: [&str; 9] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    // Attributes of a commit, in the place of those of the checkout.
+    "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",
     "GIT_DIR",
     "GIT_INDEX_FILE",

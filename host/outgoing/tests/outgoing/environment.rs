@@ -43,6 +43,7 @@ fn variables_that_have_git_use_other_files_are_refused_and_no_others() {
     let world = World::new();
     for (variable, expected) in [
         ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "refused"),
+        ("GIT_ATTR_SOURCE", "refused"),
         ("GIT_COMMON_DIR", "refused"),
         ("GIT_DIR", "refused"),
         ("GIT_INDEX_FILE", "refused"),
