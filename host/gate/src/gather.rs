@@ -113,8 +113,10 @@ struct GatheredPart<'c> {
     gathered: Gathered,
 }
 
-/// What this call would publish of each folder in which it must not publish some list. If something
-/// of one cannot be told, the first reason stands in `why_incomplete`, and the rest is told.
+/// What this call would publish of each folder in which it must not publish some list: the call's
+/// own text, what leaves of the folder's repository, and the files that the call names. Nothing of a
+/// folder in which every list may be published. If something cannot be told, the first reason is
+/// written into `why_incomplete`, if nothing stands there yet, and the rest is told.
 pub(crate) fn gather(
     call: &Call,
     map: &Map,
@@ -169,9 +171,10 @@ pub(crate) fn gather(
     parts.into_iter().map(|one| one.gathered).collect()
 }
 
-/// Where a command runs that is to run in `folder`. If that is not there, the call may make it, or
-/// its `cd` fails: then this is the nearest folder above that is there; or, if that one is in no
-/// repository, the `session`'s.
+/// Where a command runs that is to run in `folder`. If `folder` is not there, the call may make it,
+/// or the call's `cd` fails: then it is the nearest folder above that is there; or, if that one is
+/// in no repository, the folder `session`. Of `/src/app/new/x`, it is `/src/app` if this is there
+/// and a repository, and `new` is not there.
 #[expect(clippy::disallowed_methods, reason = "nothing is read there")]
 fn folder_there(folder: &Path, session: &Path) -> PathBuf {
     match folder.ancestors().find(|above| above.is_dir()) {
@@ -205,12 +208,13 @@ fn texts_of_repository(
     Ok(outgoing.passages.into_iter().map(Text::from).collect())
 }
 
-/// The texts of the files that words of the call name: those that leave as they are, and those
-/// outside the checkout at `top`, as in `git commit -F ../msg`. A word that names no file has none.
+/// The texts of the files that words of the call name: those that leave as they are, those below
+/// folders that leave, and those outside the checkout at `top`, as in `git commit -F ../msg`. A word
+/// that names no file that can be read has none.
 ///
 /// # Errors
-/// [`Uncollected::TooMuch`] if a file has more than 8 MiB, or all have more than 64 MiB;
-/// [`Uncompared::Late`].
+/// [`Uncollected::TooMuch`] if a file has more than 8 MiB, or all have more than 64 MiB, or for
+/// [`add_trees`]; [`Uncompared::Late`].
 fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Text>, Uncompared> {
     // Each path, with its name in the call, by which a person knows it.
     let mut named = BTreeMap::new();
@@ -293,10 +297,11 @@ fn lies_in(path: &Path, top: &Path) -> bool {
     real.is_ok_and(|found| found.starts_with(top))
 }
 
-/// The text of a file.
+/// The text of the file `path`, which has at most `most` bytes. Links are followed.
 ///
 /// # Errors
-/// [`Uncompared::File`] if there is no regular file that can be read; and see [`text_of`].
+/// [`Uncompared::File`] if there is no regular file that can be read, as for a folder or a FIFO; and
+/// see [`text_of`].
 #[expect(clippy::disallowed_methods, reason = "it leaves, whoever wrote it")]
 pub(crate) fn read_text(path: &Path, most: usize) -> Result<String, Uncompared> {
     // To open a FIFO without this would wait for its writer.
@@ -308,7 +313,7 @@ pub(crate) fn read_text(path: &Path, most: usize) -> Result<String, Uncompared> 
     text_of(file, most)
 }
 
-/// All that can be read here, as a text.
+/// All that can be read from `source`, as the text that [`keyhole_outgoing::text`] makes of it.
 ///
 /// # Errors
 /// [`Uncollected::TooMuch`] if there are more than `most` bytes; [`Uncompared::File`] if it cannot be

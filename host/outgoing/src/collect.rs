@@ -119,8 +119,11 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Adds the message of the commit `head`, which the call amends. Returns its first parent, or
-    /// None if it is the first commit.
+    /// Adds the message of the commit `head`, which the call amends. Returns the name of its first
+    /// parent, or None if it is the first commit.
+    ///
+    /// # Errors
+    /// Those of git; [`Uncollected::Unreadable`] if git does not print the commit.
     fn add_amended(&mut self, head: &str) -> Result<Option<String>, Uncollected> {
         let arguments = ["log", "--stdin", "--no-walk", "-s", "--no-mailmap", FORMAT];
         let output = self.git.run(&arguments, head)?;
@@ -133,7 +136,11 @@ impl Collector<'_> {
 
     /// Adds what is in no commit yet: the files that are staged, by their difference from the commit
     /// or tree `base`; the messages that git has prepared; and the changed and new files that
-    /// `wanted` takes, for a call in `folder`. A bare repository has nothing of this.
+    /// `wanted` takes, for a call in `folder`. A bare repository has nothing of this. If `wanted`
+    /// takes no file, no file of the checkout is looked at.
+    ///
+    /// # Errors
+    /// Those of git, of [`Taken::of`] and of the functions that add each of these.
     fn add_uncommitted(
         &mut self,
         repository: &Repository,
@@ -203,7 +210,12 @@ impl Collector<'_> {
 
     /// Adds what leaves of the files that this command of git's prints as different: of each file
     /// that `taken` takes, or without `taken`, of all files. Returns how many files added
-    /// something.
+    /// something. With `diff-files -0` and a file of which one line has changed, these are its
+    /// passage and 1.
+    ///
+    /// # Errors
+    /// Those of git and of the budget; [`Uncollected::Unreadable`] if git's output is not
+    /// understood.
     fn add_diffs(&mut self, command: &[&str], taken: Option<&Taken>) -> Result<usize, Uncollected> {
         let mut arguments = command.to_vec();
         arguments.extend(DIFF_OPTIONS);
@@ -372,7 +384,11 @@ impl Collector<'_> {
         Ok(targets)
     }
 
-    /// The objects of these names, as git prints them for [`Output::next_object`].
+    /// The objects of these names, one after another, as git prints them for
+    /// [`Output::next_object`].
+    ///
+    /// # Errors
+    /// Those of git.
     fn objects<'n>(
         &mut self,
         names: impl IntoIterator<Item = &'n str>,
@@ -380,8 +396,12 @@ impl Collector<'_> {
         self.git.run(&["cat-file", "--batch"], one_per_line(names))
     }
 
-    /// Adds the message of a commit, and the message as git shows it if that differs. Its object is
-    /// the next one of `output`, which git has printed.
+    /// Adds the message of a commit, and the message as git shows it if that differs: git shows one
+    /// in the encoding that the commit says it has. The commit's object is the next one of
+    /// `output`, which git has printed.
+    ///
+    /// # Errors
+    /// [`Uncollected::Unreadable`] if no object follows.
     fn add_message(&mut self, commit: &Commit, output: &mut Output<'_>) -> Result<(), Uncollected> {
         let object = output.next_object()?;
         for text in commit.messages(&object) {
@@ -392,7 +412,7 @@ impl Collector<'_> {
     }
 }
 
-/// These names, each with a line's end behind it.
+/// These names, each with a line's end behind it: of `a` and `b`, the text `a\nb\n`.
 fn one_per_line<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut text = String::new();
     for name in names {
@@ -415,8 +435,10 @@ enum WholeFile {
 
 /// The files that `git ls-files -o -u -t -z` prints, with a NUL behind each line, and whether each
 /// is new or unmerged. `? a.rs` is new. `M 100644 NAME 1`, a tabulator and the path are one version
-/// of an unmerged file. A path with a slash at its end is a repository. An empty line is left out;
-/// any other line is refused.
+/// of an unmerged file. A path with a slash at its end is a repository. An empty line is left out.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`] if there is any other line.
 fn new_and_unmerged(output: &[u8]) -> Result<BTreeMap<PathBuf, WholeFile>, Uncollected> {
     let mut files = BTreeMap::new();
     for line in output.split(|byte| *byte == 0) {

@@ -28,7 +28,9 @@ const READ_ENCODINGS: [&str; 8] = [
 /// of these files. In the first two, no line may give another encoding to whatever file.
 ///
 /// # Errors
-/// [`Uncollected::Encoded`] if one is another encoding.
+/// [`Uncollected::Encoded`] if one is another encoding; [`Uncollected::Unreadable`] or
+/// [`Uncollected::TooMuch`] if the repository's own attributes are no regular file, or have more
+/// than 8 MiB; and those of git.
 pub(crate) fn check(
     passages: &[Passage],
     common: &Path,
@@ -62,10 +64,10 @@ pub(crate) fn check(
 }
 
 /// Checks that each encoding that these lines of a `.gitattributes` give to files is one that we
-/// read. A line that begins with `#` is a comment.
+/// read: `*.txt working-tree-encoding=UTF-16` passes. A line that begins with `#` is a comment.
 ///
 /// # Errors
-/// [`Uncollected::Encoded`] if one is another encoding.
+/// [`Uncollected::Encoded`] if one is another encoding, such as `UTF-7`.
 fn check_attributes(lines: &str) -> Result<(), Uncollected> {
     let lines = lines.lines().map(str::trim_start);
     for line in lines.filter(|line| !line.starts_with('#')) {
@@ -80,7 +82,10 @@ fn check_attributes(lines: &str) -> Result<(), Uncollected> {
     Ok(())
 }
 
-/// Checks that a text in this encoding is read.
+/// Checks that this is one of [`READ_ENCODINGS`], in capitals or not.
+///
+/// # Errors
+/// [`Uncollected::Encoded`] if it is not.
 fn check_encoding(encoding: &str) -> Result<(), Uncollected> {
     if READ_ENCODINGS.contains(&&*encoding.to_ascii_lowercase()) {
         return Ok(());

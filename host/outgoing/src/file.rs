@@ -9,7 +9,8 @@ use std::{
     borrow::Cow, ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, path::Path,
 };
 
-/// The characters of a text in a file that is no text, as for the command `strings`.
+/// So many characters in a row count as a text in a file that is mostly no text, as for the command
+/// `strings`: `Text` does, and `abc` does not.
 const SHORTEST_RUN: usize = 4;
 
 /// All of the regular file `path`, or None if nothing is there. It opens the file as the walk does,
@@ -79,10 +80,12 @@ pub(crate) fn folder(path: &Path) -> Result<Handle, SystemError> {
     Ok(below.unwrap_or(root))
 }
 
-/// The folder `path` beneath the folder `start`. None if `path` is empty: it is `start` itself.
+/// The folder `path` beneath the folder `start`: with `a/b`, the folder `b` in the folder `a`. None
+/// if `path` is empty: then it is `start` itself.
 ///
 /// # Errors
-/// See [`folder`].
+/// [`SystemError::IsLink`] if `a` or `b` is a link; [`SystemError::Missing`] if one is not there;
+/// otherwise why it cannot be opened.
 fn enter(start: &Handle, path: &Path) -> Result<Option<Handle>, SystemError> {
     let mut entered: Option<Handle> = None;
     for name in path {
@@ -168,8 +171,9 @@ fn without_nuls(bytes: &[u8]) -> Option<String> {
 }
 
 /// What can be read in a text of which more than one character in eight is invisible or no text,
-/// such as an image: each run of [`SHORTEST_RUN`] other characters or more, with a blank behind it.
-/// If the text has fewer such characters, it is the text as it is.
+/// such as an image: each run of [`SHORTEST_RUN`] (four) other characters or more, with a blank
+/// behind it. Of `\0\x01Title\0ab\x02`, it is `Title `. If the text has fewer such characters, it
+/// is the text as it is.
 fn readable(text: Cow<'_, str>) -> Cow<'_, str> {
     let unreadable = text.chars().filter(|c| is_unreadable(*c)).count();
     if unreadable * 8 <= text.chars().count() {
@@ -185,12 +189,15 @@ fn readable(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(runs)
 }
 
-/// Whether this is no character of a text. A line's end and a tabulator are.
+/// Whether this is no character of a text: a control character such as NUL, or `U+FFFD`, which
+/// stands for a byte that is no text. A line's end and a tabulator belong to a text.
 fn is_unreadable(c: char) -> bool {
     c == char::REPLACEMENT_CHARACTER || (c.is_control() && !c.is_whitespace())
 }
 
-/// The text of UTF-16 whose units `unit` reads.
+/// The text of these bytes in UTF-16, of which `unit` reads two at a time: `a\0b\0` is `ab` with
+/// `u16::from_le_bytes`. A single byte at the end is left out, and half a character becomes
+/// `U+FFFD`.
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let (pairs, _) = bytes.as_chunks();
     let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();

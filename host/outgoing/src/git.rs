@@ -207,7 +207,8 @@ impl Git<'_> {
         }
     }
 
-    /// Waits until git has ended, and returns how it ended.
+    /// Waits until git has ended, with a look each [`PAUSE`] (a millisecond), and returns how it
+    /// ended.
     ///
     /// # Errors
     /// [`Uncollected::TooSlow`] if the budget's time is used up before.
@@ -222,7 +223,11 @@ impl Git<'_> {
     }
 }
 
-/// Writes as much as fits into the pipe, and returns the rest: nothing, if git reads no more.
+/// Writes as much as fits into the pipe, and returns the bytes that are left: all of them if the
+/// pipe is full, and none if git has closed the pipe, as it reads no more.
+///
+/// # Errors
+/// Any other error of the write.
 fn write_some<'b>(pipe: &mut ChildStdin, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
     match pipe.write(bytes) {
         Ok(count) => Ok(bytes.get(count..).unwrap_or_default()),

@@ -20,7 +20,7 @@ const HEAD_START: u64 = 255;
 /// The digits with which HEAD begins if it is at no branch. SHA-256 has more.
 const HEAD_DIGITS: usize = 40;
 
-/// Variables that make git use other files than those of its folder.
+/// Variables that make git use other files than those of its folder, whatever their value.
 const REDIRECTING_VARIABLES: [&str; 9] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     // Attributes of a commit, in the place of those of the checkout.
@@ -167,8 +167,10 @@ impl Repository {
         Ok(())
     }
 
-    /// Whether the repository that has the branches knows this checkout as one of its worktrees.
-    /// Any folder can say of itself that it is one.
+    /// Whether the repository that has the branches knows this checkout as one of its worktrees:
+    /// the checkout's own folder is `NAME` in `worktrees` there, and the file `gitdir` in it names
+    /// the checkout's `.git`. Any folder can say of itself that it is a worktree, so that does not
+    /// count.
     #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
     fn is_linked_worktree(&self) -> bool {
         let named = folder_named_in(&self.git.join("gitdir"), b"")
@@ -181,8 +183,9 @@ impl Repository {
     }
 
     /// The folder of the main checkout, without links: a linked worktree belongs to the checkout
-    /// that it was made from, and to the repository's own folder if that is bare or a submodule.
-    /// Of any other checkout, such as a submodule's, it is [`top`](Self::top).
+    /// that it was made from, and to the repository's own folder if that is bare or a submodule. A
+    /// worktree of `/src/app/.git` has `/src/app`, and one of `/src/app.git` has `/src/app.git`. Of
+    /// any other checkout, such as a submodule's, it is [`top`](Self::top).
     pub fn main_checkout(&self) -> &Path {
         if !self.is_linked_worktree() {
             return self.top();

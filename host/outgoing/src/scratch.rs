@@ -108,7 +108,10 @@ impl Scratch {
     }
 
     /// A new folder beneath `folder` that only the user may enter, with the empty folders that git
-    /// asks for.
+    /// asks for. Its name has the process's number and the time: `keyhole-git-4711-1764436800000`.
+    ///
+    /// # Errors
+    /// If one of these folders cannot be made, also if the first one is there already.
     fn with_empty_folders(folder: &Path) -> io::Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let nanoseconds = now.unwrap_or_default().as_nanos();
@@ -153,8 +156,9 @@ impl Drop for Scratch {
     }
 }
 
-/// Renames what an index says of the trees of its folders: git believes it, whoever wrote it, and
-/// passes by what has another name.
+/// Renames the part of an index that says which tree each of its folders is, `TREE`, to `XREE`.
+/// Git believes `TREE`, whoever wrote it, and passes by a part with another name. These four letters
+/// count only if parts follow from there to the index's end: in a file's name, they stay.
 fn forget_trees(index: &mut [u8]) {
     for at in 0..index.len() {
         let part = index.get(at..).unwrap_or_default();
@@ -169,7 +173,8 @@ fn forget_trees(index: &mut [u8]) {
 }
 
 /// Whether these bytes are the last parts of an index, each with a name of four letters, a length
-/// of four bytes, and so many bytes; and behind them the index's own hash.
+/// of four bytes, and so many bytes; and behind them the index's own hash, which has `size_of_hash`
+/// bytes. Not if there are more than [`MAX_PARTS`] (16) parts, or if a part is cut off.
 fn are_parts(bytes: &[u8], size_of_hash: usize) -> bool {
     let mut rest = bytes;
     for _ in 0..MAX_PARTS {
@@ -209,7 +214,8 @@ fn remove_old(folder: &Path, budget: &Budget) -> Result<(), Uncollected> {
     Ok(())
 }
 
-/// Whether this is a folder, and no link to one, that nobody has changed for an hour.
+/// Whether this is a folder, and no link to one, that nobody has changed for an hour. Not if the
+/// system does not tell, or if the time of its change is still to come.
 fn is_old_folder(entry: &DirEntry) -> bool {
     let Ok(found) = entry.metadata() else {
         return false;

@@ -64,7 +64,8 @@ impl Taken {
         })
     }
 
-    /// Whether it takes nothing.
+    /// Whether it takes nothing: no word names a file or folder that is there, and it takes none
+    /// besides.
     pub(crate) fn is_nothing(&self) -> bool {
         self.takes == Takes::Named && self.paths.is_empty()
     }
@@ -79,7 +80,8 @@ impl Taken {
         self.takes == Takes::All || self.names(file)
     }
 
-    /// Whether a word names this file, or a folder above it.
+    /// Whether a word names this file, or a folder above it: the word `src` names `src/a.rs`, and
+    /// not `src2/a.rs`.
     fn names(&self, file: &Path) -> bool {
         self.paths.iter().any(|path| file.starts_with(path))
     }
