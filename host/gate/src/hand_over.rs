@@ -11,7 +11,7 @@ use crate::{
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::Refusal;
-use keyhole_outgoing::{Outgoing, Passage, Place, Repository, Sent, Takes, Wanted};
+use keyhole_outgoing::{Outgoing, Passage, Place, Remote, Repository, Sent, Takes, Wanted};
 use keyhole_serve::{
     guard::write_answer,
     streams::{Waiting, say},
@@ -119,7 +119,7 @@ struct Selection {
 
 /// The commits of HEAD that no remote has.
 const COMMITS_OF_HEAD: Option<Sent> = Some(Sent {
-    remote: None,
+    remote: Remote::Any,
     all: false,
 });
 

@@ -1,7 +1,7 @@
 //! Collects what a call would publish: the order of the steps, and the commands of git.
 
 use crate::{
-    Outgoing, Passage, Place, Repository, Sent, Uncollected, Wanted,
+    Outgoing, Passage, Place, Repository, Uncollected, Wanted,
     budget::{Budget, MAX_COMMITS, MAX_FILES, at_most},
     diff::{Commit, FORMAT, Output},
     encodings, excludes, file,
@@ -90,9 +90,10 @@ impl Repository {
             collector.add_uncommitted(self, folder, wanted, base_name)?;
         }
         if let Some(sent) = &wanted.sends {
-            let extra = settings::extra(self, &mut collector.git)?;
-            let sending = refs.sent_by(&wanted.words, sent, extra);
-            collector.add_sent(&refs, sending, sent)?;
+            let settings = settings::of_push(self, &mut collector.git)?;
+            let sending = refs.sent_by(&wanted.words, sent, settings.extra);
+            let published = refs.published(&sent.remote, &settings);
+            collector.add_sent(&refs, sending, &published)?;
         }
         let Outgoing {
             staged,
@@ -284,10 +285,14 @@ impl Collector<'_> {
 
     /// Adds what a call sends with the branches and tags `names` and with HEAD: each name that is
     /// not published yet; the commits that are not published yet; and the messages of the tags.
-    /// Published is what the remote `sent.remote` has; or if the call names no remote, what any
-    /// remote has.
-    fn add_sent(&mut self, refs: &Refs, names: Vec<Named>, sent: &Sent) -> Result<(), Uncollected> {
-        let published = refs.published(sent.remote.as_deref());
+    /// Published are the branches `published`, each by its name on its remote, and all commits before
+    /// them.
+    fn add_sent(
+        &mut self,
+        refs: &Refs,
+        names: Vec<Named>,
+        published: &[Named],
+    ) -> Result<(), Uncollected> {
         let published_names: BTreeSet<&str> =
             published.iter().map(|branch| &*branch.name).collect();
         let mut sent_objects: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();
@@ -302,7 +307,7 @@ impl Collector<'_> {
         if !sent_objects.is_empty() {
             let mut lines = one_per_line(sent_objects);
             // `^` leaves out the commits that are published.
-            for branch in &published {
+            for branch in published {
                 lines.push_str(&format!("^{}\n", branch.object));
             }
             self.add_commits(&lines)?;

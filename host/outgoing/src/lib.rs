@@ -66,11 +66,26 @@ pub enum Takes {
 /// Which commits a call sends: those of HEAD, and of each branch and tag that is one of its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// The remote that the call names. Then only what this remote has counts as published. None:
-    /// what any remote has.
-    pub remote: Option<String>,
+    /// Where the commits go. What is there already counts as published.
+    pub remote: Remote,
     /// Whether the call sends every branch and tag: `--all`, `--mirror`, `--tags`.
     pub all: bool,
+}
+
+/// Where a call sends commits. What is there already counts as published.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Remote {
+    /// Perhaps any remote, as for `keyhole scan`: what any remote has counts as published.
+    #[default]
+    Any,
+    /// The remote that git takes for HEAD's branch if the call names none, as with `git push`. What
+    /// a remote called `upstream` has counts, too.
+    Default,
+    /// The remote that the call names, as with `git push origin`. What `upstream` has counts, too.
+    /// An address is the name of no remote: then nothing counts.
+    Named(String),
+    /// Nobody knows, as with `git push "$R"`: nothing counts as published.
+    Unknown,
 }
 
 /// What would be published.

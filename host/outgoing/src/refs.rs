@@ -2,10 +2,10 @@
 //! configuration decides where they are.
 
 use crate::{
-    Repository, Sent, Uncollected,
+    Remote, Repository, Sent, Uncollected,
     budget::{Budget, MAX_FILES, at_most},
     file,
-    settings::Extra,
+    settings::{Extra, PushSettings},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -207,24 +207,31 @@ impl Refs {
         sending
     }
 
-    /// The branches that `remote` has, or with None those that any remote has, each with its name
-    /// there: `x/y` for `refs/remotes/origin/x/y`. A ref that does not begin with `refs/remotes/`
-    /// is left out.
-    pub(crate) fn published(&self, remote: Option<&str>) -> Vec<Named> {
+    /// The branches that count as published for a call that sends to `remote`, each with its name
+    /// there: `x/y` for `refs/remotes/origin/x/y`, if `origin` is a remote that counts. See
+    /// [`Remote`] for those that do. A ref that does not begin with `refs/remotes/` is left out.
+    pub(crate) fn published(&self, remote: &Remote, settings: &PushSettings) -> Vec<Named> {
+        let target = match remote {
+            Remote::Named(name) => name,
+            _ => settings.default_remote(self.branch.as_deref()),
+        };
         let mut published = Vec::new();
         for named in &self.named {
-            let Some(remote_and_branch) = on_remote(&named.name) else {
+            let Some((owner, branch)) =
+                on_remote(&named.name).and_then(|name| settings.split_at_remote(name))
+            else {
                 continue;
             };
-            let branch = match remote {
-                Some(wanted) => remote_and_branch
-                    .strip_prefix(wanted)
-                    .and_then(|rest| rest.strip_prefix('/')),
-                None => remote_and_branch.split_once('/').map(|(_, branch)| branch),
+            // A fork's commits are mostly those of `upstream`, which are no secret.
+            let is_upstream = owner == "upstream" && settings.has_remote(target);
+            let counts = match remote {
+                Remote::Any => true,
+                Remote::Default | Remote::Named(_) => owner == target || is_upstream,
+                Remote::Unknown => false,
             };
-            if let Some(name) = branch {
+            if counts {
                 published.push(Named {
-                    name: name.to_owned(),
+                    name: branch.to_owned(),
                     object: named.object.clone(),
                 });
             }

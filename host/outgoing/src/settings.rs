@@ -1,8 +1,9 @@
-//! Reads git's configuration as data: where the checkout is, and what a push sends besides what is
-//! named. None of it counts for the git that we run.
+//! Reads git's configuration as data: where the checkout is, where a push goes, and what it sends
+//! besides what is named. None of it counts for the git that we run.
 
 use crate::{Repository, Uncollected, file, git::Git};
 use std::{
+    collections::{BTreeMap, BTreeSet},
     env, fs,
     path::{Path, PathBuf},
 };
@@ -30,13 +31,25 @@ const ONE_BRANCH_VALUES: [&str; 5] = ["current", "nothing", "simple", "tracking"
 const OFF_VALUES: [&str; 5] = ["", "0", "false", "no", "off"];
 
 /// What a push sends besides what its words name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extra {
+    #[default]
     Nothing,
     /// The tags that lead to what is sent. Each tag counts as one of them.
     Tags,
     /// Perhaps all branches, tags and other refs, but those of remotes.
     All,
+}
+
+/// What git's settings say of a push.
+#[derive(Default)]
+pub(crate) struct PushSettings {
+    /// The most that a setting sends besides what the push's words name.
+    pub(crate) extra: Extra,
+    /// The value of each setting, by its name as in [`Setting::key`].
+    values: BTreeMap<String, String>,
+    /// The names of all remotes.
+    remotes: BTreeSet<String>,
 }
 
 /// A setting, such as `push.default` with `matching`.
@@ -91,26 +104,30 @@ pub(crate) fn check_checkout(
     Ok(())
 }
 
-/// What a push sends besides what its words name, by the settings of the repository, the user and
-/// the system, and by the files that these include: the most that a setting says.
+/// What the settings of the repository, the user and the system, and the files that these include,
+/// say of a push.
 ///
-/// [`Extra::All`] if the settings are not all known: a file of them cannot be read or understood;
-/// there are more than 20 files; a variable may have a setting of a push; there is a file or folder
-/// `remotes`; or a setting includes a file that nobody knows, or if it is the project's, one
-/// outside the checkout.
+/// The most is sent ([`Extra::All`]) if the settings are not all known: a file of them cannot be
+/// read or understood; there are more than 20 files; a variable may have a setting of a push; there
+/// is a file or folder `remotes`; or a setting includes a file that nobody knows, or if it is the
+/// project's, one outside the checkout. Then the rest of the settings is left out.
 ///
 /// # Errors
 /// [`Uncollected::TooSlow`], and if git cannot be started.
-pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra, Uncollected> {
+pub(crate) fn of_push(
+    repository: &Repository,
+    git: &mut Git<'_>,
+) -> Result<PushSettings, Uncollected> {
+    let mut found = PushSettings::default();
     // Git reads a remote of the old form here, if its settings do not have it.
     let has_old_remotes = file::first_bytes(&repository.common.join("remotes"), 0) != Ok(None);
     if has_old_remotes || names_push_in_variables() {
-        return Ok(Extra::All);
+        return Ok(found.with_unknown());
     }
     let mut own = own_files(repository);
-    let mut files_left = own.clone();
+    // The last file is read first: what a later one says counts.
+    let mut files_left: Vec<PathBuf> = own.iter().rev().cloned().collect();
     files_left.extend(users_files());
-    let mut most = Extra::Nothing;
     let mut count = 0;
     while let Some(path) = files_left.pop() {
         count += 1;
@@ -122,23 +139,23 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
         } else {
             real_path(&path)
         };
-        let Some(found) = real else {
+        let Some(path_to_read) = real else {
             continue;
         };
-        let known = match settings_in(git, &found) {
+        let known = match settings_in(git, &path_to_read) {
             Err(Uncollected::Unreadable | Uncollected::TooMuch) => None,
             read => read?,
         };
         // With too many files, the settings are not known either.
         let Some(settings) = known.filter(|_| count <= MAX_FILES) else {
-            return Ok(Extra::All);
+            return Ok(found.with_unknown());
         };
         for setting in settings {
             // Each condition counts as true.
             let is_conditional = setting.key.starts_with("includeif.");
             if setting.key == "include.path" || is_conditional {
                 let Some(included) = included_path(&path, &setting.value) else {
-                    return Ok(Extra::All);
+                    return Ok(found.with_unknown());
                 };
                 if is_own {
                     // Without this check, a project could have us read any file.
@@ -146,7 +163,7 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
                         continue;
                     };
                     if !real.starts_with(repository.top()) {
-                        return Ok(Extra::All);
+                        return Ok(found.with_unknown());
                     }
                     own.push(real.clone());
                     files_left.push(real);
@@ -154,10 +171,73 @@ pub(crate) fn extra(repository: &Repository, git: &mut Git<'_>) -> Result<Extra,
                     files_left.push(included);
                 }
             }
-            most = most.max(setting.extra());
+            found.add(setting);
         }
     }
-    Ok(most)
+    Ok(found)
+}
+
+impl PushSettings {
+    /// Takes a setting. One of the same name that was read before counts no longer.
+    fn add(&mut self, setting: Setting) {
+        self.extra = self.extra.max(setting.extra());
+        let remote = setting.key.strip_prefix("remote.");
+        // `pushDefault` is no remote, and has no second dot.
+        if let Some((name, _variable)) = remote.and_then(|rest| rest.rsplit_once('.')) {
+            self.remotes.insert(name.to_owned());
+        }
+        self.values.insert(setting.key, setting.value);
+    }
+
+    /// These settings, if there are others that nobody knows.
+    fn with_unknown(mut self) -> Self {
+        self.extra = Extra::All;
+        self
+    }
+
+    /// The remote to which git pushes the branch with this full name, if a call names none: what
+    /// these settings say, the first that is set: `branch.NAME.pushRemote`, `remote.pushDefault`,
+    /// `branch.NAME.remote`. If none is set, the only remote that there is, or else `origin`. The
+    /// remote `.`, which is the repository itself, does not count.
+    pub(crate) fn default_remote(&self, branch: Option<&str>) -> &str {
+        let full_name = branch.unwrap_or_default();
+        let name = full_name.trim_start_matches("refs/heads/");
+        let keys = [
+            format!("branch.{name}.pushremote"),
+            "remote.pushdefault".to_owned(),
+            format!("branch.{name}.remote"),
+        ];
+        for key in &keys {
+            if let Some(remote) = self.values.get(key)
+                && remote != "."
+            {
+                return remote;
+            }
+        }
+        match self.remotes.first() {
+            Some(only) if self.remotes.len() == 1 => only,
+            _ => "origin",
+        }
+    }
+
+    /// Whether the settings have a remote of this name. They have none for an address.
+    pub(crate) fn has_remote(&self, name: &str) -> bool {
+        self.remotes.contains(name)
+    }
+
+    /// The remote and the branch of `origin/x/y`: `origin` and `x/y`, or if the settings have a
+    /// remote `origin/x`, this and `y`. None without a slash.
+    pub(crate) fn split_at_remote<'n>(&self, name: &'n str) -> Option<(&'n str, &'n str)> {
+        // The longest name stands last.
+        for remote in self.remotes.iter().rev() {
+            if let Some(rest) = name.strip_prefix(remote.as_str())
+                && let Some(branch) = rest.strip_prefix('/')
+            {
+                return Some((name.strip_suffix(rest)?, branch));
+            }
+        }
+        name.split_once('/')
+    }
 }
 
 impl Setting {
@@ -184,10 +264,14 @@ fn own_files(repository: &Repository) -> Vec<PathBuf> {
 }
 
 /// The paths of the files with settings of the user and of the system, whether the files exist or
-/// not: those of the system, those in the home and in `XDG_CONFIG_HOME` if these variables are set,
-/// and those that the variables [`VARIABLES`] name.
+/// not: those that the variables [`VARIABLES`] name, those in the home and in `XDG_CONFIG_HOME` if
+/// these variables are set, and those of the system. Git takes the first that has a setting.
 fn users_files() -> Vec<PathBuf> {
-    let mut files = SYSTEM_FILES.map(PathBuf::from).to_vec();
+    let mut files: Vec<PathBuf> = VARIABLES
+        .iter()
+        .filter_map(env::var_os)
+        .map(PathBuf::from)
+        .collect();
     if let Some(home) = env::var_os("HOME").map(PathBuf::from) {
         files.push(home.join(".gitconfig"));
         files.push(home.join(".config/git/config"));
@@ -195,7 +279,7 @@ fn users_files() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from) {
         files.push(folder.join("git/config"));
     }
-    files.extend(VARIABLES.iter().filter_map(env::var_os).map(PathBuf::from));
+    files.extend(SYSTEM_FILES.map(PathBuf::from));
     files
 }
 

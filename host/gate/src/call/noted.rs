@@ -6,7 +6,7 @@ use super::{
     reader::MAX_STEPS,
     words::has_one_of,
 };
-use keyhole_outgoing::{Sent, Takes, Wanted};
+use keyhole_outgoing::{Remote, Sent, Takes, Wanted};
 use std::path::PathBuf;
 
 /// What is noted of the commands that are read so far.
@@ -30,6 +30,8 @@ pub(super) struct Noted {
     pub(super) writes: bool,
     /// Whether git brings in what commits or a stash have.
     pub(super) brings_in: bool,
+    /// Whether git gives a remote another name or address.
+    pub(super) changes_remotes: bool,
     /// What all commands take of a repository together.
     pub(super) wanted: Wanted,
     /// What publishes, each once.
@@ -83,6 +85,12 @@ impl Noted {
             if self.brings_in {
                 // A commit that is named by its digits may be of any branch.
                 sends.get_or_insert_default().all |= names_commit;
+            }
+            if let Some(sent) = &mut sends
+                && self.changes_remotes
+            {
+                // `git push origin` may go to a place that has nothing yet.
+                sent.remote = Remote::Unknown;
             }
             // `jj` commits all changes. `npm publish` packs also what git does not have.
             let takes_uncommitted = matches!(step.kind, Kind::TakesChanges | Kind::Packs);

@@ -1,7 +1,7 @@
 //! Which commands publish, by the names of programs and their first words.
 
 use super::{reader::MAX_STEPS, words::has_one_of};
-use keyhole_outgoing::Sent;
+use keyhole_outgoing::{Remote, Sent};
 
 /// How a command publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +154,18 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     }
 }
 
+/// Whether these words give one of git's remotes another name or address, as in
+/// `git remote add pub https://x`. False for `git remote -v`.
+pub(super) fn changes_remotes(words: &[String]) -> bool {
+    let mut from_noun = words.iter().skip_while(|word| *word != "remote").skip(1);
+    from_noun.any(|word| {
+        matches!(
+            word.as_str(),
+            "add" | "remove" | "rename" | "rm" | "set-url"
+        )
+    })
+}
+
 /// Whether `git push` sends nothing with these arguments: a dry run, or a branch is deleted there.
 /// Behind another option, such a word may be that option's value, and does not count.
 /// `--no-dry-run` may take it back.
@@ -275,9 +287,14 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     let behind_push = parts.nth(1).unwrap_or_default();
     // The remote, and what is sent there.
     let mut words = without_options(behind_push, &PUSH_OPTIONS).into_iter();
+    let remote = match words.next() {
+        Some(name) => Remote::Named(name.to_owned()),
+        // `gh repo create` makes a repository that has nothing.
+        None if arguments.first().is_some_and(|noun| noun == "repo") => Remote::Unknown,
+        None => Remote::Default,
+    };
     Some(Sent {
-        // It may be an address: nobody knows what is there.
-        remote: words.next().map(str::to_owned),
+        remote,
         all: kind == Kind::TakesChanges
             || has_one_of(arguments, &ALL_REFS_OPTIONS)
             || words.any(|word| !names_branch_or_tag(word)),

@@ -4,12 +4,12 @@ use super::{
     At, Call,
     folders::{BracketKind, Folders},
     noted::{Noted, Step},
-    publishing::{Kind, program, publishing, sent_commits},
+    publishing::{Kind, changes_remotes, program, publishing, sent_commits},
     variables::Variables,
     words::{expand, files_of_options, forces, has_one_of, names_in, takes},
 };
 use crate::shell::{CLOSING, OPENING, SUBSTITUTION, Script};
-use keyhole_outgoing::Sent;
+use keyhole_outgoing::{Remote, Sent};
 use keyhole_walk::normal;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
             folder: at.folder.to_owned(),
             kind: Kind::Packs,
             sends: Some(Sent {
-                remote: None,
+                remote: Remote::Default,
                 all: true,
             }),
         });
@@ -264,6 +264,7 @@ impl<'p> Reader<'p> {
     /// the current folders.
     fn read_words(&mut self, words: &[String]) {
         self.note_names(words);
+        self.noted.changes_remotes |= changes_remotes(words);
         let text = self.text_of(words);
         self.noted.texts.push(text);
         // `cat` and the like send nothing, but their text may reach a command that does.
@@ -298,17 +299,27 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// The push `git push $R`, once with each remote that `$R` may stand for. If nobody knows these,
-    /// the push counts as one that names no remote. A push without a remote, and None, stay as they
-    /// are.
+    /// The push `git push $R`, once with each remote that `$R` may stand for: with `R=a` and later
+    /// `R=b`, these are `a` and `b`. If nobody knows a value, the remote is unknown. A push that
+    /// names no remote, and None, stay as they are.
     fn meant_pushes(&mut self, push: Option<Sent>) -> Vec<Option<Sent>> {
-        let Some(remote) = push.as_ref().and_then(|sent| sent.remote.clone()) else {
+        let Some(Sent {
+            remote: Remote::Named(name),
+            all,
+        }) = push
+        else {
             return vec![push];
         };
-        let all = push.is_some_and(|sent| sent.all);
-        let meanings = self.variables.meanings(&remote).into_iter();
-        let remotes = meanings.map(|meant| Some(meant).filter(|name| !name.contains('$')));
-        remotes.map(|remote| Some(Sent { remote, all })).collect()
+        let mut pushes = Vec::new();
+        for meaning in self.variables.meanings(&name) {
+            let remote = if meaning.contains('$') {
+                Remote::Unknown
+            } else {
+                Remote::Named(meaning)
+            };
+            pushes.push(Some(Sent { remote, all }));
+        }
+        pushes
     }
 
     /// The folders in which a command of this kind publishes with these arguments: the current ones;

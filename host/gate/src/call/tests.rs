@@ -1,7 +1,7 @@
 //! Which calls may publish, and what of which folder.
 
 use super::{At, Call, Part, call};
-use keyhole_outgoing::{Sent, Takes};
+use keyhole_outgoing::{Remote, Sent, Takes};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -260,74 +260,98 @@ fn files_that_no_word_names_are_taken_by_the_words_that_add_them() {
 
 #[test]
 fn commits_leave_if_the_call_pushes_or_sends() {
+    use Remote::{Any, Default, Named, Unknown};
     for (command, sent) in [
         ("git commit -m 'git push'", None),
         ("gh issue create -t x", None),
-        ("git push", Some((None, false))),
-        ("git commit -m x && git push", Some((None, false))),
-        ("git push && git commit -m x", Some((None, false))),
+        ("git push", Some((Default, false))),
+        ("git commit -m x && git push", Some((Default, false))),
+        ("git push && git commit -m x", Some((Default, false))),
         (
             "git push -q -o ci.skip origin main",
-            Some((Some("origin"), false)),
+            Some((Named("origin".to_owned()), false)),
         ),
         (
             "git push --force https://example.org/x",
-            Some((Some("https://example.org/x"), false)),
+            Some((Named("https://example.org/x".to_owned()), false)),
         ),
-        ("git push 2>&1 | tail -3", Some((None, false))),
+        ("git push 2>&1 | tail -3", Some((Default, false))),
         (
             "git push -u origin \"$(git branch --show-current)\"",
-            Some((Some("origin"), false)),
+            Some((Named("origin".to_owned()), false)),
         ),
         (
             "git push -u origin $(git branch --list | head -1)",
-            Some((Some("origin"), true)),
+            Some((Named("origin".to_owned()), true)),
         ),
-        ("git push >log origin main", Some((Some("origin"), false))),
+        (
+            "git push >log origin main",
+            Some((Named("origin".to_owned()), false)),
+        ),
         (
             "git commit -m \"$(cat <<'E'\nit's: a \"push\"\nE\n)\" && git push -u origin HEAD",
-            Some((Some("origin"), false)),
+            Some((Named("origin".to_owned()), false)),
         ),
-        ("git push --tags", Some((None, true))),
-        ("git stash pop && git commit -am x", Some((None, false))),
+        ("git push --tags", Some((Default, true))),
+        ("git stash pop && git commit -am x", Some((Any, false))),
         (
             "git cherry-pick -n 3f2a91c && git commit -m x",
-            Some((None, true)),
+            Some((Any, true)),
         ),
         ("git checkout -b f main && git commit -am x", None),
-        ("git push origin heads/wip", Some((Some("origin"), true))),
-        ("git push origin tags/v1", Some((Some("origin"), true))),
+        (
+            "git push origin heads/wip",
+            Some((Named("origin".to_owned()), true)),
+        ),
+        (
+            "git push origin tags/v1",
+            Some((Named("origin".to_owned()), true)),
+        ),
         (
             "git push origin 'refs/heads/*'",
-            Some((Some("origin"), true)),
+            Some((Named("origin".to_owned()), true)),
         ),
         (
             "git push origin 3f2a91c:refs/heads/z",
-            Some((Some("origin"), true)),
+            Some((Named("origin".to_owned()), true)),
         ),
-        ("git push origin main :", Some((Some("origin"), true))),
-        ("git push origin @{-1}:y", Some((Some("origin"), true))),
+        (
+            "git push origin main :",
+            Some((Named("origin".to_owned()), true)),
+        ),
+        (
+            "git push origin @{-1}:y",
+            Some((Named("origin".to_owned()), true)),
+        ),
         (
             "git push origin HEAD~1:x +main :gone",
-            Some((Some("origin"), false)),
+            Some((Named("origin".to_owned()), false)),
         ),
         (
             "git push origin HEAD:refs/for/main",
-            Some((Some("origin"), false)),
+            Some((Named("origin".to_owned()), false)),
         ),
-        ("git push --mirror pub", Some((Some("pub"), true))),
-        ("jj git push", Some((None, true))),
-        ("gh pr create", Some((None, false))),
-        ("npm publish", Some((None, false))),
+        (
+            "git push --mirror pub",
+            Some((Named("pub".to_owned()), true)),
+        ),
+        ("jj git push", Some((Default, true))),
+        ("git push \"$R\" main", Some((Unknown, false))),
+        (
+            "git push https://x:$(t)@y.example/z",
+            Some((Unknown, false)),
+        ),
+        ("git remote add o x && git push o", Some((Unknown, false))),
+        ("git remote -v && git push", Some((Default, false))),
+        ("gh repo create x --source=. --push", Some((Unknown, false))),
+        ("gh pr create", Some((Default, false))),
+        ("npm publish", Some((Default, false))),
     ] {
         let parts = parts(command);
         let mut sends = parts
             .iter()
             .map(|part| part.wanted.as_ref().and_then(|wanted| wanted.sends.clone()));
-        let expected = sent.map(|(remote, all)| Sent {
-            remote: remote.map(str::to_owned),
-            all,
-        });
+        let expected = sent.map(|(remote, all)| Sent { remote, all });
         assert!(sends.any(|sent| sent == expected), "{command}");
     }
     assert_eq!(parts("git commit -m x && git push").len(), 1);

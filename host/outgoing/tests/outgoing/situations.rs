@@ -1,7 +1,7 @@
 //! What each kind of call takes along, and what it does not.
 
 use crate::world::{World, call, everything, places};
-use keyhole_outgoing::{Place, Sent, Takes, Uncollected, Wanted};
+use keyhole_outgoing::{Place, Remote, Sent, Takes, Uncollected, Wanted};
 use std::{fs, path::PathBuf};
 
 /// A push of these words.
@@ -16,7 +16,7 @@ fn push(words: &str) -> Wanted {
 fn push_to(remote: &str, words: &str) -> Wanted {
     Wanted {
         sends: Some(Sent {
-            remote: Some(remote.to_owned()),
+            remote: Remote::Named(remote.to_owned()),
             all: false,
         }),
         ..call(words)
@@ -27,7 +27,7 @@ fn push_to(remote: &str, words: &str) -> Wanted {
 fn push_all() -> Wanted {
     Wanted {
         sends: Some(Sent {
-            remote: None,
+            remote: Remote::Any,
             all: true,
         }),
         ..Wanted::default()
