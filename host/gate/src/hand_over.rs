@@ -11,7 +11,7 @@ use crate::{
 };
 use keyhole_claude::hook::{HookError, read_input};
 use keyhole_core::Refusal;
-use keyhole_outgoing::{Outgoing, Passage, Place, Remote, Repository, Sent, Takes, Wanted};
+use keyhole_outgoing::{Extra, Outgoing, Passage, Place, Remote, Repository, Sent, Takes, Wanted};
 use keyhole_serve::{
     guard::write_answer,
     streams::{Waiting, say},
@@ -120,7 +120,8 @@ struct Selection {
 /// The commits of HEAD that no remote has.
 const COMMITS_OF_HEAD: Option<Sent> = Some(Sent {
     remote: Remote::Any,
-    all: false,
+    extra: Extra::Nothing,
+    only: Vec::new(),
 });
 
 /// The parts, in the order in which they are tried. The first one that can be collected is handed

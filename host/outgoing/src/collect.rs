@@ -93,7 +93,8 @@ impl Repository {
             let settings = settings::of_push(self, &mut collector.git)?;
             let sending = refs.sent_by(&wanted.words, sent, settings.extra);
             let published = refs.published(&sent.remote, &settings);
-            collector.add_sent(&refs, sending, &published)?;
+            let head = refs.head.as_deref().filter(|_| refs.sends_head(sent));
+            collector.add_sent(head, sending, &published)?;
         }
         let Outgoing {
             staged,
@@ -283,19 +284,20 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Adds what a call sends with the branches and tags `names` and with HEAD: each name that is
+    /// Adds what a call sends with the branches and tags `names` and with HEAD's commit, or None if
+    /// there is none or the call does not send HEAD: each name that is
     /// not published yet; the commits that are not published yet; and the messages of the tags.
     /// Published are the branches `published`, each by its name on its remote, and all commits before
     /// them.
     fn add_sent(
         &mut self,
-        refs: &Refs,
+        head: Option<&str>,
         names: Vec<Named>,
         published: &[Named],
     ) -> Result<(), Uncollected> {
         let published_names: BTreeSet<&str> =
             published.iter().map(|branch| &*branch.name).collect();
-        let mut sent_objects: BTreeSet<&str> = refs.head.iter().map(String::as_str).collect();
+        let mut sent_objects: BTreeSet<&str> = head.into_iter().collect();
         for named in &names {
             sent_objects.insert(&named.object);
             if !published_names.contains(named.short_name()) {

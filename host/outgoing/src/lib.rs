@@ -63,13 +63,32 @@ pub enum Takes {
     All,
 }
 
-/// Which commits a call sends: those of HEAD, and of each branch and tag that is one of its words.
+/// Which commits a call sends: those of each branch and tag that is one of its words, mostly those of
+/// HEAD, and others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Where the commits go. What is there already counts as published.
     pub remote: Remote,
-    /// Whether the call sends every branch and tag: `--all`, `--mirror`, `--tags`.
-    pub all: bool,
+    /// What the call sends besides HEAD and what its words name.
+    pub extra: Extra,
+    /// The names of the branches and tags of which the push sends no others: `v1` of `git push origin
+    /// v1`. If each is there, HEAD is not sent. Empty if the push may send HEAD.
+    pub only: Vec<String>,
+}
+
+/// What a call sends besides HEAD and what its words name. Each kind has what the one before it has,
+/// and more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extra {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Each tag: `git push --tags`. With `--follow-tags`, some of them.
+    Tags,
+    /// Each branch and tag: `git push --all`.
+    Branches,
+    /// Each branch, tag and other ref, but those of remotes: perhaps, by git's settings.
+    All,
 }
 
 /// Where a call sends commits. What is there already counts as published.

@@ -2,10 +2,10 @@
 //! configuration decides where they are.
 
 use crate::{
-    Remote, Repository, Sent, Uncollected,
+    Extra, Remote, Repository, Sent, Uncollected,
     budget::{Budget, MAX_FILES, at_most},
     file,
-    settings::{Extra, PushSettings},
+    settings::PushSettings,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -159,16 +159,21 @@ impl Refs {
         sha1
     }
 
-    /// The refs that a call with these words sends: HEAD's branch; what is in progress; each ref that
-    /// a word names; with [`Sent::all`], all branches and tags; in a sequence, these and the
-    /// remotes' branches, as what is still to come may be of any; and what the settings add: with
-    /// `Extra::Tags`, all tags, and with `Extra::All`, all refs but those of remotes. Any other ref
-    /// is left out.
+    /// The refs that a call with these words sends: HEAD's branch if HEAD [is sent](Self::sends_head);
+    /// what is in progress; each ref that a word names; and what the call and git's settings add, the
+    /// most of [`Sent::extra`] and `extra_by_settings`. In a sequence, these are at least all branches
+    /// and tags, and the remotes' branches, as what is still to come may be of any. Any other ref is
+    /// left out.
     ///
     /// A word names a ref by its full name, or without `refs/heads/` or `refs/tags/`, in capitals
     /// or not. A `+` may stand before the name, and `:`, `~` or `^` behind it, as in `+main:other`
     /// or `main~2`.
-    pub(crate) fn sent_by(&self, words: &[String], sent: &Sent, extra: Extra) -> Vec<Named> {
+    pub(crate) fn sent_by(
+        &self,
+        words: &[String],
+        sent: &Sent,
+        extra_by_settings: Extra,
+    ) -> Vec<Named> {
         let mut asked_names = BTreeSet::new();
         for word in words {
             // A word with a blank is a message, such as `fix: typo`, and names no ref.
@@ -179,10 +184,13 @@ impl Refs {
             // Some file systems take a name in capitals for the same one.
             asked_names.extend(source.map(str::to_lowercase));
         }
-        let sends_all = sent.all || self.is_in_sequence;
+        let sends_head = self.sends_head(sent);
+        let mut extra = sent.extra.max(extra_by_settings);
+        if self.is_in_sequence {
+            extra = extra.max(Extra::Branches);
+        }
         let mut sending = self.in_progress.clone();
         for named in &self.named {
-            let is_branch_or_tag = named.short_name() != named.name;
             let full_name = named.name.to_lowercase();
             let short_name = named.short_name().to_lowercase();
             let mut names = vec![&*full_name, &*short_name];
@@ -192,19 +200,32 @@ impl Refs {
                 names.extend(remote_and_branch.split_once('/').map(|(_, branch)| branch));
             }
             let is_asked = names.iter().any(|name| asked_names.contains(*name));
-            let is_branch_of_head = self.branch.as_ref() == Some(&named.name);
+            let is_heads = self.branch.as_ref() == Some(&named.name) && sends_head;
             let is_extra = match extra {
                 Extra::Nothing => false,
                 Extra::Tags => named.is_tag(),
+                // Only branches and tags have a short name.
+                Extra::Branches => named.short_name() != named.name,
                 Extra::All => on_remote(&named.name).is_none(),
             };
             let may_come = self.is_in_sequence && on_remote(&named.name).is_some();
-            let is_one_of_all = sends_all && is_branch_or_tag;
-            if is_asked || is_extra || is_branch_of_head || is_one_of_all || may_come {
+            if is_asked || is_extra || is_heads || may_come {
                 sending.push(named.clone());
             }
         }
         sending
+    }
+
+    /// Whether a call sends HEAD. False if it sends only branches and tags that it names
+    /// ([`Sent::only`]), and each of them is there. One that is not there yet may be made of HEAD.
+    pub(crate) fn sends_head(&self, sent: &Sent) -> bool {
+        for name in &sent.only {
+            let mut all = self.named.iter();
+            if !all.any(|named| named.name == *name || named.short_name() == name) {
+                return true;
+            }
+        }
+        sent.only.is_empty()
     }
 
     /// The branches that count as published for a call that sends to `remote`, each with its name

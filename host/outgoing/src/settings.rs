@@ -1,7 +1,7 @@
 //! Reads git's configuration as data: where the checkout is, where a push goes, and what it sends
 //! besides what is named. None of it counts for the git that we run.
 
-use crate::{Repository, Uncollected, file, git::Git};
+use crate::{Extra, Repository, Uncollected, file, git::Git};
 use std::{
     collections::{BTreeMap, BTreeSet},
     env, fs,
@@ -29,17 +29,6 @@ const ONE_BRANCH_VALUES: [&str; 5] = ["current", "nothing", "simple", "tracking"
 
 /// Values that switch a setting off.
 const OFF_VALUES: [&str; 5] = ["", "0", "false", "no", "off"];
-
-/// What a push sends besides what its words name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Extra {
-    #[default]
-    Nothing,
-    /// The tags that lead to what is sent. Each tag counts as one of them.
-    Tags,
-    /// Perhaps all branches, tags and other refs, but those of remotes.
-    All,
-}
 
 /// What git's settings say of a push.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 
 use super::{
     Part,
-    publishing::{COMMITTING, Kind, may_name_commit},
+    publishing::{COMMITTING, HEAD_MOVING, Kind, may_name_commit},
     reader::MAX_STEPS,
     words::has_one_of,
 };
-use keyhole_outgoing::{Remote, Sent, Takes, Wanted};
+use keyhole_outgoing::{Extra, Remote, Sent, Takes, Wanted};
 use std::path::PathBuf;
 
 /// What is noted of the commands that are read so far.
@@ -70,6 +70,7 @@ impl Noted {
             whole_files.extend_from_slice(&self.words_but_gits);
         }
         let makes_commit = has_one_of(&self.words, &COMMITTING);
+        let moves_head = makes_commit || has_one_of(&self.words, &HEAD_MOVING);
         let names_commit = self.words.iter().any(|word| may_name_commit(word));
         let mut parts = Vec::new();
         for step in &self.steps {
@@ -83,14 +84,21 @@ impl Noted {
             }
             let mut sends = step.sends.clone();
             if self.brings_in {
+                let sent = sends.get_or_insert_default();
                 // A commit that is named by its digits may be of any branch.
-                sends.get_or_insert_default().all |= names_commit;
+                if names_commit {
+                    sent.extra = Extra::Branches;
+                }
             }
-            if let Some(sent) = &mut sends
-                && self.changes_remotes
-            {
-                // `git push origin` may go to a place that has nothing yet.
-                sent.remote = Remote::Unknown;
+            if let Some(sent) = &mut sends {
+                if self.changes_remotes {
+                    // `git push origin` may go to a place that has nothing yet.
+                    sent.remote = Remote::Unknown;
+                }
+                // `main` may have what HEAD had.
+                if moves_head {
+                    sent.only.clear();
+                }
             }
             // `jj` commits all changes. `npm publish` packs also what git does not have.
             let takes_uncommitted = matches!(step.kind, Kind::TakesChanges | Kind::Packs);

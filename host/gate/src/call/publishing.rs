@@ -1,7 +1,7 @@
 //! Which commands publish, by the names of programs and their first words.
 
 use super::{reader::MAX_STEPS, words::has_one_of};
-use keyhole_outgoing::{Remote, Sent};
+use keyhole_outgoing::{Extra, Remote, Sent};
 
 /// How a command publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,12 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     match words {
         ["commit", ..] => Some(Kind::Commits),
         ["push", ..] if sends_nothing(arguments) => None,
+        // What stands behind the colon is deleted there.
+        ["push", _, first, ..]
+            if first.len() > 1 && words.iter().skip(2).all(|word| word.starts_with(':')) =>
+        {
+            None
+        }
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
         ["stash", "apply" | "branch" | "pop", ..] | ["cherry-pick" | "merge", ..] => {
@@ -164,6 +170,14 @@ pub(super) fn changes_remotes(words: &[String]) -> bool {
             "add" | "remove" | "rename" | "rm" | "set-url"
         )
     })
+}
+
+/// Whether these words of git's only delete the branches that they name, here or at a remote, or
+/// send nothing of them: `git branch -D x`, `git push --dry-run`.
+pub(super) fn only_deletes(words: &[String]) -> bool {
+    let is_deletion = has_one_of(words, &["-D", "-d", "--delete"]);
+    (has_one_of(words, &["branch"]) && is_deletion)
+        || (has_one_of(words, &["push"]) && sends_nothing(words))
 }
 
 /// Whether `git push` sends nothing with these arguments: a dry run, or a branch is deleted there.
@@ -257,8 +271,24 @@ fn is_remote(word: &str) -> bool {
         .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
 }
 
-/// A command that has one of these words sends every branch or tag.
-const ALL_REFS_OPTIONS: [&str; 5] = ["--all", "--branches", "--follow-tags", "--mirror", "--tags"];
+/// A command that has one of these words sends every branch and tag.
+const BRANCHES_OPTIONS: [&str; 3] = ["--all", "--branches", "--mirror"];
+
+/// A command that has one of these words sends tags.
+const TAGS_OPTIONS: [&str; 2] = ["--follow-tags", "--tags"];
+
+/// Verbs of git, besides [`COMMITTING`], that may make or move HEAD, a branch or a tag.
+pub(super) const HEAD_MOVING: [&str; 9] = [
+    "branch",
+    "checkout",
+    "rebase",
+    "reset",
+    "stash",
+    "switch",
+    "tag",
+    "update-ref",
+    "worktree",
+];
 
 /// Options of `git push` that a value follows, and no remote.
 const PUSH_OPTIONS: [&str; 10] = [
@@ -274,8 +304,9 @@ const PUSH_OPTIONS: [&str; 10] = [
     "--repo",
 ];
 
-/// Which commits a command of this kind sends with these arguments. None if it sends none: a commit
-/// that stays here, or a text. Of `jj`, all branches and tags count as sent.
+/// Which commits a command of this kind sends with these arguments: of `git push origin v1`, those
+/// of `v1` to `origin`. None if it sends none: a commit that stays here, or a text. Of `jj`, and of
+/// a push with a pattern or a commit's digits, all branches and tags count as sent.
 pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     if matches!(kind, Kind::Commits | Kind::BringsIn | Kind::SendsFiles) {
         return None;
@@ -284,33 +315,53 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
         return None;
     }
     let mut parts = arguments.splitn(2, |word| word == "push");
-    let behind_push = parts.nth(1).unwrap_or_default();
-    // The remote, and what is sent there.
-    let mut words = without_options(behind_push, &PUSH_OPTIONS).into_iter();
-    let remote = match words.next() {
-        Some(name) => Remote::Named(name.to_owned()),
+    let before_push = parts.next().unwrap_or_default();
+    let behind_push = parts.next().unwrap_or_default();
+    let words = without_options(behind_push, &PUSH_OPTIONS);
+    let (remote, refspecs) = match words.as_slice() {
+        [name, refspecs @ ..] => (Remote::Named((*name).to_owned()), refspecs),
         // `gh repo create` makes a repository that has nothing.
-        None if arguments.first().is_some_and(|noun| noun == "repo") => Remote::Unknown,
-        None => Remote::Default,
+        [] if arguments.first().is_some_and(|noun| noun == "repo") => (Remote::Unknown, &[][..]),
+        [] => (Remote::Default, &[][..]),
     };
+    let names_refs = refspecs.iter().all(|word| names_branch_or_tag(word));
+    let extra =
+        if kind == Kind::TakesChanges || has_one_of(arguments, &BRANCHES_OPTIONS) || !names_refs {
+            Extra::Branches
+        } else if has_one_of(arguments, &TAGS_OPTIONS) {
+            Extra::Tags
+        } else {
+            Extra::Nothing
+        };
+    let mut only = Vec::new();
+    // `git subtree push` sends what HEAD has, whatever it names.
+    if names_refs && without_options(before_push, &VALUE_OPTIONS).is_empty() {
+        only.extend(refspecs.iter().map(|word| source_of(word).to_owned()));
+        // `:gone` sends nothing.
+        only.retain(|name| !name.is_empty());
+    }
     Some(Sent {
         remote,
-        all: kind == Kind::TakesChanges
-            || has_one_of(arguments, &ALL_REFS_OPTIONS)
-            || words.any(|word| !names_branch_or_tag(word)),
+        extra,
+        only,
     })
+}
+
+/// The name of what a refspec pushes, without a `+` before it: `main` of `main~1:x` and `+main`.
+/// Empty for `:gone`.
+fn source_of(refspec: &str) -> &str {
+    let source = refspec.trim_start_matches('+');
+    source.split([':', '~', '^']).next().unwrap_or_default()
 }
 
 /// Whether this refspec names a branch or tag to push (`main`, `+v1:x`, `HEAD~1:x`), or something
 /// to delete there (`:gone`). A pattern, an object's name and `heads/main` do not.
 fn names_branch_or_tag(refspec: &str) -> bool {
-    let source = refspec.trim_start_matches('+');
-    if source.starts_with(':') {
+    if refspec.starts_with(':') {
         // A lone `:` pushes all branches that are there, too.
-        return source.len() > 1;
+        return refspec.len() > 1;
     }
-    let mut parts = source.split([':', '~', '^']);
-    let name = parts.next().unwrap_or_default();
+    let name = source_of(refspec);
     let is_folder = ["heads/", "tags/", "remotes/"]
         .iter()
         .any(|start| name.starts_with(start));

@@ -4,12 +4,12 @@ use super::{
     At, Call,
     folders::{BracketKind, Folders},
     noted::{Noted, Step},
-    publishing::{Kind, changes_remotes, program, publishing, sent_commits},
+    publishing::{Kind, changes_remotes, only_deletes, program, publishing, sent_commits},
     variables::Variables,
     words::{expand, files_of_options, forces, has_one_of, names_in, takes},
 };
 use crate::shell::{CLOSING, OPENING, SUBSTITUTION, Script};
-use keyhole_outgoing::{Remote, Sent};
+use keyhole_outgoing::{Extra, Remote, Sent};
 use keyhole_walk::normal;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,8 @@ pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
             kind: Kind::Packs,
             sends: Some(Sent {
                 remote: Remote::Default,
-                all: true,
+                extra: Extra::Branches,
+                only: Vec::new(),
             }),
         });
         text.push('\n');
@@ -164,13 +165,17 @@ impl<'p> Reader<'p> {
         wanted.forces |= forces(words);
         wanted.takes = wanted.takes.max(takes(words));
         self.noted.writes |= has_one_of(words, &["patch", "tee"]);
+        let is_gits = words.iter().any(|word| program(word) == "git");
+        let names_nothing = is_gits && only_deletes(words);
         let mut meant_words = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let meanings = self.variables.meanings(word);
             self.noted.words.extend_from_slice(&meanings);
             // The first of several words is a program, whose file does not leave. A lone word is
             // the file of `$(<a)`.
-            if index > 0 || words.len() == 1 {
+            let is_program = index == 0 && words.len() > 1;
+            let is_deleted = is_gits && word.starts_with(':') && has_one_of(words, &["push"]);
+            if !is_program && !names_nothing && !is_deleted {
                 meant_words.extend(meanings);
             }
         }
@@ -179,7 +184,7 @@ impl<'p> Reader<'p> {
         self.noted.wanted.words.extend(named);
         let option_files = self.folders.with_paths(files_of_options(&meant_words));
         self.noted.whole_files.extend(option_files);
-        if words.iter().any(|word| program(word) == "git") {
+        if is_gits {
             // `git apply f` and `git commit -F - <f` take the text of a file that git may not have.
             // Any other file that git's words name leaves by its repository.
             if has_one_of(words, &["am", "apply", "-"]) {
@@ -303,21 +308,23 @@ impl<'p> Reader<'p> {
     /// `R=b`, these are `a` and `b`. If nobody knows a value, the remote is unknown. A push that
     /// names no remote, and None, stay as they are.
     fn meant_pushes(&mut self, push: Option<Sent>) -> Vec<Option<Sent>> {
-        let Some(Sent {
-            remote: Remote::Named(name),
-            all,
-        }) = push
-        else {
-            return vec![push];
+        let Some(sent) = push else {
+            return vec![None];
+        };
+        let Remote::Named(name) = &sent.remote else {
+            return vec![Some(sent)];
         };
         let mut pushes = Vec::new();
-        for meaning in self.variables.meanings(&name) {
+        for meaning in self.variables.meanings(name) {
             let remote = if meaning.contains('$') {
                 Remote::Unknown
             } else {
                 Remote::Named(meaning)
             };
-            pushes.push(Some(Sent { remote, all }));
+            pushes.push(Some(Sent {
+                remote,
+                ..sent.clone()
+            }));
         }
         pushes
     }

@@ -1,7 +1,7 @@
 //! Which calls may publish, and what of which folder.
 
 use super::{At, Call, Part, call};
-use keyhole_outgoing::{Remote, Sent, Takes};
+use keyhole_outgoing::{Extra, Remote, Takes};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -54,6 +54,7 @@ fn everyday_commands_are_not_compared() {
         "git cat-file commit HEAD",
         "git push --dry-run",
         "git push origin --delete old",
+        "git push origin :old",
         "git stash push -m wip",
         "pytest -k upload",
         "cargo test upload",
@@ -260,104 +261,148 @@ fn files_that_no_word_names_are_taken_by_the_words_that_add_them() {
 
 #[test]
 fn commits_leave_if_the_call_pushes_or_sends() {
+    use Extra::{Branches, Nothing, Tags};
     use Remote::{Any, Default, Named, Unknown};
     for (command, sent) in [
         ("git commit -m 'git push'", None),
         ("gh issue create -t x", None),
-        ("git push", Some((Default, false))),
-        ("git commit -m x && git push", Some((Default, false))),
-        ("git push && git commit -m x", Some((Default, false))),
+        ("git push", Some((Default, Nothing))),
+        ("git commit -m x && git push", Some((Default, Nothing))),
+        ("git push && git commit -m x", Some((Default, Nothing))),
         (
             "git push -q -o ci.skip origin main",
-            Some((Named("origin".to_owned()), false)),
+            Some((Named("origin".to_owned()), Nothing)),
         ),
         (
             "git push --force https://example.org/x",
-            Some((Named("https://example.org/x".to_owned()), false)),
+            Some((Named("https://example.org/x".to_owned()), Nothing)),
         ),
-        ("git push 2>&1 | tail -3", Some((Default, false))),
+        ("git push 2>&1 | tail -3", Some((Default, Nothing))),
         (
             "git push -u origin \"$(git branch --show-current)\"",
-            Some((Named("origin".to_owned()), false)),
+            Some((Named("origin".to_owned()), Nothing)),
         ),
         (
             "git push -u origin $(git branch --list | head -1)",
-            Some((Named("origin".to_owned()), true)),
+            Some((Named("origin".to_owned()), Branches)),
         ),
         (
             "git push >log origin main",
-            Some((Named("origin".to_owned()), false)),
+            Some((Named("origin".to_owned()), Nothing)),
         ),
         (
             "git commit -m \"$(cat <<'E'\nit's: a \"push\"\nE\n)\" && git push -u origin HEAD",
-            Some((Named("origin".to_owned()), false)),
+            Some((Named("origin".to_owned()), Nothing)),
         ),
-        ("git push --tags", Some((Default, true))),
-        ("git stash pop && git commit -am x", Some((Any, false))),
+        ("git push --tags", Some((Default, Tags))),
+        ("git push --follow-tags", Some((Default, Tags))),
+        ("git stash pop && git commit -am x", Some((Any, Nothing))),
         (
             "git cherry-pick -n 3f2a91c && git commit -m x",
-            Some((Any, true)),
+            Some((Any, Branches)),
         ),
         ("git checkout -b f main && git commit -am x", None),
         (
             "git push origin heads/wip",
-            Some((Named("origin".to_owned()), true)),
+            Some((Named("origin".to_owned()), Branches)),
         ),
         (
             "git push origin tags/v1",
-            Some((Named("origin".to_owned()), true)),
+            Some((Named("origin".to_owned()), Branches)),
         ),
         (
             "git push origin 'refs/heads/*'",
-            Some((Named("origin".to_owned()), true)),
+            Some((Named("origin".to_owned()), Branches)),
         ),
         (
             "git push origin 3f2a91c:refs/heads/z",
-            Some((Named("origin".to_owned()), true)),
+            Some((Named("origin".to_owned()), Branches)),
         ),
         (
             "git push origin main :",
-            Some((Named("origin".to_owned()), true)),
+            Some((Named("origin".to_owned()), Branches)),
         ),
         (
             "git push origin @{-1}:y",
-            Some((Named("origin".to_owned()), true)),
+            Some((Named("origin".to_owned()), Branches)),
         ),
         (
             "git push origin HEAD~1:x +main :gone",
-            Some((Named("origin".to_owned()), false)),
+            Some((Named("origin".to_owned()), Nothing)),
         ),
         (
             "git push origin HEAD:refs/for/main",
-            Some((Named("origin".to_owned()), false)),
+            Some((Named("origin".to_owned()), Nothing)),
         ),
         (
             "git push --mirror pub",
-            Some((Named("pub".to_owned()), true)),
+            Some((Named("pub".to_owned()), Branches)),
         ),
-        ("jj git push", Some((Default, true))),
-        ("git push \"$R\" main", Some((Unknown, false))),
+        ("jj git push", Some((Default, Branches))),
+        ("git push \"$R\" main", Some((Unknown, Nothing))),
         (
             "git push https://x:$(t)@y.example/z",
-            Some((Unknown, false)),
+            Some((Unknown, Nothing)),
         ),
-        ("git remote add o x && git push o", Some((Unknown, false))),
-        ("git remote -v && git push", Some((Default, false))),
-        ("gh repo create x --source=. --push", Some((Unknown, false))),
-        ("gh pr create", Some((Default, false))),
-        ("npm publish", Some((Default, false))),
+        ("git remote add o x && git push o", Some((Unknown, Nothing))),
+        ("git remote -v && git push", Some((Default, Nothing))),
+        (
+            "gh repo create x --source=. --push",
+            Some((Unknown, Nothing)),
+        ),
+        ("gh pr create", Some((Default, Nothing))),
+        ("npm publish", Some((Default, Nothing))),
     ] {
         let parts = parts(command);
-        let mut sends = parts
-            .iter()
-            .map(|part| part.wanted.as_ref().and_then(|wanted| wanted.sends.clone()));
-        let expected = sent.map(|(remote, all)| Sent { remote, all });
-        assert!(sends.any(|sent| sent == expected), "{command}");
+        let mut sends = parts.iter().map(|part| {
+            let sent = part.wanted.as_ref()?.sends.clone()?;
+            Some((sent.remote, sent.extra))
+        });
+        assert!(sends.any(|found| found == sent), "{command}");
     }
     assert_eq!(parts("git commit -m x && git push").len(), 1);
     assert_eq!(parts("gh gist create a.txt && git push").len(), 2);
     // Each remote may lack other commits.
     assert_eq!(parts("git push a && git push b && git push a").len(), 2);
+}
+
+#[test]
+fn a_push_that_names_branches_sends_head_only_if_it_may_have_made_them() {
+    for (command, only) in [
+        ("git push origin v1", &["v1"][..]),
+        ("git push -u origin main~1:x +v1 :gone", &["main", "v1"]),
+        ("git -c a=b push origin HEAD", &["HEAD"]),
+        ("git push origin v1 --follow-tags", &["v1"]),
+        ("git push", &[]),
+        ("git push origin", &[]),
+        ("git push origin v1 3f2a91c:x", &[]),
+        ("git tag -f v1 && git push origin v1", &[]),
+        ("git commit -m x && git push origin v1", &[]),
+        ("git subtree push --prefix a origin v1", &[]),
+        ("git push $R v1", &["v1"]),
+    ] {
+        let wanted = parts(command)[0].wanted.clone().unwrap();
+        assert_eq!(wanted.sends.unwrap().only, only, "{command}");
+    }
+}
+
+#[test]
+fn a_branch_that_is_only_deleted_is_not_named() {
+    for (command, names) in [
+        ("git branch -D wip; git push", &[][..]),
+        ("git push origin --delete wip; git push", &[]),
+        (
+            "git push origin main :wip",
+            &["origin", "/work/origin", "main", "/work/main"],
+        ),
+    ] {
+        let wanted = parts(command)[0].wanted.clone().unwrap();
+        let mut found = wanted.words;
+        found.retain(|word| !word.ends_with("push"));
+        let mut expected = names.to_vec();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{command}");
+    }
 }
 
 #[test]

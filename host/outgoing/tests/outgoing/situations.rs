@@ -1,7 +1,7 @@
 //! What each kind of call takes along, and what it does not.
 
 use crate::world::{World, call, everything, places};
-use keyhole_outgoing::{Place, Remote, Sent, Takes, Uncollected, Wanted};
+use keyhole_outgoing::{Extra, Place, Remote, Sent, Takes, Uncollected, Wanted};
 use std::{fs, path::PathBuf};
 
 /// A push of these words.
@@ -17,7 +17,7 @@ fn push_to(remote: &str, words: &str) -> Wanted {
     Wanted {
         sends: Some(Sent {
             remote: Remote::Named(remote.to_owned()),
-            all: false,
+            ..Sent::default()
         }),
         ..call(words)
     }
@@ -27,8 +27,8 @@ fn push_to(remote: &str, words: &str) -> Wanted {
 fn push_all() -> Wanted {
     Wanted {
         sends: Some(Sent {
-            remote: Remote::Any,
-            all: true,
+            extra: Extra::Branches,
+            ..Sent::default()
         }),
         ..Wanted::default()
     }
