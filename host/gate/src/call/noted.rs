@@ -16,9 +16,9 @@ pub(super) struct Noted {
     pub(super) texts: Vec<String>,
     /// The words of all commands.
     pub(super) words: Vec<String>,
-    /// The words of all commands but git's, and the paths that they have: git sends what a file has
-    /// by its repository.
-    pub(super) words_but_gits: Vec<String>,
+    /// What the words of all commands but git's may name, and the paths of these names: git sends
+    /// what a file has by its repository.
+    pub(super) names_but_gits: Vec<String>,
     /// The files whose texts leave as they are: by options such as `-F`, or because a command in
     /// `$(…)` may print them.
     pub(super) whole_files: Vec<String>,
@@ -67,7 +67,7 @@ impl Noted {
         let mut whole_files = self.whole_files.clone();
         // What is written into a file may be the text of any file that a word names.
         if self.writes {
-            whole_files.extend_from_slice(&self.words_but_gits);
+            whole_files.extend_from_slice(&self.names_but_gits);
         }
         let makes_commit = has_one_of(&self.words, &COMMITTING);
         let moves_head = makes_commit || has_one_of(&self.words, &HEAD_MOVING);
@@ -79,8 +79,8 @@ impl Noted {
             }
             let mut files = whole_files.clone();
             // Only git and jj need an option to send a file as it is.
-            if !step.is_of_git() {
-                files.clone_from(&self.wanted.words);
+            if !step.kind.is_gits() {
+                files.extend_from_slice(&self.names_but_gits);
             }
             let mut sends = step.sends.clone();
             if self.brings_in {
@@ -125,16 +125,10 @@ impl Noted {
 }
 
 impl Step {
-    /// Whether git or jj does it, which sends a file as it is only by an option. The other programs
-    /// may send each file that a word names.
-    const fn is_of_git(&self) -> bool {
-        matches!(self.kind, Kind::Commits | Kind::Pushes | Kind::TakesChanges)
-    }
-
     /// Whether this step has all of the other one, as `git push` has of `git commit`, and more.
     fn covers(&self, other: &Self) -> bool {
         let is_more =
             self.sends.is_some() && other.kind != Kind::SendsFiles && other.sends.is_none();
-        is_more && self.folder == other.folder && self.is_of_git() == other.is_of_git()
+        is_more && self.folder == other.folder && self.kind.is_gits() == other.kind.is_gits()
     }
 }

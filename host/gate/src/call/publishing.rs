@@ -24,6 +24,14 @@ pub(super) enum Kind {
     SendsFiles,
 }
 
+impl Kind {
+    /// Whether git or jj does it, which sends a file as it is only by an option. The other programs
+    /// may send each file that a word names.
+    pub(super) const fn is_gits(self) -> bool {
+        !matches!(self, Self::SendsBranch | Self::Packs | Self::SendsFiles)
+    }
+}
+
 /// Options before a verb that a value follows.
 const VALUE_OPTIONS: [&str; 13] = [
     "-C",
@@ -62,6 +70,14 @@ pub(super) fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
         }
     }
     None
+}
+
+/// Whether these words are git's: `sudo git add a`. False for `curl -d @a https://x/git`.
+pub(super) fn is_gits(words: &[String]) -> bool {
+    match publishing(words) {
+        Some((kind, _arguments)) => kind.is_gits(),
+        None => words.iter().any(|word| program(word) == "git"),
+    }
 }
 
 /// A program's own name: `git` of `/usr/bin/git`.

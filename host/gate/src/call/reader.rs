@@ -4,7 +4,7 @@ use super::{
     At, Call,
     folders::{BracketKind, Folders},
     noted::{Noted, Step},
-    publishing::{Kind, changes_remotes, only_deletes, program, publishing, sent_commits},
+    publishing::{Kind, changes_remotes, is_gits, only_deletes, program, publishing, sent_commits},
     variables::Variables,
     words::{expand, files_of_options, forces, has_one_of, names_in, takes},
 };
@@ -165,7 +165,7 @@ impl<'p> Reader<'p> {
         wanted.forces |= forces(words);
         wanted.takes = wanted.takes.max(takes(words));
         self.noted.writes |= has_one_of(words, &["patch", "tee"]);
-        let is_gits = words.iter().any(|word| program(word) == "git");
+        let is_gits = is_gits(words);
         let names_nothing = is_gits && only_deletes(words);
         let mut meant_words = Vec::new();
         for (index, word) in words.iter().enumerate() {
@@ -181,7 +181,7 @@ impl<'p> Reader<'p> {
         }
         let names = meant_words.iter().flat_map(|word| names_in(word));
         let named = self.folders.with_paths(names.map(str::to_owned).collect());
-        self.noted.wanted.words.extend(named);
+        self.noted.wanted.words.extend_from_slice(&named);
         let option_files = self.folders.with_paths(files_of_options(&meant_words));
         self.noted.whole_files.extend(option_files);
         if is_gits {
@@ -199,11 +199,10 @@ impl<'p> Reader<'p> {
             let trees = self.folders.with_paths(copied.to_vec());
             self.noted.trees.extend(trees);
         }
-        let but_gits = self.folders.with_paths(meant_words);
         if self.folders.is_in_substitution() {
-            self.noted.whole_files.extend_from_slice(&but_gits);
+            self.noted.whole_files.extend_from_slice(&named);
         }
-        self.noted.words_but_gits.extend(but_gits);
+        self.noted.names_but_gits.extend(named);
     }
 
     /// Reads the commands that a script hands to a shell as a text: `git push` of
