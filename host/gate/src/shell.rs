@@ -73,6 +73,8 @@ struct Reader<'t> {
 struct HeredocEnd {
     /// The line that ends it.
     line: String,
+    /// Whether tabs may stand before this line: after `<<-`.
+    may_follow_tabs: bool,
     /// Whether this line has quotes where the heredoc begins: then its text means itself.
     is_quoted: bool,
 }
@@ -173,12 +175,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads on behind the character that ended a command. Only a newline and brackets need it.
+    /// Reads on behind the character that ended a command. Only a newline and `(` need it: a `)`
+    /// without a `(` stands behind a pattern of `case`.
     fn note_end(&mut self, end: char) {
         match end {
             '\n' => self.read_heredocs(),
             '(' => self.read_subshell(OPENING, ')'),
-            ')' => self.push_mark(CLOSING),
             _ => {}
         }
     }
@@ -305,9 +307,11 @@ impl<'t> Reader<'t> {
         if self.rest.next_if_eq(&'<').is_some() {
             return;
         }
-        self.rest.next_if_eq(&'-');
+        let mut end = HeredocEnd {
+            may_follow_tabs: self.rest.next_if_eq(&'-').is_some(),
+            ..HeredocEnd::default()
+        };
         while self.rest.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
-        let mut end = HeredocEnd::default();
         while let Some(c) = self
             .rest
             .next_if(|c| !c.is_whitespace() && !COMMAND_ENDS.contains(*c) && !"<>".contains(*c))
@@ -323,7 +327,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads the texts of the heredocs that begin at this line, each up to the line that ends it.
+    /// Reads the texts of the heredocs that begin at this line, each up to the line that ends it:
+    /// after `<<E`, the line `E`, and after `<<-E`, also with tabs before it.
     /// If the text ends before, the script is unclear.
     fn read_heredocs(&mut self) {
         for end in mem::take(&mut self.heredoc_ends) {
@@ -334,7 +339,8 @@ impl<'t> Reader<'t> {
                     break;
                 }
                 let line = self.read_line();
-                if line.trim() == end.line {
+                let without_tabs = line.trim_start_matches('\t');
+                if line == end.line || (end.may_follow_tabs && without_tabs == end.line) {
                     break;
                 }
                 text += &line;

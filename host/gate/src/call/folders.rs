@@ -100,12 +100,10 @@ impl Folders {
         });
     }
 
-    /// A bracket ends: the next command runs where the one before the bracket runs. If none is open,
-    /// nobody knows where that is.
+    /// The last bracket that is open ends: the next command runs where the one before it runs.
     pub(super) fn close(&mut self) {
-        match self.brackets.pop() {
-            Some(bracket) => self.now = bracket.folders,
-            None => self.enter_any(),
+        if let Some(bracket) = self.brackets.pop() {
+            self.now = bracket.folders;
         }
     }
 

@@ -214,6 +214,10 @@ fn the_folder_is_that_in_which_the_command_runs() {
         ("cd x && cd - && git push", &["/work", "/work/x"]),
         ("cd $X && git push", &["/work"]),
         (
+            "cd b; cd ../c; case $X in a) x;; esac; git push",
+            &["/c", "/work/b/../c"],
+        ),
+        (
             "cd a && git push; cd ../b && git push",
             &["/work/a", "/work/b", "/work/a/../b"],
         ),

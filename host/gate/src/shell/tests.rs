@@ -49,6 +49,10 @@ fn quotes_make_one_word_and_marks_end_a_command() {
             "a \"b$(git branch --show-current)\"",
             "$( | git branch --show-current | ) | a bHEAD",
         ),
+        (
+            "case a in¶b) c;;¶*) d;;¶esac; e",
+            "case a in | b | c | * | d | esac | e",
+        ),
         ("echo a#b <<< 'x y'", "echo a#b x·y"),
     ] {
         reads(text, commands, &[]);
@@ -59,6 +63,7 @@ fn quotes_make_one_word_and_marks_end_a_command() {
 fn a_heredocs_text_is_no_command_also_in_quotes() {
     reads("cat <<E && x¶a 'b¶E¶y", "cat | x | y", &["a 'b\n"]);
     reads("cat <<-'E' >f¶\ta¶\tE¶y", "cat | y", &["\ta\n"]);
+    reads("cat <<E¶ E¶E ¶\tE¶E¶y", "cat | y", &[" E\nE \n\tE\n"]);
     reads("a <<A <<B¶1¶A¶2¶B¶c", "a | c", &["1\n", "2\n"]);
     reads("a <<E¶never", "a", &["never\n"]);
     reads(
