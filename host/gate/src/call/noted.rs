@@ -30,6 +30,8 @@ pub(super) struct Noted {
     pub(super) writes: bool,
     /// Whether git brings in what commits or a stash have.
     pub(super) brings_in: bool,
+    /// Whether this may be the stash: `git stash pop`, `git checkout stash -- a`.
+    pub(super) brings_stash: bool,
     /// Whether git gives a remote another name or address.
     pub(super) changes_remotes: bool,
     /// What all commands take of a repository together.
@@ -58,8 +60,7 @@ impl Noted {
     /// and `git push`, only the push counts). Each part may send all files and commits that the
     /// command's words name.
     pub(super) fn parts(mut self) -> Vec<Part> {
-        if self.brings_in {
-            // It may be the stash that is brought in.
+        if self.brings_stash {
             self.wanted.words.push("refs/stash".to_owned());
         }
         self.wanted.words.sort_unstable();

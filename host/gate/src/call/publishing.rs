@@ -168,12 +168,31 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
             "branch" | "read-tree" | "reset" | "switch" | "update-ref",
             ..,
         ] if words.iter().any(|word| may_name_commit(word)) => Some(Kind::BringsIn),
-        ["restore", ..] if has_option(arguments, &["--source"]) => Some(Kind::BringsIn),
-        ["checkout" | "restore", _, _, ..] if !has_one_of(arguments, &["-b", "-B"]) => {
+        ["restore", ..] if arguments.iter().any(|word| is_source_option(word)) => {
+            Some(Kind::BringsIn)
+        }
+        ["checkout", _, _, ..]
+            if !has_one_of(arguments, &["-b", "-B"]) && !names_only_files(arguments) =>
+        {
             Some(Kind::BringsIn)
         }
         _ => None,
     }
+}
+
+/// Whether this option of `git restore` names a commit: `--source=x`, `-s`, `-Ws`. False for
+/// `--staged`: what is staged is compared anyway.
+fn is_source_option(word: &str) -> bool {
+    let is_short = word.starts_with('-') && !word.starts_with("--");
+    word.starts_with("--so") || (is_short && word.contains('s'))
+}
+
+/// Whether `git checkout` names only files with these arguments, and no commit:
+/// `checkout -- a b`.
+fn names_only_files(arguments: &[String]) -> bool {
+    let mut parts = arguments.splitn(2, |word| word == "--");
+    let before_files = parts.next().unwrap_or_default();
+    parts.next().is_some() && without_options(before_files, &VALUE_OPTIONS).len() == 1
 }
 
 /// Whether these words give one of git's remotes another name or address, as in

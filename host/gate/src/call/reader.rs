@@ -280,6 +280,7 @@ impl<'p> Reader<'p> {
         };
         if kind == Kind::BringsIn {
             self.noted.brings_in = true;
+            self.noted.brings_stash |= arguments.iter().any(|word| word.starts_with("stash"));
             return;
         }
         let pushes = self.meant_pushes(sent_commits(kind, arguments));
