@@ -7,14 +7,14 @@ use super::{
     words::has_one_of,
 };
 use keyhole_outgoing::{Extra, Remote, Sent, Takes, Wanted};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is noted of the commands that are read so far.
 #[derive(Default)]
 pub(super) struct Noted {
     /// The text of each command but `cd`: where a folder is, nobody publishes.
     pub(super) texts: Vec<String>,
-    /// The words of all commands.
+    /// The words of all commands, but for [`Self::outputs`], and the text of each heredoc.
     pub(super) words: Vec<String>,
     /// What the words of all commands but git's may name, and the paths of these names: git sends
     /// what a file has by its repository.
@@ -26,7 +26,9 @@ pub(super) struct Noted {
     pub(super) trees: Vec<String>,
     /// Whether something was not understood.
     pub(super) is_unclear: bool,
-    /// Whether a command writes into a file, perhaps what another file has.
+    /// The files that commands write, perhaps with what another file has: `a` of `>a` and `tee a`.
+    pub(super) outputs: Vec<String>,
+    /// Whether a command writes into files that it does not name: `patch`.
     pub(super) writes: bool,
     /// Whether git brings in what commits or a stash have.
     pub(super) brings_in: bool,
@@ -58,8 +60,8 @@ impl Noted {
 
     /// What the steps publish: one part for each step that no other step covers (with `git commit`
     /// and `git push`, only the push counts). Each part may send all files and commits that the
-    /// command's words name.
-    pub(super) fn parts(mut self) -> Vec<Part> {
+    /// command's words name. `entered` are all folders in which commands run.
+    pub(super) fn parts(mut self, entered: &[PathBuf]) -> Vec<Part> {
         if self.brings_stash {
             self.wanted.words.push("refs/stash".to_owned());
         }
@@ -67,7 +69,7 @@ impl Noted {
         self.wanted.words.dedup();
         let mut whole_files = self.whole_files.clone();
         // What is written into a file may be the text of any file that a word names.
-        if self.writes {
+        if self.writes || self.takes_output(entered) {
             whole_files.extend_from_slice(&self.names_but_gits);
         }
         let makes_commit = has_one_of(&self.words, &COMMITTING);
@@ -123,6 +125,30 @@ impl Noted {
         }
         parts
     }
+
+    /// Whether the call may take what it writes into a file. False with `>/tmp/log` alone: nothing
+    /// that it names lies there, and no command runs in `/tmp`. True for a relative path, and with
+    /// more outputs than are looked at (64).
+    fn takes_output(&self, entered: &[PathBuf]) -> bool {
+        if self.outputs.len() > MAX_STEPS {
+            return true;
+        }
+        let mut outputs = self.outputs.iter();
+        outputs.any(|output| {
+            // `/` and the first name: `/tmp`.
+            let start: PathBuf = Path::new(output).components().take(2).collect();
+            !output.starts_with('/')
+                || entered.iter().any(|folder| folder.starts_with(&start))
+                || self.words.iter().any(|word| may_name(word, output))
+        })
+    }
+}
+
+/// Whether a word names the file with this whole path, a folder above it or a pattern that may fit:
+/// `@/tmp/log`, `/tmp` and `/tmp/*.log` for `/tmp/log`.
+fn may_name(word: &str, path: &str) -> bool {
+    let start = word.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    word.contains(path) || (start.len() > 1 && path.starts_with(start))
 }
 
 impl Step {

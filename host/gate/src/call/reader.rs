@@ -53,7 +53,7 @@ pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
     }
     Some(Call {
         text,
-        parts: noted.parts(),
+        parts: noted.parts(reader.folders.entered()),
         is_too_much: false,
     })
 }
@@ -125,10 +125,13 @@ impl<'p> Reader<'p> {
     /// too much.
     fn read(&mut self, script: &Script) {
         self.noted.is_unclear |= script.is_unclear;
-        self.noted.writes |= !script.outputs.is_empty();
         for command in &script.commands {
             self.variables.note(command);
         }
+        for output in &script.outputs {
+            self.noted.outputs.extend(self.variables.meanings(output));
+        }
+        self.noted.words.extend_from_slice(&script.heredocs);
         for command in &script.commands {
             if self.is_too_much() {
                 return;
@@ -164,13 +167,19 @@ impl<'p> Reader<'p> {
         wanted.amends |= has_one_of(words, &["--amend"]);
         wanted.forces |= forces(words);
         wanted.takes = wanted.takes.max(takes(words));
-        self.noted.writes |= has_one_of(words, &["patch", "tee"]);
+        self.noted.writes |= has_one_of(words, &["patch"]);
         let is_gits = is_gits(words);
         let names_nothing = is_gits && only_deletes(words);
         let mut meant_words = Vec::new();
+        let mut is_behind_tee = false;
         for (index, word) in words.iter().enumerate() {
             let meanings = self.variables.meanings(word);
-            self.noted.words.extend_from_slice(&meanings);
+            if is_behind_tee {
+                self.noted.outputs.extend_from_slice(&meanings);
+            } else {
+                self.noted.words.extend_from_slice(&meanings);
+            }
+            is_behind_tee |= word == "tee";
             // The first of several words is a program, whose file does not leave. A lone word is
             // the file of `$(<a)`.
             let is_program = index == 0 && words.len() > 1;
