@@ -66,6 +66,35 @@ fn is_shell(word: &str) -> bool {
     )
 }
 
+/// Whether a shell with these arguments may run a heredoc's text. It does if it reads standard
+/// input: `bash`, `sh -`, `bash -s a`, `ssh host`, `ssh host sh`. It also may if it runs a file that
+/// the call writes (one of `outputs`), or nobody knows what it runs: `eval "$X"`. False for
+/// `bash lint.sh` and `ssh host ls`.
+fn may_run_heredoc(shell: &str, arguments: &[&str], outputs: &[String]) -> bool {
+    let mut operands = Vec::new();
+    let mut has_value = false;
+    for word in arguments {
+        let is_option = word.starts_with(['-', '+']);
+        if !is_option && !has_value {
+            operands.push(*word);
+        }
+        // A value follows `bash -eo` and `ssh -p`.
+        has_value = is_option && word.ends_with(['o', 'O', 'p', 'i', 'l', 'F', 'J']);
+    }
+    if shell == "ssh" {
+        // The first operand is the host.
+        return operands.len() < 2 || operands.iter().any(|word| is_shell(word));
+    }
+    let Some(first) = operands.first() else {
+        return true;
+    };
+    let mut written = outputs.iter();
+    arguments.contains(&"-s")
+        || first.contains('$')
+        || first.starts_with("/dev/")
+        || written.any(|output| program(output) == program(first))
+}
+
 /// What only reads or shows, whatever words follow.
 const READERS: [&str; 13] = [
     "cat", "echo", "grep", "head", "less", "ls", "man", "printf", "rg", "sed", "tail", "wc",
@@ -215,17 +244,28 @@ impl<'p> Reader<'p> {
     }
 
     /// Reads the commands that a script hands to a shell as a text: `git push` of
-    /// `bash -c 'git push'`, and each heredoc if a command is a shell. Does the same with the texts
-    /// in these, `levels` deep. Nobody knows where such a text runs: in each of the folders so far.
+    /// `bash -c 'git push'`, and each heredoc if a shell [may run](may_run_heredoc) one. Does the
+    /// same with the texts in these, `levels` deep. Nobody knows where such a text runs: in each of
+    /// the folders so far.
     fn read_nested(&mut self, script: &Script, levels: usize) {
-        let is_run = |words: &&Vec<String>| words.iter().any(|word| is_shell(word));
-        let shells: Vec<&Vec<String>> = script.commands.iter().filter(is_run).collect();
-        if levels == 0 || shells.is_empty() {
+        if levels == 0 {
             return;
         }
-        let mut texts = script.heredocs.clone();
-        for word in shells.into_iter().flatten() {
-            texts.extend(self.variables.meanings(word));
+        let mut texts = Vec::new();
+        let mut runs_heredocs = false;
+        for words in &script.commands {
+            let mut behind_shell = words.iter().skip_while(|word| !is_shell(word));
+            let Some(shell) = behind_shell.next() else {
+                continue;
+            };
+            let arguments: Vec<&str> = behind_shell.map(String::as_str).collect();
+            runs_heredocs |= may_run_heredoc(program(shell), &arguments, &self.noted.outputs);
+            for word in words {
+                texts.extend(self.variables.meanings(word));
+            }
+        }
+        if runs_heredocs {
+            texts.extend_from_slice(&script.heredocs);
         }
         // A text of several words may be a command.
         texts.retain(|text| text.contains(char::is_whitespace));

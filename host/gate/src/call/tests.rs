@@ -68,6 +68,9 @@ fn everyday_commands_are_not_compared() {
         "wget https://example.org/a.tgz",
         "rsync -a host:dir/ here -e ssh",
         "cat >push.sh <<'E'\ngit push\nE",
+        "bash lint.sh; cat >push.sh <<'E'\ngit push; it's\nE",
+        "bash -eu lint.sh <<'E'\ngit push\nE",
+        "ssh -p 22 host 'cat >x' <<'E'\ngit push\nE",
     ] {
         assert_eq!(bash(command), None, "{command}");
     }
@@ -83,7 +86,7 @@ fn commands_that_publish_are_compared_wherever_their_words_stand() {
 }
 
 /// Commands that publish. Each is compared, and the launcher starts the program for it.
-const PUBLISHING_COMMANDS: [&str; 51] = [
+const PUBLISHING_COMMANDS: [&str; 59] = [
     "git commit -m x",
     "GIT_DIR=x git commit",
     "/usr/bin/git push",
@@ -128,6 +131,14 @@ const PUBLISHING_COMMANDS: [&str; 51] = [
     "rsync -a dist/ host:/srv --delete -e ssh",
     "bash -lc 'cd x && git push'",
     "bash <<E\ngit push\nE",
+    "bash -euo pipefail <<E\ngit push\nE",
+    "bash -s x <<E\ngit push\nE",
+    "sudo sh - <<E\ngit push\nE",
+    "ssh -p 22 host <<E\ngit push\nE",
+    "ssh host bash -s <<E\ngit push\nE",
+    "cat >a/x.sh <<E\ngit push\nE\nbash ./a/x.sh",
+    "tee x.sh <<E; bash x.sh\ngit push\nE",
+    "bash -c \"$(cat <<'E'\ngit push\nE\n)\"",
     "curl -X POST https://example.org -H 'a: b'",
     "curl -sd @a.json https://example.org",
     "curl --data-binary @a https://example.org",
@@ -215,7 +226,7 @@ fn the_folder_is_that_in_which_the_command_runs() {
         ("cd $X && git push", &["/work"]),
         (
             "cd b; cd ../c; case $X in a) x;; esac; git push",
-            &["/c", "/work/b/../c"],
+            &["/work/c", "/work/b/../c"],
         ),
         (
             "cd a && git push; cd ../b && git push",
