@@ -107,9 +107,8 @@ fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
             Some(Kind::SendsFiles)
         }
         (_, [verb, ..]) if PACKAGERS.contains(&program) && publishes(verb) => Some(Kind::Packs),
-        _ if RUNNERS.contains(&program) && words.iter().any(|word| publishes(word)) => {
-            Some(Kind::Packs)
-        }
+        _ if !RUNNERS.contains(&program) || is_local(&words) => None,
+        _ if words.iter().any(|word| publishes(word)) => Some(Kind::Packs),
         _ => None,
     }
 }
@@ -121,16 +120,28 @@ const PACKAGERS: [&str; 18] = [
 ];
 
 /// Programs that publish a package if any of their words is `publish` or the like.
-const RUNNERS: [&str; 14] = [
-    "bunx", "dart", "dotnet", "firebase", "flutter", "gradle", "gradlew", "mvn", "netlify", "npx",
-    "pnpm", "sbt", "wrangler", "yarn",
+const RUNNERS: [&str; 13] = [
+    "bunx", "dart", "firebase", "flutter", "gradle", "gradlew", "mvn", "netlify", "npx", "pnpm",
+    "sbt", "wrangler", "yarn",
 ];
 
-/// Whether a program that makes packages publishes one with this verb.
+/// Whether a program that makes packages publishes one with this verb. `publishToMavenLocal` does
+/// not.
 fn publishes(verb: &str) -> bool {
     // In Gradle, `:lib:publish` is the task `publish` of `lib`.
     let task = verb.rsplit(':').next().unwrap_or_default();
-    matches!(task, "upload" | "push" | "deploy") || task.starts_with("publish")
+    let is_publish = task.starts_with("publish") && !task.ends_with("Local");
+    is_publish || matches!(task, "upload" | "push" | "deploy")
+}
+
+/// Whether these words run a program that changes only a database, whatever verb follows: `prisma
+/// migrate deploy`, `exec drizzle-kit push`, `prisma@6 db push`.
+fn is_local(words: &[&str]) -> bool {
+    let mut programs = words
+        .iter()
+        .skip_while(|word| matches!(**word, "dlx" | "exec"));
+    let name = programs.next().and_then(|word| word.split('@').next());
+    matches!(name, Some("prisma" | "drizzle-kit"))
 }
 
 /// These arguments without options, and without the values of `value_options`.

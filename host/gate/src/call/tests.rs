@@ -52,6 +52,12 @@ fn everyday_commands_are_not_compared() {
         "gh issue list --label bug",
         "git log --grep commit",
         "git cat-file commit HEAD",
+        "dotnet publish -c Release -o out",
+        "./gradlew publishToMavenLocal :lib:publishToMavenLocal",
+        "sbt publishLocal",
+        "npx prisma@6 migrate deploy",
+        "npx prisma db push",
+        "pnpm exec drizzle-kit push",
         "git push --dry-run",
         "git push origin --delete old",
         "git push origin :old",
@@ -86,7 +92,7 @@ fn commands_that_publish_are_compared_wherever_their_words_stand() {
 }
 
 /// Commands that publish. Each is compared, and the launcher starts the program for it.
-const PUBLISHING_COMMANDS: [&str; 59] = [
+const PUBLISHING_COMMANDS: [&str; 61] = [
     "git commit -m x",
     "GIT_DIR=x git commit",
     "/usr/bin/git push",
@@ -107,6 +113,8 @@ const PUBLISHING_COMMANDS: [&str; 59] = [
     "mvn clean deploy",
     "./gradlew :lib:publish",
     "./gradlew publishToMavenCentral",
+    "dotnet nuget push a.nupkg",
+    "npx vsce publish prisma",
     "git push -n --no-dry-run origin main",
     "P='git push'; eval \"$P\"",
     "npm --registry https://x publish",
