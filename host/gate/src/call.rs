@@ -51,15 +51,20 @@ pub struct At<'p> {
 /// The tools that run a shell's command.
 const SHELL_TOOLS: [&str; 2] = ["Bash", "Monitor"];
 
-/// The tool of a server sends something away if its name has one of these.
-const SENDING_TOOLS: [&str; 19] = [
-    "_write",
-    "add_message",
+/// The tool of a server sends something away if a word of its name begins with one of these:
+/// `create_issue`, `addComment`, `editjira`.
+const SENDING_WORDS: [&str; 28] = [
+    "add",
+    "append",
+    "attach",
     "comment",
     "commit",
     "create",
+    "deploy",
     "draft",
-    "editjira",
+    "edit",
+    "forward",
+    "insert",
     "merge",
     "patch",
     "post",
@@ -68,14 +73,28 @@ const SENDING_TOOLS: [&str; 19] = [
     "reply",
     "review",
     "save",
+    "schedule",
     "send",
     "submit",
+    "transition",
     "update",
     "upload",
+    "upsert",
+    "worklog",
+    "write",
 ];
 
-/// The tool of a server only reads if its name begins with one of these: `list_commits`.
-const READING_TOOLS: [&str; 4] = ["get_", "list_", "read_", "search_"];
+/// The tool of a server only reads if one of these is the first or the second word of its name, and
+/// no word before it sends: `list_commits`, `notion-get-comments`.
+const READING_WORDS: [&str; 8] = [
+    "fetch", "find", "get", "list", "query", "read", "search", "view",
+];
+
+/// Tools that write a file of this machine.
+const LOCAL_TOOLS: [&str; 2] = ["edit_file", "write_file"];
+
+/// The tool of a server sends files away if a word of its name begins with one of these.
+const FILE_WORDS: [&str; 4] = ["attach", "file", "push", "upload"];
 
 /// What a call of this tool may publish: of Bash and Monitor, by their command; of a server's
 /// `create_issue`, its input. None if it publishes nothing that we know: `git status`, `Read`,
@@ -85,29 +104,70 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
         return call_of_command(input["command"].as_str()?, at);
     }
     let (_, name) = tool.strip_prefix("mcp__")?.split_once("__")?;
-    let lowercase_name = name.to_ascii_lowercase();
-    let mut reading = READING_TOOLS.iter();
-    let mut sending = SENDING_TOOLS.iter();
-    if reading.any(|start| lowercase_name.starts_with(start))
-        || !sending.any(|word| lowercase_name.contains(word))
-    {
+    let words = words_of_name(name);
+    if !sends(&words) || LOCAL_TOOLS.contains(&name) {
         return None;
     }
     let mut texts = Vec::new();
     for (_, field) in input.as_object().into_iter().flatten() {
         add_texts(&mut texts, field);
     }
-    // The part has the folder, which decides on the lists. Nothing leaves of a repository, but the
-    // server may read a file that a text names.
+    // The server may read a file that a text names.
+    let mut files = texts.clone();
+    if !words.iter().any(|word| begins_with(word, &FILE_WORDS)) {
+        // `src/a.rs` in a comment only says where something is.
+        files.retain(|text| text.starts_with('/') || text.starts_with("~/"));
+    }
+    // The part has the folder, which decides on the lists. Nothing leaves of a repository.
     Some(Call {
         text: texts.join("\n"),
         parts: vec![Part {
             folder: at.folder.to_owned(),
-            files: texts,
+            files,
             ..Part::default()
         }],
         is_too_much: false,
     })
+}
+
+/// The words of a tool's name, in small letters: `add`, `worklog`, `to` and `issue` of
+/// `addWorklogToIssue`, `add_worklog_to_issue` and `ADD-WORKLOG-TO-ISSUE`.
+fn words_of_name(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_behind_small_letter = false;
+    for c in name.chars() {
+        let is_mark = !c.is_alphanumeric();
+        if is_mark || (c.is_uppercase() && is_behind_small_letter) {
+            words.push(String::new());
+        }
+        is_behind_small_letter = c.is_lowercase();
+        if let Some(word) = words.last_mut()
+            && !is_mark
+        {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a tool whose name has these words sends something: true for `create_list` and
+/// `issue_write`, and false for `list_comments` and `run_query`.
+fn sends(words: &[String]) -> bool {
+    for (index, word) in words.iter().enumerate() {
+        if index < 2 && READING_WORDS.contains(&word.as_str()) {
+            return false;
+        }
+        if begins_with(word, &SENDING_WORDS) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether this word begins with one of these.
+fn begins_with(word: &str, starts: &[&str]) -> bool {
+    starts.iter().any(|start| word.starts_with(start))
 }
 
 /// Adds each string and number in this value of a tool's input, and the name of each field in it,

@@ -185,6 +185,17 @@ fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
         ("mcp__github__issue_write", true),
         ("mcp__composio__GMAIL_SEND_EMAIL", true),
         ("mcp__linear__save_issue", true),
+        ("mcp__slack__slack_schedule_message", true),
+        ("mcp__mail__forward_email", true),
+        ("mcp__supabase__deploy_edge_function", true),
+        ("mcp__notion__API-append-block-children", true),
+        ("mcp__atlassian__addWorklogToJiraIssue", true),
+        ("mcp__atlassian__editjiraissue", true),
+        ("mcp__docs__insertText", true),
+        ("mcp__trello__create_list", true),
+        ("mcp__notion__notion-get-comments", false),
+        ("mcp__atlassian__confluence_get_comments", false),
+        ("mcp__atlassian__getConfluencePageFooterComments", false),
         ("mcp__filesystem__edit_file", false),
         ("mcp__github__list_issues", false),
         ("mcp__github__list_commits", false),
@@ -200,9 +211,15 @@ fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
     let mut lines: Vec<&str> = found.text.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["7", "a", "b", "body", "c"]);
-    assert_eq!(found.parts[0].files, ["b", "7", "a", "body", "c"]);
+    assert_eq!(found.parts[0].files, [""; 0]);
     assert_eq!(found.parts[0].folder, at().folder);
     assert_eq!(found.parts[0].wanted, None);
+    let input = json!({ "path": "src/a.rs", "files": ["/srv/a", "~/b"] });
+    let sent_files = |tool| call(tool, &input, at()).unwrap().parts.remove(0).files;
+    assert_eq!(sent_files("mcp__x__add_comment"), ["/srv/a", "~/b"]);
+    let all = ["/srv/a", "~/b", "src/a.rs"];
+    assert_eq!(sent_files("mcp__x__uploadDocument"), all);
+    assert_eq!(sent_files("mcp__x__create_attachment"), all);
     for input in [Value::Null, json!({}), json!({ "command": 7 })] {
         assert_eq!(call("Bash", &input, at()), None, "{input}");
     }
