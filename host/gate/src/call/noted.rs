@@ -7,6 +7,7 @@ use super::{
     words::has_one_of,
 };
 use keyhole_outgoing::{Extra, Remote, Sent, Takes, Wanted};
+use keyhole_walk::normal;
 use std::path::{Path, PathBuf};
 
 /// What is noted of the commands that are read so far.
@@ -69,12 +70,10 @@ impl Noted {
         self.wanted.words.dedup();
         let mut whole_files = self.whole_files.clone();
         // What is written into a file may be the text of any file that a word names.
-        if self.writes || self.takes_output(entered) {
+        if self.writes || self.may_read_output(entered) {
             whole_files.extend_from_slice(&self.names_but_gits);
         }
         let makes_commit = has_one_of(&self.words, &COMMITTING);
-        let moves_head = makes_commit || has_one_of(&self.words, &HEAD_MOVING);
-        let names_commit = self.words.iter().any(|word| may_name_commit(word));
         let mut parts = Vec::new();
         for step in &self.steps {
             if self.steps.iter().any(|other| other.covers(step)) {
@@ -85,24 +84,6 @@ impl Noted {
             if !step.kind.is_gits() {
                 files.extend_from_slice(&self.names_but_gits);
             }
-            let mut sends = step.sends.clone();
-            if self.brings_in {
-                let sent = sends.get_or_insert_default();
-                // A commit that is named by its digits may be of any branch.
-                if names_commit {
-                    sent.extra = Extra::Branches;
-                }
-            }
-            if let Some(sent) = &mut sends {
-                if self.changes_remotes {
-                    // `git push origin` may go to a place that has nothing yet.
-                    sent.remote = Remote::Unknown;
-                }
-                // `main` may have what HEAD had.
-                if moves_head {
-                    sent.only.clear();
-                }
-            }
             // `jj` commits all changes. `npm publish` packs also what git does not have.
             let takes_uncommitted = matches!(step.kind, Kind::TakesChanges | Kind::Packs);
             let mut takes = self.wanted.takes;
@@ -112,7 +93,7 @@ impl Noted {
             let wanted = Wanted {
                 only_committed: !makes_commit && !takes_uncommitted,
                 takes,
-                sends,
+                sends: self.sent_with(step),
                 ..self.wanted.clone()
             };
             // `curl` and the like send nothing of a repository, and only files.
@@ -126,19 +107,47 @@ impl Noted {
         parts
     }
 
-    /// Whether the call may take what it writes into a file. False with `>/tmp/log` alone: nothing
-    /// that it names lies there, and no command runs in `/tmp`. True for a relative path, and with
-    /// more outputs than are looked at (64).
-    fn takes_output(&self, entered: &[PathBuf]) -> bool {
+    /// Which commits this step sends with what the call's other commands do. None if no commit leaves
+    /// with the step: it sends none, and git brings in none.
+    fn sent_with(&self, step: &Step) -> Option<Sent> {
+        let mut sends = step.sends.clone();
+        if self.brings_in {
+            let sent = sends.get_or_insert_default();
+            // A commit that is named by its digits may be of any branch.
+            if self.words.iter().any(|word| may_name_commit(word)) {
+                sent.extra = Extra::Branches;
+            }
+        }
+        let sent = sends.as_mut()?;
+        if self.changes_remotes {
+            // `git push origin` may go to a place that has nothing yet.
+            sent.remote = Remote::Unknown;
+        }
+        if has_one_of(&self.words, &COMMITTING) || has_one_of(&self.words, &HEAD_MOVING) {
+            // A branch that the push names may get what HEAD has.
+            sent.only.clear();
+        }
+        sends
+    }
+
+    /// Whether another command may read a file that the call writes. False with `>/tmp/log` if no
+    /// word names that file, a folder above it or a pattern that fits, and no command runs beneath
+    /// `/tmp`. True for a relative path, and with more outputs than are looked at (64).
+    fn may_read_output(&self, entered: &[PathBuf]) -> bool {
         if self.outputs.len() > MAX_STEPS {
             return true;
         }
+        let step_folders = self.steps.iter().map(|step| &step.folder);
+        let folders: Vec<PathBuf> = step_folders
+            .chain(entered)
+            .map(|path| normal(path))
+            .collect();
         let mut outputs = self.outputs.iter();
         outputs.any(|output| {
             // `/` and the first name: `/tmp`.
             let start: PathBuf = Path::new(output).components().take(2).collect();
             !output.starts_with('/')
-                || entered.iter().any(|folder| folder.starts_with(&start))
+                || folders.iter().any(|folder| folder.starts_with(&start))
                 || self.words.iter().any(|word| may_name(word, output))
         })
     }
