@@ -5,7 +5,9 @@
 mod folders;
 mod noted;
 mod publishing;
+mod pushes;
 mod reader;
+mod shells;
 mod variables;
 mod words;
 

@@ -233,8 +233,9 @@ impl Refs {
     /// [`Remote`] for those that do. A ref that does not begin with `refs/remotes/` is left out.
     pub(crate) fn published(&self, remote: &Remote, settings: &PushSettings) -> Vec<Named> {
         let target = match remote {
+            Remote::Unknown => return Vec::new(),
             Remote::Named(name) => name,
-            _ => settings.default_remote(self.branch.as_deref()),
+            Remote::Any | Remote::Default => settings.default_remote(self.branch.as_deref()),
         };
         let mut published = Vec::new();
         for named in &self.named {
@@ -245,12 +246,7 @@ impl Refs {
             };
             // A fork's commits are mostly those of `upstream`, which are no secret.
             let is_upstream = owner == "upstream" && settings.has_remote(target);
-            let counts = match remote {
-                Remote::Any => true,
-                Remote::Default | Remote::Named(_) => owner == target || is_upstream,
-                Remote::Unknown => false,
-            };
-            if counts {
+            if *remote == Remote::Any || owner == target || is_upstream {
                 published.push(Named {
                     name: branch.to_owned(),
                     object: named.object.clone(),

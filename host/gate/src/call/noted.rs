@@ -2,7 +2,8 @@
 
 use super::{
     Part,
-    publishing::{COMMITTING, HEAD_MOVING, Kind, may_name_commit},
+    publishing::{COMMITTING, Kind},
+    pushes::{HEAD_MOVING, may_name_commit},
     reader::MAX_STEPS,
     words::has_one_of,
 };
@@ -28,13 +29,10 @@ pub(super) struct Noted {
     /// Whether something was not understood.
     pub(super) is_unclear: bool,
     /// The files that commands write, perhaps with what another file has: `a` of `>a` and `tee a`.
+    /// `.` if it does not name them.
     pub(super) outputs: Vec<String>,
-    /// Whether a command writes into files that it does not name: `patch`.
-    pub(super) writes: bool,
     /// Whether git brings in what commits or a stash have.
     pub(super) brings_in: bool,
-    /// Whether this may be the stash: `git stash pop`, `git checkout stash -- a`.
-    pub(super) brings_stash: bool,
     /// Whether git gives a remote another name or address.
     pub(super) changes_remotes: bool,
     /// What all commands take of a repository together.
@@ -63,14 +61,11 @@ impl Noted {
     /// and `git push`, only the push counts). Each part may send all files and commits that the
     /// command's words name. `entered` are all folders in which commands run.
     pub(super) fn parts(mut self, entered: &[PathBuf]) -> Vec<Part> {
-        if self.brings_stash {
-            self.wanted.words.push("refs/stash".to_owned());
-        }
         self.wanted.words.sort_unstable();
         self.wanted.words.dedup();
         let mut whole_files = self.whole_files.clone();
         // What is written into a file may be the text of any file that a word names.
-        if self.writes || self.may_read_output(entered) {
+        if self.may_read_output(entered) {
             whole_files.extend_from_slice(&self.names_but_gits);
         }
         let makes_commit = has_one_of(&self.words, &COMMITTING);

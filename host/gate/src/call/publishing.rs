@@ -1,7 +1,10 @@
 //! Which commands publish, by the names of programs and their first words.
 
-use super::{reader::MAX_STEPS, words::has_one_of};
-use keyhole_outgoing::{Extra, Remote, Sent};
+use super::{
+    pushes::{may_name_commit, sends_nothing},
+    reader::MAX_STEPS,
+    words::has_one_of,
+};
 
 /// How a command publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +36,7 @@ impl Kind {
 }
 
 /// Options before a verb that a value follows.
-const VALUE_OPTIONS: [&str; 13] = [
+pub(super) const VALUE_OPTIONS: [&str; 13] = [
     "-C",
     "-F",
     "-R",
@@ -145,7 +148,7 @@ fn is_local(words: &[&str]) -> bool {
 }
 
 /// These arguments without options, and without the values of `value_options`.
-fn without_options<'w>(arguments: &'w [String], value_options: &[&str]) -> Vec<&'w str> {
+pub(super) fn without_options<'w>(arguments: &'w [String], value_options: &[&str]) -> Vec<&'w str> {
     let mut words = Vec::new();
     // Whether the word before is an option that a value follows.
     let mut is_value = false;
@@ -204,38 +207,6 @@ fn names_only_files(arguments: &[String]) -> bool {
     let mut parts = arguments.splitn(2, |word| word == "--");
     let before_files = parts.next().unwrap_or_default();
     parts.next().is_some() && without_options(before_files, &VALUE_OPTIONS).len() == 1
-}
-
-/// Whether these words give one of git's remotes another name or address, as in
-/// `git remote add pub https://x`. False for `git remote -v`.
-pub(super) fn changes_remotes(words: &[String]) -> bool {
-    let mut from_noun = words.iter().skip_while(|word| *word != "remote").skip(1);
-    from_noun.any(|word| {
-        matches!(
-            word.as_str(),
-            "add" | "remove" | "rename" | "rm" | "set-url"
-        )
-    })
-}
-
-/// Whether these words of git's only delete the branches that they name, here or at a remote, or
-/// send nothing of them: `git branch -D x`, `git push --dry-run`.
-pub(super) fn only_deletes(words: &[String]) -> bool {
-    let is_deletion = has_one_of(words, &["-D", "-d", "--delete"]);
-    (has_one_of(words, &["branch"]) && is_deletion)
-        || (has_one_of(words, &["push"]) && sends_nothing(words))
-}
-
-/// Whether `git push` sends nothing with these arguments: a dry run, or a branch is deleted there.
-/// Behind another option, such a word may be that option's value, and does not count.
-/// `--no-dry-run` may take it back.
-fn sends_nothing(arguments: &[String]) -> bool {
-    if arguments.iter().any(|word| word.starts_with("--no-d")) {
-        return false;
-    }
-    arguments.array_windows().any(|[before, word]| {
-        !before.starts_with('-') && matches!(word.as_str(), "--dry-run" | "-n" | "--delete" | "-d")
-    })
 }
 
 /// How `gh NOUN VERB` or `glab` publishes with these arguments. None if it does not: `gh pr list`,
@@ -315,106 +286,4 @@ fn is_sending_method(word: &str) -> bool {
 fn is_remote(word: &str) -> bool {
     word.split_once(':')
         .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
-}
-
-/// A command that has one of these words sends every branch and tag.
-const BRANCHES_OPTIONS: [&str; 3] = ["--all", "--branches", "--mirror"];
-
-/// A command that has one of these words sends tags.
-const TAGS_OPTIONS: [&str; 2] = ["--follow-tags", "--tags"];
-
-/// Verbs of git, besides [`COMMITTING`], that may make or move HEAD, a branch or a tag.
-pub(super) const HEAD_MOVING: [&str; 9] = [
-    "branch",
-    "checkout",
-    "rebase",
-    "reset",
-    "stash",
-    "switch",
-    "tag",
-    "update-ref",
-    "worktree",
-];
-
-/// Options of `git push` that a value follows, and no remote.
-const PUSH_OPTIONS: [&str; 10] = [
-    "-b",
-    "-c",
-    "-o",
-    "-r",
-    "--change",
-    "--exec",
-    "--prefix",
-    "--push-option",
-    "--receive-pack",
-    "--repo",
-];
-
-/// Which commits a command of this kind sends with these arguments: of `git push origin v1`, those
-/// of `v1` to `origin`. None if it sends none: a commit that stays here, or a text. Of `jj`, and of
-/// a push with a pattern or a commit's digits, all branches and tags count as sent.
-pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
-    if matches!(kind, Kind::Commits | Kind::BringsIn | Kind::SendsFiles) {
-        return None;
-    }
-    if kind == Kind::TakesChanges && !has_one_of(arguments, &["push", "submit", "send-email"]) {
-        return None;
-    }
-    let mut parts = arguments.splitn(2, |word| word == "push");
-    let before_push = parts.next().unwrap_or_default();
-    let behind_push = parts.next().unwrap_or_default();
-    let words = without_options(behind_push, &PUSH_OPTIONS);
-    let (remote, refspecs) = match words.as_slice() {
-        [name, refspecs @ ..] => (Remote::Named((*name).to_owned()), refspecs),
-        // `gh repo create` makes a repository that has nothing.
-        [] if arguments.first().is_some_and(|noun| noun == "repo") => (Remote::Unknown, &[][..]),
-        [] => (Remote::Default, &[][..]),
-    };
-    let names_refs = refspecs.iter().all(|word| names_branch_or_tag(word));
-    let extra =
-        if kind == Kind::TakesChanges || has_one_of(arguments, &BRANCHES_OPTIONS) || !names_refs {
-            Extra::Branches
-        } else if has_one_of(arguments, &TAGS_OPTIONS) {
-            Extra::Tags
-        } else {
-            Extra::Nothing
-        };
-    let mut only = Vec::new();
-    // `git subtree push` sends what HEAD has, whatever it names.
-    if names_refs && without_options(before_push, &VALUE_OPTIONS).is_empty() {
-        only.extend(refspecs.iter().map(|word| source_of(word).to_owned()));
-        // `:gone` sends nothing.
-        only.retain(|name| !name.is_empty());
-    }
-    Some(Sent {
-        remote,
-        extra,
-        only,
-    })
-}
-
-/// The name of what a refspec pushes, without a `+` before it: `main` of `main~1:x` and `+main`.
-/// Empty for `:gone`.
-fn source_of(refspec: &str) -> &str {
-    let source = refspec.trim_start_matches('+');
-    source.split([':', '~', '^']).next().unwrap_or_default()
-}
-
-/// Whether this refspec names a branch or tag to push (`main`, `+v1:x`, `HEAD~1:x`), or something
-/// to delete there (`:gone`). A pattern, an object's name and `heads/main` do not.
-fn names_branch_or_tag(refspec: &str) -> bool {
-    if refspec.starts_with(':') {
-        // A lone `:` pushes all branches that are there, too.
-        return refspec.len() > 1;
-    }
-    let name = source_of(refspec);
-    let is_folder = ["heads/", "tags/", "remotes/"]
-        .iter()
-        .any(|start| name.starts_with(start));
-    !name.is_empty() && !name.contains(['*', '@', '{', '$']) && !may_name_commit(name) && !is_folder
-}
-
-/// Whether this may be the name of a commit: `3f2a91c`.
-pub(super) fn may_name_commit(name: &str) -> bool {
-    name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -4,7 +4,9 @@ use super::{
     At, Call,
     folders::{BracketKind, Folders},
     noted::{Noted, Step},
-    publishing::{Kind, changes_remotes, is_gits, only_deletes, program, publishing, sent_commits},
+    publishing::{Kind, is_gits, program, publishing},
+    pushes::{changes_remotes, only_deletes, sent_commits},
+    shells::{is_shell, may_run_heredoc},
     variables::Variables,
     words::{expand, files_of_options, forces, has_one_of, names_in, takes},
 };
@@ -56,43 +58,6 @@ pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
         parts: noted.parts(reader.folders.entered()),
         is_too_much: false,
     })
-}
-
-/// Whether this program runs a text that it is given.
-fn is_shell(word: &str) -> bool {
-    matches!(
-        program(word),
-        "bash" | "dash" | "eval" | "ksh" | "sh" | "ssh" | "zsh"
-    )
-}
-
-/// Whether a shell with these arguments may run a heredoc's text. It does if it reads standard
-/// input: `bash`, `sh -`, `bash -s a`, `ssh host`, `ssh host sh`. It also may if it runs a file that
-/// the call writes (one of `outputs`), or nobody knows what it runs: `eval "$X"`. False for
-/// `bash lint.sh` and `ssh host ls`.
-fn may_run_heredoc(shell: &str, arguments: &[&str], outputs: &[String]) -> bool {
-    let mut operands = Vec::new();
-    let mut has_value = false;
-    for word in arguments {
-        let is_option = word.starts_with(['-', '+']);
-        if !is_option && !has_value {
-            operands.push(*word);
-        }
-        // A value follows `bash -eo` and `ssh -p`.
-        has_value = is_option && word.ends_with(['o', 'O', 'p', 'i', 'l', 'F', 'J']);
-    }
-    if shell == "ssh" {
-        // The first operand is the host.
-        return operands.len() < 2 || operands.iter().any(|word| is_shell(word));
-    }
-    let Some(first) = operands.first() else {
-        return true;
-    };
-    let mut written = outputs.iter();
-    arguments.contains(&"-s")
-        || first.contains('$')
-        || first.starts_with("/dev/")
-        || written.any(|output| program(output) == program(first))
 }
 
 /// What only reads or shows, whatever words follow.
@@ -196,7 +161,9 @@ impl<'p> Reader<'p> {
         wanted.amends |= has_one_of(words, &["--amend"]);
         wanted.forces |= forces(words);
         wanted.takes = wanted.takes.max(takes(words));
-        self.noted.writes |= has_one_of(words, &["patch"]);
+        if has_one_of(words, &["patch"]) {
+            self.noted.outputs.push(".".to_owned());
+        }
         let is_gits = is_gits(words);
         let names_nothing = is_gits && only_deletes(words);
         let mut meant_words = Vec::new();
@@ -329,7 +296,10 @@ impl<'p> Reader<'p> {
         };
         if kind == Kind::BringsIn {
             self.noted.brings_in = true;
-            self.noted.brings_stash |= arguments.iter().any(|word| word.starts_with("stash"));
+            // `git stash pop`, `git checkout stash@{1} -- a`.
+            if arguments.iter().any(|word| word.starts_with("stash")) {
+                self.noted.wanted.words.push("refs/stash".to_owned());
+            }
             return;
         }
         let pushes = self.meant_pushes(sent_commits(kind, arguments));
