@@ -147,8 +147,9 @@ impl Refs {
         })
     }
 
-    /// How the objects are named, by the length of one name: of HEAD's commit, or else of the first
-    /// ref's object. A repository without any has SHA-1.
+    /// How the objects are named: with SHA-256 if the name of HEAD's commit, or before the first
+    /// commit the name of the first ref's object, has 64 digits; or else with SHA-1, also if there is
+    /// neither.
     pub(crate) fn format(&self) -> &'static Format {
         let [sha1, sha256] = &FORMATS;
         let first = self.named.first().map(|named| &named.object);
@@ -165,9 +166,10 @@ impl Refs {
     /// and tags, and the remotes' branches, as what is still to come may be of any. Any other ref is
     /// left out.
     ///
-    /// A word names a ref by its full name, or without `refs/heads/` or `refs/tags/`, in capitals
-    /// or not. A `+` may stand before the name, and `:`, `~` or `^` behind it, as in `+main:other`
-    /// or `main~2`.
+    /// A word names a ref by its full name, or without `refs/heads/`, `refs/tags/` or
+    /// `refs/remotes/`, in capitals or not. `x` also names `refs/remotes/origin/x`. A `+` may stand
+    /// before the name, and `:`, `~` or `^` behind it, as in `+main:other` or `main~2`. A word with a
+    /// blank is a message, and names none.
     pub(crate) fn sent_by(
         &self,
         words: &[String],
@@ -229,8 +231,11 @@ impl Refs {
     }
 
     /// The branches that count as published for a call that sends to `remote`, each with its name
-    /// there: `x/y` for `refs/remotes/origin/x/y`, if `origin` is a remote that counts. See
-    /// [`Remote`] for those that do. A ref that does not begin with `refs/remotes/` is left out.
+    /// there, such as `x/y` for `refs/remotes/origin/x/y`. Which remotes' branches count:
+    /// - those of each remote, with [`Remote::Any`];
+    /// - those of this remote, with [`Remote::Named`] and [`Remote::Default`]. If git's settings have
+    ///   this remote, so that it is no address, also those of a remote called `upstream`;
+    /// - none, with [`Remote::Unknown`].
     pub(crate) fn published(&self, remote: &Remote, settings: &PushSettings) -> Vec<Named> {
         let target = match remote {
             Remote::Unknown => return Vec::new(),
@@ -278,9 +283,12 @@ fn ref_text(path: &Path) -> Result<Option<String>, Uncollected> {
     Ok(Some(line.trim_end_matches(GIT_BLANKS).to_owned()))
 }
 
-/// The commits that a merge, a rebase or the like in the folder `git` brings in, each with the name
-/// of the file that has it. Such a file has an object's name in each line. Empty if nothing is in
-/// progress.
+/// The commits that a merge, a rebase or the like brings in that is not over, by the files
+/// [`IN_PROGRESS`] of the folder `git`: such as the commit in `MERGE_HEAD`, with `MERGE_HEAD` for its
+/// name. Such a file has a commit in each line. Empty if none of the files is there.
+///
+/// # Errors
+/// [`Uncollected::Unreadable`] if a line is no object's name; and those of [`ref_text`].
 fn in_progress(git: &Path) -> Result<Vec<Named>, Uncollected> {
     let mut found = Vec::new();
     for name in IN_PROGRESS {

@@ -93,13 +93,13 @@ pub(crate) fn check_checkout(
     Ok(())
 }
 
-/// What the settings of the repository, the user and the system, and the files that these include,
-/// say of a push.
+/// What git's settings say of a push: those of the system, the user and the repository, and those in
+/// files that these include. A setting that git reads later takes the place of the one before.
 ///
-/// The most is sent ([`Extra::All`]) if the settings are not all known: a file of them cannot be
-/// read or understood; there are more than 20 files; a variable may have a setting of a push; there
-/// is a file or folder `remotes`; or a setting includes a file that nobody knows, or if it is the
-/// project's, one outside the checkout. Then the rest of the settings is left out.
+/// If the settings are not all known, the answer has [`Extra::All`], and those that were read before.
+/// That is so if a file of settings cannot be read or understood; if there are more than 20 files; if
+/// a variable may have a setting of a push; if there is a file or folder `remotes`; or if a setting
+/// includes a file that nobody knows, or one of the project's includes one outside the checkout.
 ///
 /// # Errors
 /// [`Uncollected::TooSlow`], and if git cannot be started.
@@ -184,10 +184,11 @@ impl PushSettings {
         self
     }
 
-    /// The remote to which git pushes the branch with this full name, if a call names none: what
-    /// these settings say, the first that is set: `branch.NAME.pushRemote`, `remote.pushDefault`,
-    /// `branch.NAME.remote`. If none is set, the only remote that there is, or else `origin`. The
-    /// remote `.`, which is the repository itself, does not count.
+    /// The remote to which git pushes HEAD's branch, such as `refs/heads/main`, if a call names no
+    /// remote. The first of these settings that is there says it: `branch.main.pushRemote`,
+    /// `remote.pushDefault`, `branch.main.remote`. One that says `.`, the repository itself, does not
+    /// count. Without these, the only remote that the settings have; or `origin` if they have none or
+    /// several. If HEAD is on no branch (None), only `remote.pushDefault` is asked.
     pub(crate) fn default_remote(&self, branch: Option<&str>) -> &str {
         let full_name = branch.unwrap_or_default();
         let name = full_name.trim_start_matches("refs/heads/");
@@ -209,7 +210,7 @@ impl PushSettings {
         }
     }
 
-    /// Whether the settings have a remote of this name. They have none for an address.
+    /// Whether the settings have a remote of this name. An address is the name of none.
     pub(crate) fn has_remote(&self, name: &str) -> bool {
         self.remotes.contains(name)
     }
@@ -272,8 +273,9 @@ fn users_files() -> Vec<PathBuf> {
     files
 }
 
-/// Whether a variable that sets git's settings (`GIT_CONFIG_KEY_…` or `GIT_CONFIG_PARAMETERS`) may
-/// set one that counts for a push: its text has `push`, `remote.` or `include`.
+/// Whether a variable of the environment may have a setting that counts for a push: one of git's
+/// variables for settings (`GIT_CONFIG_KEY_…`, `GIT_CONFIG_PARAMETERS`) has `push`, `remote.` or
+/// `include` in it, in capitals or not.
 fn names_push_in_variables() -> bool {
     for (name, content) in env::vars_os() {
         let variable = name.to_string_lossy();
@@ -288,8 +290,9 @@ fn names_push_in_variables() -> bool {
     false
 }
 
-/// The file that the file `from` includes by this value. None if nobody knows which one: the value
-/// begins with `~` but not with `~/`, or with `%`, or is no UTF-8, or there is no `HOME`.
+/// The file that the file `from` includes by this value: for `a` in `/w/config`, `/w/a`; for `~/a`,
+/// `a` in `HOME`. None if nobody knows which file it is: the value begins with `%`, or with `~` but
+/// not with `~/`; the value is no UTF-8; or `~/` is used and there is no `HOME`.
 fn included_path(from: &Path, value: &str) -> Option<PathBuf> {
     if let Some(rest) = value.strip_prefix("~/") {
         return Some(PathBuf::from(env::var_os("HOME")?).join(rest));

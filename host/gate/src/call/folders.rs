@@ -68,7 +68,8 @@ impl Folders {
         self.entered.len() > MAX_ENTERED || self.added_bytes > MAX_ADDED_BYTES
     }
 
-    /// The next command runs in one of these folders, and nobody knows in which.
+    /// A `cd` enters: the next command runs in one of these folders, and nobody knows in which. If
+    /// there is [too much](Self::is_too_much), the next command runs where the last one ran.
     pub(super) fn enter(&mut self, folders: Vec<PathBuf>) {
         for folder in &folders {
             if self.is_too_much() {
@@ -113,8 +114,9 @@ impl Folders {
         open.any(|bracket| bracket.kind == BracketKind::Substitution)
     }
 
-    /// The folders that a typed path may mean, from each current folder. Nobody knows what `-` and
-    /// an unknown `$X` mean: then these are all folders so far.
+    /// The folders that a typed path may mean: from each current folder, such as `/w/src` for `src` in
+    /// `/w`. Nobody knows what `-` and a path with a `$` mean: for these, all folders that commands have
+    /// entered so far.
     pub(super) fn meant_by(&mut self, typed: &str, home: Option<&Path>) -> Vec<PathBuf> {
         if typed == "-" || typed.contains('$') {
             return self.entered.clone();
@@ -127,9 +129,10 @@ impl Folders {
         folders
     }
 
-    /// These names, and the path that each has from the current folders: another command may publish
-    /// elsewhere. With the name `a` and the folder `/w`, these are `a` and `/w/a`. A path that is no
-    /// UTF-8 is left out. Stops if there is [too much](Self::is_too_much).
+    /// The names, and the whole path of each in each current folder: with the name `a` and the folder
+    /// `/w`, these are `a` and `/w/a`. The path is for a command that publishes from another folder. A
+    /// path that is no UTF-8 is left out. If there is [too much](Self::is_too_much), further paths are
+    /// left out.
     pub(super) fn with_paths(&mut self, names: Vec<String>) -> Vec<String> {
         let mut paths = Vec::new();
         for name in &names {

@@ -57,9 +57,9 @@ impl Noted {
         self.steps.len() > MAX_STEPS
     }
 
-    /// What the steps publish: one part for each step that no other step covers (with `git commit`
-    /// and `git push`, only the push counts). Each part may send all files and commits that the
-    /// command's words name. `entered` are all folders in which commands run.
+    /// What the steps publish: one part for each step. A step that another one covers has no part:
+    /// of `git commit && git push`, only the push has one. A part has all that the call's words name,
+    /// whichever command names it. `entered` are all folders that `cd` has entered, and the session's.
     pub(super) fn parts(mut self, entered: &[PathBuf]) -> Vec<Part> {
         self.wanted.words.sort_unstable();
         self.wanted.words.dedup();

@@ -63,8 +63,9 @@ pub(super) const COMMITTING: [&str; 7] = [
     "revert",
 ];
 
-/// How these words publish, and the words behind the program's name: of `sudo git push origin`,
-/// they are `push` and `origin`. None if they do not publish: `git log`.
+/// How a command publishes, and the words behind its program's name: of `sudo git push origin`,
+/// [`Kind::Pushes`], and `push` and `origin`. The program may be any of the first 64 words. None if
+/// no word and those behind it publish: `git log`.
 pub(super) fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
     for (index, word) in words.iter().enumerate().take(MAX_STEPS) {
         let rest = words.get(index + 1..).unwrap_or_default();
@@ -88,8 +89,9 @@ pub(super) fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// How this program publishes with these arguments. None if it does not: `git log`, `npm test`.
-/// `--help` changes nothing: `git commit -m --help` makes a commit.
+/// How this program publishes with these arguments: `git` with `push` sends commits, `npm` with
+/// `publish` sends all of its folder. None if it does not publish: `git log`, `npm test`. `--help` is
+/// an argument as any other: `git commit -m --help` makes a commit.
 fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
     if sends_files(program, arguments) {
         return Some(Kind::SendsFiles);
@@ -147,7 +149,8 @@ fn is_local(words: &[&str]) -> bool {
     matches!(name, Some("prisma" | "drizzle-kit"))
 }
 
-/// These arguments without options, and without the values of `value_options`.
+/// The arguments that are no options and no values of the `value_options`: `push` and `a` of
+/// `-C x push -q a`, if `-C` is one of these.
 pub(super) fn without_options<'w>(arguments: &'w [String], value_options: &[&str]) -> Vec<&'w str> {
     let mut words = Vec::new();
     // Whether the word before is an option that a value follows.
@@ -161,8 +164,10 @@ pub(super) fn without_options<'w>(arguments: &'w [String], value_options: &[&str
     words
 }
 
-/// How git publishes with these words. `words` are the arguments without options. None if it does
-/// not: `git log`, `git push --dry-run`, `git checkout -b x y`.
+/// How git publishes with these arguments: `commit -m x`, `push`, `stash pop` (which only brings in
+/// what a later command may publish). `words` are the arguments without options and their values.
+/// None if git publishes nothing and brings in nothing: `log`, `push --dry-run`, `push origin :gone`,
+/// `checkout -b x y`, `checkout -- a b`, `restore a b`.
 fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     match words {
         ["commit", ..] => Some(Kind::Commits),
@@ -209,8 +214,9 @@ fn names_only_files(arguments: &[String]) -> bool {
     parts.next().is_some() && without_options(before_files, &VALUE_OPTIONS).len() == 1
 }
 
-/// How `gh NOUN VERB` or `glab` publishes with these arguments. None if it does not: `gh pr list`,
-/// `gh api user`. A word that is not known publishes.
+/// How `gh NOUN VERB` or `glab NOUN VERB` publishes with these arguments: `pr create` sends a branch,
+/// and a verb that nobody knows sends a text and files. None if it publishes nothing: `pr list`, `api
+/// user`.
 fn kind_of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
     match (noun, verb) {
         ("api", _) if arguments.iter().any(|word| makes_api_send(word)) => Some(Kind::SendsFiles),

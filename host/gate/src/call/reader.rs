@@ -21,8 +21,13 @@ const MAX_NESTED: usize = 3;
 /// How many steps of a call publish at most. A program stands among so many words of its command.
 pub(super) const MAX_STEPS: usize = 64;
 
-/// What a shell's command may publish. Texts that it hands to another shell, as in
-/// `bash -c 'git push'`, are read, too. None if nothing in it publishes.
+/// What a shell's command may publish, and from which folders: of `cd a && git commit -m x`, its
+/// text, and a part for the folder `a`. A text that the command hands to another shell, as in
+/// `bash -c 'git push'`, is read, too.
+///
+/// None if nothing in the command publishes. If it names more than is looked at, the answer says
+/// only that. If a quote or a bracket does not end, it also has a part with all of the session's
+/// folder, and the whole command as a text.
 pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
     let script = Script::of(command);
     let mut reader = Reader::new(at);
@@ -153,9 +158,12 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Notes what one command names: its options, such as `--amend`; the names of files, branches
-    /// and tags that its words may be; the files whose text leaves as it is (`msg` of
-    /// `git commit -F msg`); and what it copies (`a` of `cp -r a b`).
+    /// Notes what one command names, by its words:
+    /// - its options: `--amend`, `git add -A`;
+    /// - each file, branch or tag that a word may name: `src` and `/w/src` of `git add src` in `/w`;
+    /// - files of which the whole leaves: `msg` of `git commit -F msg`, and `a` in `"$(cat a)"`;
+    /// - folders of which the whole leaves: `a` of `cp -r a b`;
+    /// - files that the command writes: `a` of `tee a`.
     fn note_names(&mut self, words: &[String]) {
         let wanted = &mut self.noted.wanted;
         wanted.amends |= has_one_of(words, &["--amend"]);
@@ -165,24 +173,9 @@ impl<'p> Reader<'p> {
             self.noted.outputs.push(".".to_owned());
         }
         let is_gits = is_gits(words);
-        let names_nothing = is_gits && only_deletes(words);
-        let mut meant_words = Vec::new();
-        let mut is_behind_tee = false;
-        for (index, word) in words.iter().enumerate() {
-            let meanings = self.variables.meanings(word);
-            if is_behind_tee {
-                self.noted.outputs.extend_from_slice(&meanings);
-            } else {
-                self.noted.words.extend_from_slice(&meanings);
-            }
-            is_behind_tee |= word == "tee";
-            // The first of several words is a program, whose file does not leave. A lone word is
-            // the file of `$(<a)`.
-            let is_program = index == 0 && words.len() > 1;
-            let is_deleted = is_gits && word.starts_with(':') && has_one_of(words, &["push"]);
-            if !is_program && !names_nothing && !is_deleted {
-                meant_words.extend(meanings);
-            }
+        let meant_words = self.note_words(words);
+        if is_gits && only_deletes(words) {
+            return;
         }
         let names = meant_words.iter().flat_map(|word| names_in(word));
         let named = self.folders.with_paths(names.map(str::to_owned).collect());
@@ -210,10 +203,35 @@ impl<'p> Reader<'p> {
         self.noted.names_but_gits.extend(named);
     }
 
-    /// Reads the commands that a script hands to a shell as a text: `git push` of
-    /// `bash -c 'git push'`, and each heredoc if a shell [may run](may_run_heredoc) one. Does the
-    /// same with the texts in these, `levels` deep. Nobody knows where such a text runs: in each of
-    /// the folders so far.
+    /// Notes the words of one command, with each value that its variables may have, and returns those
+    /// that may name something: `push` and `origin` of `git push origin`. The first of several words
+    /// is the program, and `:x` of `git push origin :x` is deleted there: both are left out. A lone
+    /// word is the file of `$(<a)`. What stands behind `tee` is noted as an output.
+    fn note_words(&mut self, words: &[String]) -> Vec<String> {
+        let is_push = has_one_of(words, &["push"]);
+        let mut is_behind_tee = false;
+        let mut meant_words = Vec::new();
+        for (index, word) in words.iter().enumerate() {
+            let meanings = self.variables.meanings(word);
+            if is_behind_tee {
+                self.noted.outputs.extend_from_slice(&meanings);
+            } else {
+                self.noted.words.extend_from_slice(&meanings);
+            }
+            is_behind_tee |= word == "tee";
+            let is_program = index == 0 && words.len() > 1;
+            let is_deleted = is_push && word.starts_with(':');
+            if !is_program && !is_deleted {
+                meant_words.extend(meanings);
+            }
+        }
+        meant_words
+    }
+
+    /// Reads each text that a script hands to a shell, as [`Self::read`] reads a command: `git push`
+    /// of `bash -c 'git push'`, and each heredoc if a shell [may run](may_run_heredoc) one. A text of
+    /// one word is none. A text within such a text is read, too, up to `levels` deep; with 0, nothing
+    /// is read. Nobody knows in which of the folders so far such a text runs: each of them counts.
     fn read_nested(&mut self, script: &Script, levels: usize) {
         if levels == 0 {
             return;
@@ -234,7 +252,6 @@ impl<'p> Reader<'p> {
         if runs_heredocs {
             texts.extend_from_slice(&script.heredocs);
         }
-        // A text of several words may be a command.
         texts.retain(|text| text.contains(char::is_whitespace));
         for text in &texts {
             let inner = Script::of(text);
@@ -263,8 +280,8 @@ impl<'p> Reader<'p> {
         folders
     }
 
-    /// Notes the names and the text of this command, and each step that it publishes: in the current
-    /// folders, or in `src` for `git -C src push`. A command that publishes nothing adds no step.
+    /// Reads one command in the folders of its `-C`: `git -C src push` as `git push` in `src`, and
+    /// `git push` where it is. Behind, the current folders are those of before.
     fn read_program(&mut self, words: &[String]) {
         let Some((option, folder)) = folder_option(words) else {
             return self.read_words(words);
@@ -280,8 +297,10 @@ impl<'p> Reader<'p> {
         self.folders.replace(before);
     }
 
-    /// Does what [`Self::read_program`] says for words without a folder: the command runs in each of
-    /// the current folders.
+    /// Notes what one command names, its text, and a step for each of the current folders if it
+    /// publishes: of `git push`, one step in each folder. `git log` adds no step, and `git merge f`
+    /// only notes that commits are brought in. A command that only shows something adds no step
+    /// whatever its words are: `echo git push` (one of [`READERS`]).
     fn read_words(&mut self, words: &[String]) {
         self.note_names(words);
         self.noted.changes_remotes |= changes_remotes(words);
@@ -348,8 +367,9 @@ impl<'p> Reader<'p> {
         pushes
     }
 
-    /// The folders in which a command of this kind publishes with these arguments: the current ones;
-    /// and of `npm publish ../e` and `gh repo create --source=../e` also each that a word may name.
+    /// The folders of which a command of this kind may publish something: the current ones. For
+    /// `npm publish ../e` and `gh repo create --source=../e` (kinds [`Kind::Packs`] and
+    /// [`Kind::SendsBranch`]), also each folder that an argument with a `/` names, such as `../e`.
     fn folders_of(&self, kind: Kind, arguments: &[String]) -> Vec<PathBuf> {
         let current = self.folders.now();
         let mut folders = current.to_vec();
@@ -367,8 +387,9 @@ impl<'p> Reader<'p> {
         folders
     }
 
-    /// The text of these words. Of a word that is a path, the session's folder and the home are left
-    /// out: where a file is, nobody publishes. A folder `/` stays.
+    /// The words as one text, without the paths of the session's folder and of the home: with the
+    /// home `/home/u`, `cp /home/u/a b` is `cp /a b`. Where a file is, nobody publishes. A word with a
+    /// blank is a message, and keeps the path unless the message begins with it. A folder `/` stays.
     fn text_of(&self, words: &[String]) -> String {
         let mut texts = words.to_vec();
         let session = self.folders.entered().first().map(PathBuf::as_path);
@@ -397,8 +418,9 @@ impl<'p> Reader<'p> {
     }
 }
 
-/// Where `-C` stands in these words, and the folder behind it. None without it; behind
-/// `git commit`, where it means a message; and for programs with another meaning of it.
+/// The place of `-C` among these words, and the folder behind it: 1 and `a` for `git -C a push`.
+/// None if there is no `-C` or nothing behind it; if it stands behind `commit`, where it names a
+/// commit whose message is taken; and for curl, rsync and scp, in which `-C` names no folder.
 fn folder_option(words: &[String]) -> Option<(usize, &str)> {
     if has_one_of(words, &["curl", "rsync", "scp"]) {
         return None;

@@ -30,8 +30,9 @@ impl Variables {
         self.values.insert(name.to_owned(), values);
     }
 
-    /// Notes the values that a command gives to variables: `a` to D with the words `D=a`, and `a` and
-    /// `b` with the words `for D in a b`. A variable keeps the values that it had.
+    /// Notes the values that a command gives to variables: to `D` the value `a` with `D=a`, and `a`
+    /// and `b` with `for D in a b`. A variable keeps the values that it had. A word such as `--x=a`
+    /// gives none: `--x` is no variable's name.
     pub(super) fn note(&mut self, words: &[String]) {
         for word in words {
             if let Some((name, value)) = word.split_once('=')
@@ -53,9 +54,10 @@ impl Variables {
         values.push(value.to_owned());
     }
 
-    /// The words of a command, with its value in the place of each variable that has only one. The
-    /// value is one word or several if its word has nothing else: with `G='git -C a'`, `$G push` is
-    /// `git -C a push`. A word whose variable has no known value, or several, stays as it is.
+    /// The words of a command in which each variable with a single known value is replaced. With
+    /// `G='git -C a'`, `$G push` is `git -C a push`: a word that is only a variable may become several
+    /// words. With `D=a`, `$D/x` is the one word `a/x`. A word whose variable has no known value, or
+    /// several, stays as it is.
     pub(super) fn expanded(&mut self, command: &[String]) -> Vec<String> {
         let mut words = Vec::new();
         for word in command {

@@ -19,9 +19,11 @@ pub(super) fn has_one_of(words: &[String], wanted: &[&str]) -> bool {
     words.iter().any(|word| wanted.contains(&word.as_str()))
 }
 
-/// Which files these words may take that they do not name: all with `git add -A`, `git add $FILES`,
-/// `xargs git add` and each command of `jj`; the changed ones with `git commit -am x`. `git add .`
-/// names a folder, as `git add src` does.
+/// Which files a command may take that its words do not name:
+/// - all, with new ones: `git add -A`, `git add $FILES`, `xargs git add`, and each command of `jj`;
+/// - those that are changed: `git commit -am x`, `git add -u`;
+/// - none ([`Takes::Named`]): `git add src`, `git add .`, which names a folder, and any command
+///   without `add`, `commit` or `stage`.
 pub(super) fn takes(words: &[String]) -> Takes {
     if has_one_of(words, &["jj"]) {
         return Takes::All;
@@ -100,9 +102,11 @@ pub(super) fn split_at_variable(word: &str) -> Option<(&str, &str, &str)> {
     Some((before, name, behind)).filter(|_| is_variable(name))
 }
 
-/// What a word may name: a file, a branch. `f=@a+b.txt;type=b` has `a+b.txt;type=b`, `f`, `a`,
-/// `b.txt`, `type` and `b`, among others. A text with blanks is a message: of `docs: more`, only
-/// what is behind `=`, `@` or `<` may be a name.
+/// What a word may name, such as a file or a branch: the word, what stands behind its first `=`, `@`
+/// and `<`, and each piece between `=`, `@`, `<`, `:`, `;`, `+` and `#`. Of `f=@a.txt;type=b`, these
+/// are `f=@a.txt;type=b`, `@a.txt;type=b`, `a.txt;type=b`, `f`, `a.txt`, `type` and `b`. A word with
+/// a blank is a message, and has no pieces: `docs: more` names nothing but itself. A name that
+/// begins with `-` is an option, and is left out.
 pub(super) fn names_in(word: &str) -> Vec<&str> {
     let mut names = vec![word];
     names.extend(joined_value(word));
@@ -122,8 +126,9 @@ fn joined_value(word: &str) -> Option<&str> {
     word.get(2..).filter(|value| is_short && !value.is_empty())
 }
 
-/// The files whose texts leave by options of git ([`FILE_OPTIONS`]): `msg` of `-F msg`, `-Fmsg` and
-/// `--file=msg`, and `conf` of `git add -f conf`.
+/// The files whose whole text leaves by an option (one of [`FILE_OPTIONS`]): `msg` of `-F msg`,
+/// `-Fmsg`, `-aF msg` and `--file=msg`, and `conf` of `git add -f conf`, which git may ignore. Empty
+/// without such an option.
 pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
     let mut files = Vec::new();
     // Whether the word before is an option that a file's name follows.
@@ -149,8 +154,8 @@ pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
     files
 }
 
-/// The path that a shell makes of this word, relative to where it is: `~` and `~/a` are in the
-/// home, and any other word is a path as it is.
+/// The path that a shell makes of a word: with the home `/home/u`, `~` is `/home/u` and `~/a` is
+/// `/home/u/a`. Without a home, and for any other word, such as `a` and `~u/a`, the path is the word.
 pub(crate) fn expand(word: &str, home: Option<&Path>) -> PathBuf {
     match (word.strip_prefix('~'), home) {
         (Some(""), Some(home)) => home.to_owned(),
