@@ -100,6 +100,11 @@ impl Named {
         &self.name
     }
 
+    /// Whether this is its full name, or the one without `refs/heads/` or `refs/tags/`.
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.short_name() == name
+    }
+
     /// Whether it is a tag.
     pub(crate) fn is_tag(&self) -> bool {
         self.name.starts_with("refs/tags/")
@@ -223,7 +228,7 @@ impl Refs {
     pub(crate) fn sends_head(&self, sent: &Sent) -> bool {
         for name in &sent.only {
             let mut all = self.named.iter();
-            if !all.any(|named| named.name == *name || named.short_name() == name) {
+            if !all.any(|named| named.is_called(name)) {
                 return true;
             }
         }

@@ -115,7 +115,8 @@ pub(crate) fn of_push(
     }
     let mut own = own_files(repository);
     // The last file is read first: what a later one says counts.
-    let mut files_left: Vec<PathBuf> = own.iter().rev().cloned().collect();
+    let mut files_left = own.clone();
+    files_left.reverse();
     files_left.extend(users_files());
     let mut count = 0;
     while let Some(path) = files_left.pop() {
@@ -170,9 +171,10 @@ impl PushSettings {
     /// Takes a setting. One of the same name that was read before counts no longer.
     fn add(&mut self, setting: Setting) {
         self.extra = self.extra.max(setting.extra());
-        let remote = setting.key.strip_prefix("remote.");
-        // `pushDefault` is no remote, and has no second dot.
-        if let Some((name, _variable)) = remote.and_then(|rest| rest.rsplit_once('.')) {
+        // `remote.pushDefault` has no second dot: it is no remote's.
+        if let Some(rest) = setting.key.strip_prefix("remote.")
+            && let Some((name, _variable)) = rest.rsplit_once('.')
+        {
             self.remotes.insert(name.to_owned());
         }
         self.values.insert(setting.key, setting.value);

@@ -140,7 +140,8 @@ impl Noted {
         let mut outputs = self.outputs.iter();
         outputs.any(|output| {
             // `/` and the first name: `/tmp`.
-            let start: PathBuf = Path::new(output).components().take(2).collect();
+            let names = Path::new(output).components();
+            let start: PathBuf = names.take(2).collect();
             !output.starts_with('/')
                 || folders.iter().any(|folder| folder.starts_with(&start))
                 || self.words.iter().any(|word| may_name(word, output))
@@ -151,7 +152,8 @@ impl Noted {
 /// Whether a word names the file with this whole path, a folder above it or a pattern that may fit:
 /// `@/tmp/log`, `/tmp` and `/tmp/*.log` for `/tmp/log`.
 fn may_name(word: &str, path: &str) -> bool {
-    let start = word.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    let mut parts = word.split(['*', '?', '[', '{']);
+    let start = parts.next().unwrap_or_default();
     word.contains(path) || (start.len() > 1 && path.starts_with(start))
 }
 
@@ -160,6 +162,7 @@ impl Step {
     fn covers(&self, other: &Self) -> bool {
         let is_more =
             self.sends.is_some() && other.kind != Kind::SendsFiles && other.sends.is_none();
-        is_more && self.folder == other.folder && self.kind.is_gits() == other.kind.is_gits()
+        let is_there = self.folder == other.folder;
+        is_more && is_there && self.kind.is_gits() == other.kind.is_gits()
     }
 }

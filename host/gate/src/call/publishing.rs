@@ -1,7 +1,7 @@
 //! Which commands publish, by the names of programs and their first words.
 
 use super::{
-    pushes::{may_name_commit, sends_nothing},
+    pushes::{may_name_commit, only_delete, sends_nothing},
     reader::MAX_STEPS,
     words::has_one_of,
 };
@@ -172,12 +172,7 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     match words {
         ["commit", ..] => Some(Kind::Commits),
         ["push", ..] if sends_nothing(arguments) => None,
-        // What stands behind the colon is deleted there.
-        ["push", _, first, ..]
-            if first.len() > 1 && words.iter().skip(2).all(|word| word.starts_with(':')) =>
-        {
-            None
-        }
+        ["push", _remote, refspecs @ ..] if only_delete(refspecs) => None,
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
         ["stash", "apply" | "branch" | "pop", ..] | ["cherry-pick" | "merge", ..] => {

@@ -53,12 +53,14 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     let before_push = parts.next().unwrap_or_default();
     let behind_push = parts.next().unwrap_or_default();
     let words = without_options(behind_push, &PUSH_OPTIONS);
-    let (remote, refspecs) = match words.as_slice() {
-        [name, refspecs @ ..] => (Remote::Named((*name).to_owned()), refspecs),
-        // `gh repo create` makes a repository that has nothing.
-        [] if arguments.first().is_some_and(|noun| noun == "repo") => (Remote::Unknown, &[][..]),
-        [] => (Remote::Default, &[][..]),
+    // `gh repo create` makes a repository that has nothing.
+    let makes_repository = arguments.first().is_some_and(|noun| noun == "repo");
+    let remote = match words.first() {
+        Some(name) => Remote::Named((*name).to_owned()),
+        None if makes_repository => Remote::Unknown,
+        None => Remote::Default,
     };
+    let refspecs = words.get(1..).unwrap_or_default();
     let names_refs = refspecs.iter().all(|word| names_branch_or_tag(word));
     let extra =
         if kind == Kind::TakesChanges || has_one_of(arguments, &BRANCHES_OPTIONS) || !names_refs {
@@ -71,9 +73,13 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     let mut only = Vec::new();
     // `git subtree push` sends what HEAD has, whatever it names.
     if names_refs && without_options(before_push, &VALUE_OPTIONS).is_empty() {
-        only.extend(refspecs.iter().map(|word| source_of(word).to_owned()));
-        // `:gone` sends nothing.
-        only.retain(|name| !name.is_empty());
+        for refspec in refspecs {
+            let name = source_of(refspec);
+            // `:gone` sends nothing.
+            if !name.is_empty() {
+                only.push(name.to_owned());
+            }
+        }
     }
     Some(Sent {
         remote,
@@ -89,12 +95,22 @@ fn source_of(refspec: &str) -> &str {
     source.split([':', '~', '^']).next().unwrap_or_default()
 }
 
-/// Whether this refspec names a branch or tag to push (`main`, `+v1:x`, `HEAD~1:x`), or something
-/// to delete there (`:gone`). A pattern, an object's name and `heads/main` do not.
+/// Whether these refspecs only delete branches at the remote: `:gone`. False without a refspec.
+pub(super) fn only_delete(refspecs: &[&str]) -> bool {
+    !refspecs.is_empty() && refspecs.iter().all(|word| deletes(word))
+}
+
+/// Whether a refspec deletes a branch at the remote: `:gone`. A lone `:` pushes all branches that
+/// are there, too.
+fn deletes(refspec: &str) -> bool {
+    refspec.len() > 1 && refspec.starts_with(':')
+}
+
+/// Whether a refspec names a branch or tag to push (`main`, `+v1:x`, `HEAD~1:x`), or one to delete
+/// there (`:gone`). A pattern, an object's name, `heads/main` and a lone `:` do not.
 fn names_branch_or_tag(refspec: &str) -> bool {
-    if refspec.starts_with(':') {
-        // A lone `:` pushes all branches that are there, too.
-        return refspec.len() > 1;
+    if deletes(refspec) {
+        return true;
     }
     let name = source_of(refspec);
     let is_folder = ["heads/", "tags/", "remotes/"]
