@@ -112,8 +112,8 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads the character `c`, which stands in no quotes, and what belongs to it: all of `'a b'`
-    /// for a quote, of `$(a)` for the `$` (in the condition of its line), and of a comment for `#`. A
-    /// blank ends the word, and `;` the command. Any other character is a part of the word.
+    /// for a quote, of `$(a)` for the `$` (in the condition of its line), and of a comment for `#`.
+    /// A blank ends the word, and `;` the command. Any other character is a part of the word.
     fn read(&mut self, c: char) {
         match c {
             '$' if self.rest.next_if_eq(&'\'').is_some() => self.read_escapes(),
@@ -139,9 +139,9 @@ impl<'t> Reader<'t> {
         self.word.get_or_insert_default().push(c);
     }
 
-    /// Ends the word, if there is one, and adds it to the command: `a` of `a b`. Behind `>`, the word
-    /// is an output of the script, and no word of the command: `f` of `>f`. A number there, as in
-    /// `>&2`, and a file in `/dev/` are neither.
+    /// Ends the word, if there is one, and adds it to the command: `a` of `a b`. Behind `>`, the
+    /// word is an output of the script, and no word of the command: `f` of `>f`. A number there, as
+    /// in `>&2`, and a file in `/dev/` are neither.
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else {
             return;
@@ -189,9 +189,9 @@ impl<'t> Reader<'t> {
         self.script.commands.push(vec![mark.to_owned()]);
     }
 
-    /// Reads the commands up to the bracket `end`, and puts a command of the one word `opening` before
-    /// them and one of the word [`CLOSING`] behind them: of `(a)`, the commands are `(`, `a` and `)`.
-    /// Within 100 open brackets, nothing more is read, and the script is unclear.
+    /// Reads the commands up to the bracket `end`, and puts a command of the one word `opening`
+    /// before them and one of the word [`CLOSING`] behind them: of `(a)`, the commands are `(`, `a`
+    /// and `)`. Within 100 open brackets, nothing more is read, and the script is unclear.
     fn read_subshell(&mut self, opening: &str, end: char) {
         if self.open_brackets == MAX_BRACKETS {
             self.script.is_unclear = true;
@@ -208,10 +208,10 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads `$(…)`, `<(…)`, `>(…)` or what stands in backticks, if the character `start` begins
-    /// such a substitution. Its commands stand before the command that has it, in which `$` takes its
-    /// place: of `cd a$(b)`, the commands are `b`, in marks, and `cd a$`. `HEAD` takes the place of a
-    /// command that prints the branch's name ([`BRANCH_PRINTING`]). False if `start` begins none, as
-    /// in `$X`: then nothing is read.
+    /// such a substitution. Its commands stand before the command that has it, in which `$` takes
+    /// its place: of `cd a$(b)`, the commands are `b`, in marks, and `cd a$`. `HEAD` takes the
+    /// place of a command that prints the branch's name ([`BRANCH_PRINTING`]). False if `start`
+    /// begins none, as in `$X`: then nothing is read.
     fn read_substitution(&mut self, start: char) -> bool {
         let end = match start {
             '`' => '`',
@@ -245,8 +245,8 @@ impl<'t> Reader<'t> {
         self.script.is_unclear |= self.rest.next().is_none();
     }
 
-    /// Reads the rest of `$'…'` into the word. There, `\'` is a quote, `\n` a line's end, and `\x` is
-    /// `x`. If the text ends before the quote, the script is unclear.
+    /// Reads the rest of `$'…'` into the word. There, `\'` is a quote, `\n` a line's end, and `\x`
+    /// is `x`. If the text ends before the quote, the script is unclear.
     fn read_escapes(&mut self) {
         self.word.get_or_insert_default();
         while let Some(c) = self.rest.next() {
@@ -260,9 +260,9 @@ impl<'t> Reader<'t> {
         self.script.is_unclear = true;
     }
 
-    /// Reads the rest of `"…"` into the word, up to the quote `end`; or with None, as for a heredoc, to
-    /// the text's end. `$(…)` and backticks are read as commands, and `\"` is a quote. If the text
-    /// ends before the quote, the script is unclear.
+    /// Reads the rest of `"…"` into the word, up to the quote `end`; or with None, as for a
+    /// heredoc, to the text's end. `$(…)` and backticks are read as commands, and `\"` is a quote.
+    /// If the text ends before the quote, the script is unclear.
     fn read_quoted(&mut self, end: Option<char>) {
         self.word.get_or_insert_default();
         while let Some(c) = self.rest.next() {
@@ -303,9 +303,9 @@ impl<'t> Reader<'t> {
         !self.is_in_arithmetic && self.rest.peek() == Some(&'<')
     }
 
-    /// Reads the start of a heredoc behind its first `<`: the `E` of `<<E`, `<<-E` and `<< 'E'`. Its
-    /// text begins in the next line, and ends at a line `E`. `<<<` begins no heredoc: then only the
-    /// mark is read. `<<` without a word begins none either.
+    /// Reads the start of a heredoc behind its first `<`: the `E` of `<<E`, `<<-E` and `<< 'E'`.
+    /// Its text begins in the next line, and ends at a line `E`. `<<<` begins no heredoc: then only
+    /// the mark is read. `<<` without a word begins none either.
     fn read_heredoc_start(&mut self) {
         self.rest.next();
         if self.rest.next_if_eq(&'<').is_some() {
@@ -331,10 +331,10 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads the texts of the heredocs whose starts were read in the line before, one after another.
-    /// After `<<E`, a text ends at the line `E`; after `<<-E`, also at one with tabs before the `E`.
-    /// If there is no such line, the text goes to the end, and the script is unclear. Unless the word
-    /// had quotes (`<<'E'`), `$(…)` in the text is read as commands.
+    /// Reads the texts of the heredocs whose starts were read in the line before, one after
+    /// another. After `<<E`, a text ends at the line `E`; after `<<-E`, also at one with tabs
+    /// before the `E`. If there is no such line, the text goes to the end, and the script is
+    /// unclear. Unless the word had quotes (`<<'E'`), `$(…)` in the text is read as commands.
     fn read_heredocs(&mut self) {
         for end in mem::take(&mut self.heredoc_ends) {
             let mut text = String::new();

@@ -285,10 +285,9 @@ impl Collector<'_> {
     }
 
     /// Adds what a call sends with the branches and tags `names` and with HEAD's commit, or None if
-    /// there is none or the call does not send HEAD: each name that is
-    /// not published yet; the commits that are not published yet; and the messages of the tags.
-    /// Published are the branches `published`, each by its name on its remote, and all commits before
-    /// them.
+    /// there is none or the call does not send HEAD: each name that is not published yet; the
+    /// commits that are not published yet; and the messages of the tags. Published are the branches
+    /// `published`, each by its name on its remote, and all commits before them.
     fn add_sent(
         &mut self,
         head: Option<&str>,

@@ -51,7 +51,8 @@ pub struct Wanted {
     pub sends: Option<Sent>,
 }
 
-/// Which changed and new files a call takes. Each kind has the files of the one before it, and more.
+/// Which changed and new files a call takes. Each kind has the files of the one before it, and
+/// more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Takes {
     /// Those that a word names. `.` and `*` are such words: they name a folder.
@@ -63,21 +64,21 @@ pub enum Takes {
     All,
 }
 
-/// Which commits a call sends: those of each branch and tag that is one of its words, mostly those of
-/// HEAD, and others.
+/// Which commits a call sends: those of each branch and tag that is one of its words, mostly those
+/// of HEAD, and others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Where the commits go. What is there already counts as published.
     pub remote: Remote,
     /// What the call sends besides HEAD and what its words name.
     pub extra: Extra,
-    /// The names of the branches and tags of which the push sends no others: `v1` of `git push origin
-    /// v1`. If each is there, HEAD is not sent. Empty if the push may send HEAD.
+    /// The names of the branches and tags of which the push sends no others: `v1` of `git push
+    /// origin v1`. If each is there, HEAD is not sent. Empty if the push may send HEAD.
     pub only: Vec<String>,
 }
 
-/// What a call sends besides HEAD and what its words name. Each kind has what the one before it has,
-/// and more.
+/// What a call sends besides HEAD and what its words name. Each kind has what the one before it
+/// has, and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extra {
     /// Nothing.

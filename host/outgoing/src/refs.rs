@@ -153,8 +153,8 @@ impl Refs {
     }
 
     /// How the objects are named: with SHA-256 if the name of HEAD's commit, or before the first
-    /// commit the name of the first ref's object, has 64 digits; or else with SHA-1, also if there is
-    /// neither.
+    /// commit the name of the first ref's object, has 64 digits; or else with SHA-1, also if there
+    /// is neither.
     pub(crate) fn format(&self) -> &'static Format {
         let [sha1, sha256] = &FORMATS;
         let first = self.named.first().map(|named| &named.object);
@@ -165,16 +165,16 @@ impl Refs {
         sha1
     }
 
-    /// The refs that a call with these words sends: HEAD's branch if HEAD [is sent](Self::sends_head);
-    /// what is in progress; each ref that a word names; and what the call and git's settings add, the
-    /// most of [`Sent::extra`] and `extra_by_settings`. In a sequence, these are at least all branches
-    /// and tags, and the remotes' branches, as what is still to come may be of any. Any other ref is
-    /// left out.
+    /// The refs that a call with these words sends: HEAD's branch if HEAD
+    /// [is sent](Self::sends_head); what is in progress; each ref that a word names; and what the
+    /// call and git's settings add, the most of [`Sent::extra`] and `extra_by_settings`. In a
+    /// sequence, these are at least all branches and tags, and the remotes' branches, as what is
+    /// still to come may be of any. Any other ref is left out.
     ///
     /// A word names a ref by its full name, or without `refs/heads/`, `refs/tags/` or
     /// `refs/remotes/`, in capitals or not. `x` also names `refs/remotes/origin/x`. A `+` may stand
-    /// before the name, and `:`, `~` or `^` behind it, as in `+main:other` or `main~2`. A word with a
-    /// blank is a message, and names none.
+    /// before the name, and `:`, `~` or `^` behind it, as in `+main:other` or `main~2`. A word with
+    /// a blank is a message, and names none.
     pub(crate) fn sent_by(
         &self,
         words: &[String],
@@ -238,8 +238,8 @@ impl Refs {
     /// The branches that count as published for a call that sends to `remote`, each with its name
     /// there, such as `x/y` for `refs/remotes/origin/x/y`. Which remotes' branches count:
     /// - those of each remote, with [`Remote::Any`];
-    /// - those of this remote, with [`Remote::Named`] and [`Remote::Default`]. If git's settings have
-    ///   this remote, so that it is no address, also those of a remote called `upstream`;
+    /// - those of this remote, with [`Remote::Named`] and [`Remote::Default`]. If git's settings
+    ///   have this remote, so that it is no address, also those of a remote called `upstream`;
     /// - none, with [`Remote::Unknown`].
     pub(crate) fn published(&self, remote: &Remote, settings: &PushSettings) -> Vec<Named> {
         let target = match remote {
@@ -289,8 +289,8 @@ fn ref_text(path: &Path) -> Result<Option<String>, Uncollected> {
 }
 
 /// The commits that a merge, a rebase or the like brings in that is not over, by the files
-/// [`IN_PROGRESS`] of the folder `git`: such as the commit in `MERGE_HEAD`, with `MERGE_HEAD` for its
-/// name. Such a file has a commit in each line. Empty if none of the files is there.
+/// [`IN_PROGRESS`] of the folder `git`: such as the commit in `MERGE_HEAD`, with `MERGE_HEAD` for
+/// its name. Such a file has a commit in each line. Empty if none of the files is there.
 ///
 /// # Errors
 /// [`Uncollected::Unreadable`] if a line is no object's name; and those of [`ref_text`].

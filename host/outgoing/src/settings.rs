@@ -93,13 +93,14 @@ pub(crate) fn check_checkout(
     Ok(())
 }
 
-/// What git's settings say of a push: those of the system, the user and the repository, and those in
-/// files that these include. A setting that git reads later takes the place of the one before.
+/// What git's settings say of a push: those of the system, the user and the repository, and those
+/// in files that these include. A setting that git reads later takes the place of the one before.
 ///
-/// If the settings are not all known, the answer has [`Extra::All`], and those that were read before.
-/// That is so if a file of settings cannot be read or understood; if there are more than 20 files; if
-/// a variable may have a setting of a push; if there is a file or folder `remotes`; or if a setting
-/// includes a file that nobody knows, or one of the project's includes one outside the checkout.
+/// If the settings are not all known, the answer has [`Extra::All`], and those that were read
+/// before. That is so if a file of settings cannot be read or understood; if there are more than 20
+/// files; if a variable may have a setting of a push; if there is a file or folder `remotes`; or if
+/// a setting includes a file that nobody knows, or one of the project's includes one outside the
+/// checkout.
 ///
 /// # Errors
 /// [`Uncollected::TooSlow`], and if git cannot be started.
@@ -188,9 +189,9 @@ impl PushSettings {
 
     /// The remote to which git pushes HEAD's branch, such as `refs/heads/main`, if a call names no
     /// remote. The first of these settings that is there says it: `branch.main.pushRemote`,
-    /// `remote.pushDefault`, `branch.main.remote`. One that says `.`, the repository itself, does not
-    /// count. Without these, the only remote that the settings have; or `origin` if they have none or
-    /// several. If HEAD is on no branch (None), only `remote.pushDefault` is asked.
+    /// `remote.pushDefault`, `branch.main.remote`. One that says `.`, the repository itself, does
+    /// not count. Without these, the only remote that the settings have; or `origin` if they have
+    /// none or several. If HEAD is on no branch (None), only `remote.pushDefault` is asked.
     pub(crate) fn default_remote(&self, branch: Option<&str>) -> &str {
         let full_name = branch.unwrap_or_default();
         let name = full_name.trim_start_matches("refs/heads/");

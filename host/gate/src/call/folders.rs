@@ -87,8 +87,8 @@ impl Folders {
         self.now.clone_from(&self.entered);
     }
 
-    /// Sets where the next command runs, without a `cd`: `git -C a` runs in `a`. Returns the folders
-    /// before.
+    /// Sets where the next command runs, without a `cd`: `git -C a` runs in `a`. Returns the
+    /// folders before.
     pub(super) fn replace(&mut self, folders: Vec<PathBuf>) -> Vec<PathBuf> {
         mem::replace(&mut self.now, folders)
     }
@@ -114,9 +114,9 @@ impl Folders {
         open.any(|bracket| bracket.kind == BracketKind::Substitution)
     }
 
-    /// The folders that a typed path may mean: from each current folder, such as `/w/src` for `src` in
-    /// `/w`. Nobody knows what `-` and a path with a `$` mean: for these, all folders that commands have
-    /// entered so far.
+    /// The folders that a typed path may mean: from each current folder, such as `/w/src` for `src`
+    /// in `/w`. Nobody knows what `-` and a path with a `$` mean: for these, all folders that
+    /// commands have entered so far.
     pub(super) fn meant_by(&mut self, typed: &str, home: Option<&Path>) -> Vec<PathBuf> {
         if typed == "-" || typed.contains('$') {
             return self.entered.clone();
@@ -129,10 +129,10 @@ impl Folders {
         folders
     }
 
-    /// The names, and the whole path of each in each current folder: with the name `a` and the folder
-    /// `/w`, these are `a` and `/w/a`. The path is for a command that publishes from another folder. A
-    /// path that is no UTF-8 is left out. If there is [too much](Self::is_too_much), further paths are
-    /// left out.
+    /// The names, and the whole path of each in each current folder: with the name `a` and the
+    /// folder `/w`, these are `a` and `/w/a`. The path is for a command that publishes from another
+    /// folder. A path that is no UTF-8 is left out. If there is [too much](Self::is_too_much),
+    /// further paths are left out.
     pub(super) fn with_paths(&mut self, names: Vec<String>) -> Vec<String> {
         let mut paths = Vec::new();
         for name in &names {

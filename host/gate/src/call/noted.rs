@@ -58,8 +58,9 @@ impl Noted {
     }
 
     /// What the steps publish: one part for each step. A step that another one covers has no part:
-    /// of `git commit && git push`, only the push has one. A part has all that the call's words name,
-    /// whichever command names it. `entered` are all folders that `cd` has entered, and the session's.
+    /// of `git commit && git push`, only the push has one. A part has all that the call's words
+    /// name, whichever command names it. `entered` are all folders that `cd` has entered, and the
+    /// session's.
     pub(super) fn parts(mut self, entered: &[PathBuf]) -> Vec<Part> {
         self.wanted.words.sort_unstable();
         self.wanted.words.dedup();
@@ -102,8 +103,8 @@ impl Noted {
         parts
     }
 
-    /// Which commits this step sends with what the call's other commands do. None if no commit leaves
-    /// with the step: it sends none, and git brings in none.
+    /// Which commits this step sends with what the call's other commands do. None if no commit
+    /// leaves with the step: it sends none, and git brings in none.
     fn sent_with(&self, step: &Step) -> Option<Sent> {
         let mut sends = step.sends.clone();
         if self.brings_in {

@@ -90,8 +90,8 @@ pub(super) fn program(word: &str) -> &str {
 }
 
 /// How this program publishes with these arguments: `git` with `push` sends commits, `npm` with
-/// `publish` sends all of its folder. None if it does not publish: `git log`, `npm test`. `--help` is
-/// an argument as any other: `git commit -m --help` makes a commit.
+/// `publish` sends all of its folder. None if it does not publish: `git log`, `npm test`. `--help`
+/// is an argument as any other: `git commit -m --help` makes a commit.
 fn kind(program: &str, arguments: &[String]) -> Option<Kind> {
     if sends_files(program, arguments) {
         return Some(Kind::SendsFiles);
@@ -166,8 +166,8 @@ pub(super) fn without_options<'w>(arguments: &'w [String], value_options: &[&str
 
 /// How git publishes with these arguments: `commit -m x`, `push`, `stash pop` (which only brings in
 /// what a later command may publish). `words` are the arguments without options and their values.
-/// None if git publishes nothing and brings in nothing: `log`, `push --dry-run`, `push origin :gone`,
-/// `checkout -b x y`, `checkout -- a b`, `restore a b`.
+/// None if git publishes nothing and brings in nothing: `log`, `push --dry-run`, `push origin
+/// :gone`, `checkout -b x y`, `checkout -- a b`, `restore a b`.
 fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     match words {
         ["commit", ..] => Some(Kind::Commits),
@@ -209,9 +209,9 @@ fn names_only_files(arguments: &[String]) -> bool {
     parts.next().is_some() && without_options(before_files, &VALUE_OPTIONS).len() == 1
 }
 
-/// How `gh NOUN VERB` or `glab NOUN VERB` publishes with these arguments: `pr create` sends a branch,
-/// and a verb that nobody knows sends a text and files. None if it publishes nothing: `pr list`, `api
-/// user`.
+/// How `gh NOUN VERB` or `glab NOUN VERB` publishes with these arguments: `pr create` sends a
+/// branch, and a verb that nobody knows sends a text and files. None if it publishes nothing: `pr
+/// list`, `api user`.
 fn kind_of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
     match (noun, verb) {
         ("api", _) if arguments.iter().any(|word| makes_api_send(word)) => Some(Kind::SendsFiles),

@@ -12,7 +12,8 @@ const BRANCHES_OPTIONS: [&str; 3] = ["--all", "--branches", "--mirror"];
 /// A command that has one of these words sends tags.
 const TAGS_OPTIONS: [&str; 2] = ["--follow-tags", "--tags"];
 
-/// Verbs of git, besides [`COMMITTING`](super::publishing::COMMITTING), that may make or move HEAD, a branch or a tag.
+/// Verbs of git, besides [`COMMITTING`](super::publishing::COMMITTING), that may make or move HEAD,
+/// a branch or a tag.
 pub(super) const HEAD_MOVING: [&str; 9] = [
     "branch",
     "checkout",

@@ -160,7 +160,8 @@ impl<'p> Reader<'p> {
 
     /// Notes what one command names, by its words:
     /// - its options: `--amend`, `git add -A`;
-    /// - each file, branch or tag that a word may name: `src` and `/w/src` of `git add src` in `/w`;
+    /// - each file, branch or tag that a word may name: `src` and `/w/src` of `git add src` in
+    ///   `/w`;
     /// - files of which the whole leaves: `msg` of `git commit -F msg`, and `a` in `"$(cat a)"`;
     /// - folders of which the whole leaves: `a` of `cp -r a b`;
     /// - files that the command writes: `a` of `tee a`.
@@ -203,10 +204,11 @@ impl<'p> Reader<'p> {
         self.noted.names_but_gits.extend(named);
     }
 
-    /// Notes the words of one command, with each value that its variables may have, and returns those
-    /// that may name something: `push` and `origin` of `git push origin`. The first of several words
-    /// is the program, and `:x` of `git push origin :x` is deleted there: both are left out. A lone
-    /// word is the file of `$(<a)`. What stands behind `tee` is noted as an output.
+    /// Notes the words of one command, with each value that its variables may have, and returns
+    /// those that may name something: `push` and `origin` of `git push origin`. The first of
+    /// several words is the program, and `:x` of `git push origin :x` is deleted there: both are
+    /// left out. A lone word is the file of `$(<a)`. What stands behind `tee` is noted as an
+    /// output.
     fn note_words(&mut self, words: &[String]) -> Vec<String> {
         let is_push = has_one_of(words, &["push"]);
         let mut is_behind_tee = false;
@@ -228,10 +230,11 @@ impl<'p> Reader<'p> {
         meant_words
     }
 
-    /// Reads each text that a script hands to a shell, as [`Self::read`] reads a command: `git push`
-    /// of `bash -c 'git push'`, and each heredoc if a shell [may run](may_run_heredoc) one. A text of
-    /// one word is none. A text within such a text is read, too, up to `levels` deep; with 0, nothing
-    /// is read. Nobody knows in which of the folders so far such a text runs: each of them counts.
+    /// Reads each text that a script hands to a shell, as [`Self::read`] reads a command: `git
+    /// push` of `bash -c 'git push'`, and each heredoc if a shell [may run](may_run_heredoc) one. A
+    /// text of one word is none. A text within such a text is read, too, up to `levels` deep; with
+    /// 0, nothing is read. Nobody knows in which of the folders so far such a text runs: each of
+    /// them counts.
     fn read_nested(&mut self, script: &Script, levels: usize) {
         if levels == 0 {
             return;
@@ -388,8 +391,9 @@ impl<'p> Reader<'p> {
     }
 
     /// The words as one text, without the paths of the session's folder and of the home: with the
-    /// home `/home/u`, `cp /home/u/a b` is `cp /a b`. Where a file is, nobody publishes. A word with a
-    /// blank is a message, and keeps the path unless the message begins with it. A folder `/` stays.
+    /// home `/home/u`, `cp /home/u/a b` is `cp /a b`. Where a file is, nobody publishes. A word
+    /// with a blank is a message, and keeps the path unless the message begins with it. A folder
+    /// `/` stays.
     fn text_of(&self, words: &[String]) -> String {
         let mut texts = words.to_vec();
         let session = self.folders.entered().first().map(PathBuf::as_path);

@@ -11,8 +11,8 @@ pub(super) fn is_shell(word: &str) -> bool {
 }
 
 /// Whether a shell with these arguments may run a heredoc's text. It does if it reads standard
-/// input: `bash`, `sh -`, `bash -s a`, `ssh host`, `ssh host sh`. It also may if it runs a file that
-/// the call writes (one of `outputs`), or nobody knows what it runs: `eval "$X"`. False for
+/// input: `bash`, `sh -`, `bash -s a`, `ssh host`, `ssh host sh`. It also may if it runs a file
+/// that the call writes (one of `outputs`), or nobody knows what it runs: `eval "$X"`. False for
 /// `bash lint.sh` and `ssh host ls`.
 pub(super) fn may_run_heredoc(shell: &str, arguments: &[&str], outputs: &[String]) -> bool {
     let mut operands = Vec::new();

@@ -1,4 +1,5 @@
-//! What the variables of a shell's command stand for, as far as the command or the environment says.
+//! What the variables of a shell's command stand for, as far as the command or the environment
+//! says.
 
 use super::words::{is_variable, split_at_variable};
 use std::{collections::BTreeMap, env};
@@ -55,9 +56,9 @@ impl Variables {
     }
 
     /// The words of a command in which each variable with a single known value is replaced. With
-    /// `G='git -C a'`, `$G push` is `git -C a push`: a word that is only a variable may become several
-    /// words. With `D=a`, `$D/x` is the one word `a/x`. A word whose variable has no known value, or
-    /// several, stays as it is.
+    /// `G='git -C a'`, `$G push` is `git -C a push`: a word that is only a variable may become
+    /// several words. With `D=a`, `$D/x` is the one word `a/x`. A word whose variable has no known
+    /// value, or several, stays as it is.
     pub(super) fn expanded(&mut self, command: &[String]) -> Vec<String> {
         let mut words = Vec::new();
         for word in command {

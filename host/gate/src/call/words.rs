@@ -102,11 +102,11 @@ pub(super) fn split_at_variable(word: &str) -> Option<(&str, &str, &str)> {
     Some((before, name, behind)).filter(|_| is_variable(name))
 }
 
-/// What a word may name, such as a file or a branch: the word, what stands behind its first `=`, `@`
-/// and `<`, and each piece between `=`, `@`, `<`, `:`, `;`, `+` and `#`. Of `f=@a.txt;type=b`, these
-/// are `f=@a.txt;type=b`, `@a.txt;type=b`, `a.txt;type=b`, `f`, `a.txt`, `type` and `b`. A word with
-/// a blank is a message, and has no pieces: `docs: more` names nothing but itself. A name that
-/// begins with `-` is an option, and is left out.
+/// What a word may name, such as a file or a branch: the word, what stands behind its first `=`,
+/// `@` and `<`, and each piece between `=`, `@`, `<`, `:`, `;`, `+` and `#`. Of `f=@a.txt;type=b`,
+/// these are `f=@a.txt;type=b`, `@a.txt;type=b`, `a.txt;type=b`, `f`, `a.txt`, `type` and `b`. A
+/// word with a blank is a message, and has no pieces: `docs: more` names nothing but itself. A name
+/// that begins with `-` is an option, and is left out.
 pub(super) fn names_in(word: &str) -> Vec<&str> {
     let mut names = vec![word];
     names.extend(joined_value(word));
@@ -127,8 +127,8 @@ fn joined_value(word: &str) -> Option<&str> {
 }
 
 /// The files whose whole text leaves by an option (one of [`FILE_OPTIONS`]): `msg` of `-F msg`,
-/// `-Fmsg`, `-aF msg` and `--file=msg`, and `conf` of `git add -f conf`, which git may ignore. Empty
-/// without such an option.
+/// `-Fmsg`, `-aF msg` and `--file=msg`, and `conf` of `git add -f conf`, which git may ignore.
+/// Empty without such an option.
 pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
     let mut files = Vec::new();
     // Whether the word before is an option that a file's name follows.
@@ -155,7 +155,8 @@ pub(super) fn files_of_options(words: &[String]) -> Vec<String> {
 }
 
 /// The path that a shell makes of a word: with the home `/home/u`, `~` is `/home/u` and `~/a` is
-/// `/home/u/a`. Without a home, and for any other word, such as `a` and `~u/a`, the path is the word.
+/// `/home/u/a`. Without a home, and for any other word, such as `a` and `~u/a`, the path is the
+/// word.
 pub(crate) fn expand(word: &str, home: Option<&Path>) -> PathBuf {
     match (word.strip_prefix('~'), home) {
         (Some(""), Some(home)) => home.to_owned(),
