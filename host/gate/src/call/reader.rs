@@ -207,7 +207,7 @@ impl<'p> Reader<'p> {
     /// Notes the words of one command, with each value that its variables may have, and returns
     /// those that may name something: `push` and `origin` of `git push origin`. The first of
     /// several words is the program, and `:x` of `git push origin :x` is deleted there: both are
-    /// left out. A lone word is the file of `$(<a)`. What stands behind `tee` is noted as an
+    /// left out. A lone word is the file of `$(<a)`. A file behind `tee` is noted as an
     /// output.
     fn note_words(&mut self, words: &[String]) -> Vec<String> {
         let is_push = has_one_of(words, &["push"]);
@@ -215,7 +215,7 @@ impl<'p> Reader<'p> {
         let mut meant_words = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let meanings = self.variables.meanings(word);
-            if is_behind_tee {
+            if is_behind_tee && !word.starts_with('-') {
                 self.noted.outputs.extend_from_slice(&meanings);
             } else {
                 self.noted.words.extend_from_slice(&meanings);
