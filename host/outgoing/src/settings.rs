@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The bytes of a file of settings at most.
-const MAX_FILE_BYTES: usize = 1 << 20;
+/// The bytes of a file of settings at most, and of one that they name.
+pub(crate) const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// How many files of settings are read for one push.
 const MAX_FILES: usize = 20;
@@ -42,10 +42,10 @@ pub(crate) struct PushSettings {
 }
 
 /// A setting, such as `push.default` with `matching`.
-struct Setting {
+pub(crate) struct Setting {
     /// Its name, in small letters but for the part in quotes.
-    key: String,
-    value: String,
+    pub(crate) key: String,
+    pub(crate) value: String,
 }
 
 /// Checks that each `core.worktree` that git reads in the repository's own settings names the
@@ -249,7 +249,7 @@ impl Setting {
 }
 
 /// The repository's own files.
-fn own_files(repository: &Repository) -> Vec<PathBuf> {
+pub(crate) fn own_files(repository: &Repository) -> Vec<PathBuf> {
     vec![
         repository.common.join("config"),
         repository.git.join("config.worktree"),
@@ -259,7 +259,7 @@ fn own_files(repository: &Repository) -> Vec<PathBuf> {
 /// The paths of the files with settings of the user and of the system, whether the files exist or
 /// not: those that the variables [`VARIABLES`] name, those in the home and in `XDG_CONFIG_HOME` if
 /// these variables are set, and those of the system. Git takes the first that has a setting.
-fn users_files() -> Vec<PathBuf> {
+pub(crate) fn users_files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = VARIABLES
         .iter()
         .filter_map(env::var_os)
@@ -308,7 +308,7 @@ fn included_path(from: &Path, value: &str) -> Option<PathBuf> {
 
 /// The path without links to which this one leads. None if nothing is there.
 #[expect(clippy::disallowed_methods, reason = "nothing is read there")]
-fn real_path(path: &Path) -> Option<PathBuf> {
+pub(crate) fn real_path(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
@@ -318,7 +318,10 @@ fn real_path(path: &Path) -> Option<PathBuf> {
 /// # Errors
 /// [`Uncollected::Unreadable`] if it is no regular file, such as a link; [`Uncollected::TooMuch`]
 /// if it has more than [`MAX_FILE_BYTES`]; and those of [`Git::run`] but `Unreadable`.
-fn settings_in(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Uncollected> {
+pub(crate) fn settings_in(
+    git: &mut Git<'_>,
+    path: &Path,
+) -> Result<Option<Vec<Setting>>, Uncollected> {
     let Some(bytes) = file::contents(path, MAX_FILE_BYTES)? else {
         return Ok(Some(Vec::new()));
     };
