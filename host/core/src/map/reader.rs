@@ -104,7 +104,7 @@ struct Reader<'l> {
 
 impl Reader<'_> {
     /// The map that this document is. The fields at its top are read first, then `[keys]`, then
-    /// `[bindings]`: the first mistake is returned. A field at the top that no map has is one.
+    /// `[bindings]`: the first mistake is returned. An unknown field at the top is a mistake, too.
     fn map(&self, document: &DeTable<'_>) -> Read<Map> {
         self.check_fields(document, &MAP_FIELDS, "a map has")?;
         let roots = optional(document, "roots", |value| self.roots(value))?;

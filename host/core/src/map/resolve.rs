@@ -22,8 +22,8 @@ use std::{
 /// # Errors
 /// [`Refusal::NotMarkdown`] if the name in the map, or the real one, is not a stem and `.md`:
 /// `a.txt`, `a.MD`, `.md`, `a.md/`, or a real name that is not UTF-8. [`Refusal::MapInvalid`] if
-/// the path begins with `~/` and there is no home. What the walk says, as that nothing is there.
-/// [`Refusal::OutsideRoot`] if the walk passed none of the roots.
+/// the path begins with `~/` and there is no home. Any error of the walk, such as
+/// [`Refusal::NotFound`]. [`Refusal::OutsideRoot`] if the walk passed none of the roots.
 pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Granted<F::Handle> {
     // What stands behind the last slash: nothing in `a.md/`, and `.` in `a.md/.`.
     let last = entry.path.rsplit('/').next().unwrap_or_default();
@@ -55,7 +55,8 @@ pub fn locate<F: FileSystem>(walker: &Walker<F>, map: &Map, entry: &Entry) -> Gr
 /// that is missing, denied, or that others could have put there, contains no file.
 ///
 /// The roots in which the file seems to be, by its path, are tried first. So a root whose file
-/// system hangs delays only its own files, and those whose root is named by a link.
+/// system hangs delays only its own files, and files whose root the map names by a link: such a root
+/// is not tried first.
 ///
 /// # Errors
 /// That the time is over, or that the system is out of resources, while a root is looked at: the
@@ -80,7 +81,7 @@ fn is_in<F: FileSystem>(
     });
     for root in likely_first {
         match walker.walk(root, Policy::Directory) {
-            Ok(root) if file.is_beneath(&root) => return Ok(true),
+            Ok(walked) if file.is_beneath(&walked) => return Ok(true),
             Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
                 return Err(error.into());
             }

@@ -89,7 +89,8 @@ impl Sandbox {
     /// - handles, to [`Limits::handles`];
     /// - bytes that the guest passes to the host, to [`Limits::host_call_bytes`] and the size that
     ///   the granted file may have;
-    /// - time: at each interrupt, a guest past `deadline` is stopped, and another goes on.
+    /// - time: at each interrupt, a guest that is past `deadline` is stopped. Before `deadline`, it
+    ///   goes on.
     fn store(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Store<CallState> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let mut table = ResourceTable::new();
