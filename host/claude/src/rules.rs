@@ -59,6 +59,9 @@ pub struct Places {
     pub claude: PathBuf,
     /// The same folder, for people.
     pub shown: String,
+    /// The client's folder of plugins: `plugins` in its own folder, or what
+    /// `CLAUDE_CODE_PLUGIN_CACHE_DIR` names.
+    pub(crate) plugins: PathBuf,
     /// The map's file, where a server looks that is told of no other.
     map: PathBuf,
     /// Where the servers of the user's own agents keep their tickets.
@@ -144,7 +147,9 @@ impl Places {
             Some(set) => Some(set.into()),
             None => variable(name),
         })?;
+        let moved = variable("CLAUDE_CODE_PLUGIN_CACHE_DIR");
         Ok(Self {
+            plugins: moved.map_or_else(|| claude.join("plugins"), PathBuf::from),
             home: home.to_owned(),
             claude,
             shown,

@@ -4,6 +4,7 @@
 
 mod fault;
 mod file;
+mod installed;
 mod links;
 mod managed;
 mod project;
@@ -218,6 +219,12 @@ impl Settings {
         counting.any(switches_plugin_on)
     }
 
+    /// Whether the client has our plugin: the user's or an administrator's settings switch it on,
+    /// and it is not gone.
+    pub fn has_plugin(&self) -> bool {
+        self.switch_plugin_on() && !self.is_plugin_gone()
+    }
+
     /// Whether any settings switch our plugin on, also a project's.
     pub fn switch_plugin_on_here(&self) -> bool {
         self.all().into_iter().any(switches_plugin_on)
@@ -245,12 +252,16 @@ impl Settings {
     }
 
     /// What is wrong with the settings, or switched off in them, in this order: what was found when
-    /// the files were read; what settings switch off; agents and servers that are denied; and if
+    /// the files were read; that the plugin is gone; what settings switch off; agents and servers
+    /// that are denied; and if
     /// there are an administrator's settings, that more of them may be elsewhere. `servers` are the
     /// names of own agents' servers. Empty if nothing is wrong.
     pub fn faults(&self, servers: &[&str]) -> Vec<Fault> {
         let mut faults = self.faults.clone();
         let all = self.all();
+        if self.is_plugin_gone() {
+            faults.push(Fault::PluginGone);
+        }
         faults.extend(managed::switched_off(&self.managed, &all, servers));
         let rules = self.denied_in(all.iter().copied());
         faults.extend(managed::denied(&rules, &all, servers));

@@ -15,7 +15,7 @@ use crate::{
 };
 use keyhole_claude::{
     rules::Places,
-    settings::{Settings, Way},
+    settings::{Fault, Settings, Way},
     shells::Shells,
 };
 use keyhole_walk::printable::printable;
@@ -191,8 +191,8 @@ impl Plan {
     }
 
     /// Judges each fault of Claude Code's settings, such as `disableAllHooks`. A fault that is not
-    /// refused becomes a note. If the request is for the plugin, and no settings switch
-    /// the plugin on, also tells the user how to install it.
+    /// refused becomes a note, but not that the plugin is gone. If the request is for the plugin,
+    /// and the client does not have it, tells the user how to install it.
     ///
     /// # Errors
     /// The text of a fault by which one of two things happens:
@@ -213,12 +213,16 @@ impl Plan {
             let loads_no_settings =
                 fault.ways().contains(&Way::Plugin) && fault.ways().contains(&Way::Rules);
             let stops_agent = way.is_some_and(|way| fault.ways().contains(&way));
+            if fault == Fault::PluginGone {
+                // The plugin is still to be installed: see below.
+                continue;
+            }
             if loads_no_settings || stops_agent {
                 return refused(fault.to_string());
             }
             self.notes.push(fault.to_string());
         }
-        if way == Some(Way::Plugin) && !settings.switch_plugin_on() {
+        if way == Some(Way::Plugin) && !settings.has_plugin() {
             let install = "Install the plugin: type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`.";
             self.todo.push(install.to_owned());
         }

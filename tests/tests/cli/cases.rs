@@ -20,7 +20,9 @@
 //! newline>` the end of a file. `HOME` is the home, `OUT` the folder that it is in, `EXAMPLES` that
 //! of docs/examples.
 
-use super::homes::{ATTRIBUTE, Files, bare, changed, cleaned, difference, files, place};
+use super::homes::{
+    ATTRIBUTE, Files, bare, changed, cleaned, difference, files, install_plugin, place,
+};
 use keyhole_core::{LiveMap, Location, MapError};
 use keyhole_tests::{MARKER, World, skipped, workspace};
 use keyhole_tree::private_directory;
@@ -222,11 +224,15 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Makes a file, a folder or a link of a case. None if the disk has no attributes.
+/// Makes a file, a folder or a link of a case. The user's settings that switch the plugin on come
+/// with what its install leaves. None if the disk has no attributes.
 fn put(world: &World, name: &str, text: &str) -> Option<()> {
     let text = filled(text, world).replace('␍', "\r").replace('␉', "\t");
     let text = text.replace("<BOM>", "\u{feff}");
     let text = text.replace("<no newline>\n", "");
+    if name == ".claude/settings.json" && text.contains(r#""keyhole@keyhole": true"#) {
+        install_plugin(world);
+    }
     if let Some((name, target)) = name.split_once(" -> ") {
         let link = world.path(name);
         private_directory(link.parent().unwrap());

@@ -1,5 +1,6 @@
 //! What `keyhole check` says of the system's own wall. `cases` has the rest.
 
+use super::homes::install_plugin;
 use keyhole_tests::World;
 #[cfg(target_os = "linux")]
 use {
@@ -43,6 +44,7 @@ fn the_plugins_command_says_of_each_line_of_the_map_what_the_program_says() {
             .file("private/a.md", "- hunter2\n")
             .file(".claude/settings.json", enabled)
             .map(&map);
+        install_plugin(&world);
         let (said, exit) = world.asked(["check"], &[]);
         let (plugins, plugins_exit) = world.asked(["check", "--plugin", "/p"], &[]);
         // Which agent is meant, if the map has nothing for it, only the plugin's command knows.

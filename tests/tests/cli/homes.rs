@@ -1,7 +1,9 @@
 //! What a home holds in a test of `setup`, and how two differ.
 
 use keyhole_tests::{World, binary};
+use keyhole_tree::private_directory;
 use rustix::fs::getxattr;
+use serde_json::json;
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path};
 
 pub(super) const ATTRIBUTE: &str = "user.keyhole-test";
@@ -11,6 +13,22 @@ pub(super) type Files = BTreeMap<String, (String, String)>;
 
 pub(super) fn place(path: &Path) -> &str {
     path.to_str().unwrap().trim_end_matches('/')
+}
+
+/// What the client leaves in this home when it installs the plugin from the marketplace `keyhole`.
+pub(super) fn install_plugin(world: &World) {
+    let plugins = world.path(".claude/plugins");
+    let copy = plugins.join("cache/keyhole/keyhole/0.6.0");
+    private_directory(&copy);
+    let entry = json!([{ "scope": "user", "installPath": copy }]);
+    let installed = json!({ "version": 2, "plugins": { "keyhole@keyhole": entry } });
+    let source = json!({ "source": "github", "repo": "keyhole-mcp/keyhole" });
+    let known = json!({ "keyhole": { "source": source } });
+    world.write(
+        ".claude/plugins/installed_plugins.json",
+        installed.to_string(),
+    );
+    world.write(".claude/plugins/known_marketplaces.json", known.to_string());
 }
 
 /// The beginning and the end of what differs between machines, and what then stands there: where

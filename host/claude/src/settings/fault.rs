@@ -73,8 +73,8 @@ faults! {
         "A project's or an administrator's settings switch the plugin off, so the plugin's agent is not there."
         ("{file} switches the plugin off");
     PluginGone "plugin-gone" [Plugin]
-        "The folder from which the plugin was installed is gone, so Claude Code does not load the plugin, and nothing asks before a value is published."
-        ("the folder from which the plugin was installed is gone, so Claude Code does not load the plugin. Put it back, or type `claude plugin marketplace add FOLDER`, with its new place");
+        "The plugin is switched on, but not installed, or its folder is gone, so Claude Code does not load the plugin, and nothing asks before a value is published."
+        ("settings switch the plugin on, but it is not installed, or its folder is gone, so Claude Code does not load the plugin. Type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`");
     ManagedUnread { file: String, why: Unread } "managed-unread" []
         "An administrator's settings cannot be read here, so what they decide is unknown."
         ("{file} {why}, so what an administrator decided there is unknown");

@@ -2,8 +2,8 @@
 //! denied.
 
 use super::{
-    MANAGED_RULES_ONLY, fault::Fault, fault_if_hooks_off, file::parsed, items, marketplaces,
-    switches_plugin_off, switches_plugin_on,
+    MANAGED_RULES_ONLY, fault::Fault, fault_if_hooks_off, file::parsed, items, switches_plugin_off,
+    switches_plugin_on,
 };
 use crate::{PLUGIN, hook::PLUGIN_SERVERS, rules::Denied};
 use keyhole_walk::printable::printable_text;
@@ -60,17 +60,15 @@ const MODS_ONLY: &str = "/pluginConfigs/cc-plugin-sec-default@builtin/options/al
 const ALLOWED_SERVERS: &str = "/allowedMcpServers";
 
 /// The faults for what settings switch off, in three groups: what an administrator's files,
-/// `managed`, decide ([`decisions`]); that the plugin is switched off, or else that its folder is
-/// gone; and the servers of ours that no list of allowed servers has. Such a list counts in any
-/// file of `all`, but only in `managed` if an administrator says so. `servers` are the names of own
-/// agents' servers. Empty if nothing is off.
+/// `managed`, decide ([`decisions`]); that the plugin is switched off; and the servers of ours that
+/// no list of allowed servers has. Such a list counts in any file of `all`, but only in `managed`
+/// if an administrator says so. `servers` are the names of own agents' servers. Empty if nothing is
+/// off.
 pub(super) fn switched_off(managed: &[Value], all: &[&Value], servers: &[&str]) -> Vec<Fault> {
     let mut faults = decisions(managed);
     if managed.iter().any(switches_plugin_off) {
         let file = "an administrator".to_owned();
         faults.push(Fault::PluginOff { file });
-    } else if is_plugin_gone(all) {
-        faults.push(Fault::PluginGone);
     }
     let lists = if is_true_in_one(managed, "allowManagedMcpServersOnly") {
         values_in(managed, ALLOWED_SERVERS)
@@ -137,27 +135,6 @@ fn decisions(managed: &[Value]) -> Vec<Fault> {
 /// Whether this key is `true` in one of these files.
 pub(super) fn is_true_in_one(files: &[Value], key: &str) -> bool {
     files.iter().any(|file| file[key] == true)
-}
-
-/// Whether Claude Code can no longer load our plugin: these files switch the plugin on, as
-/// `keyhole@shop`, and the folder of each such marketplace (`shop`) is gone. False if no file
-/// switches the plugin on.
-fn is_plugin_gone(all: &[&Value]) -> bool {
-    let on = Value::Bool(true);
-    let mut names = Vec::new();
-    for file in all {
-        names.extend(marketplaces(file, &on));
-    }
-    !names.is_empty() && names.iter().all(|name| is_marketplace_gone(all, name))
-}
-
-/// Whether one of these files gives this marketplace a folder, by an absolute path, that is not
-/// there. False for a marketplace that comes from elsewhere, such as GitHub.
-fn is_marketplace_gone(all: &[&Value], name: &str) -> bool {
-    all.iter().any(|file| {
-        let folder = file["extraKnownMarketplaces"][name]["source"]["path"].as_str();
-        folder.is_some_and(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
-    })
 }
 
 /// The values at this JSON pointer, such as `/allowedMcpServers`, in the order of the files. A file

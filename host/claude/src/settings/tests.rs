@@ -4,10 +4,19 @@ use std::fs;
 
 fn home(settings: impl AsRef<[u8]>) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
-    for folder in [".claude", "p/.claude", "etc/managed-settings.d"] {
+    for folder in [".claude/plugins", "p/.claude", "etc/managed-settings.d"] {
         fs::create_dir_all(home.path().join(folder)).unwrap();
     }
     fs::write(home.path().join(".claude/settings.json"), settings).unwrap();
+    let copy = json!([{ "installPath": home.path() }]);
+    let installed = json!({ "plugins": { "keyhole@x": copy } });
+    let plugins = home.path().join(".claude/plugins");
+    fs::write(
+        plugins.join("installed_plugins.json"),
+        installed.to_string(),
+    )
+    .unwrap();
+    fs::write(plugins.join("known_marketplaces.json"), r#"{"x": {}}"#).unwrap();
     home
 }
 
