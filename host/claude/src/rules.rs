@@ -230,10 +230,10 @@ impl Places {
     }
 
     /// Whether a copy beside this file, such as `ids.md~` beside `ids.md`, can be read: a rule can
-    /// name the file, and no rule in `denied` denies the copy.
+    /// name the file, and no rule in `denied` denies its folder as a whole.
     fn is_copy_open(&self, file: &Path, denied: &Denied) -> bool {
-        let copy = file.with_extension("md~");
-        path_pattern(file, &self.home).is_some() && !denied.denies_place(&copy, &self.home)
+        let is_folder_denied = denied.denies_folder_of(file, &self.home);
+        path_pattern(file, &self.home).is_some() && !is_folder_denied
     }
 
     /// The rules `Edit(PATTERN)` that keep Claude from changing these: the settings in any folder's

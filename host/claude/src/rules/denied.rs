@@ -22,7 +22,9 @@ pub struct Denied(Vec<String>);
 enum Denies {
     /// Not at all.
     Nothing,
-    /// By a folder above the place, or by a `**`.
+    /// By a pattern such as `a/**/*`, which is for what is there when a shell starts.
+    Pattern,
+    /// By a folder above the place, which is denied as a whole.
     Above,
     /// By the place's own name.
     Name,
@@ -66,19 +68,29 @@ impl Denied {
         Some(rule)
     }
 
-    /// Whether these rules already deny all that `ours`, a rule of ours, denies. For `Bash(…)`,
-    /// they must have the same rule, or `Bash` alone. For `Read(~/a/**)`, they must deny any place
-    /// that it means. For `Read(~/a/ids.md)`, they must deny the file by its own name.
+    /// Whether these rules already deny all that `ours`, a rule of ours, denies: they have the same
+    /// rule. Or else, for `Bash(…)`, they have `Bash` alone; for `Read(~/a/**)`, they deny the
+    /// folder as a whole; for `Read(~/a/ids.md)`, they deny the file by its own name.
     pub(super) fn covers(&self, ours: &str, home: &Path) -> bool {
-        if ours.starts_with("Bash(") {
-            return self.0.iter().any(|rule| rule == ours || rule == "Bash");
+        let is_for_shells = ours.starts_with("Bash(");
+        let mut rules = self.0.iter();
+        if rules.any(|rule| rule == ours || is_for_shells && rule == "Bash") {
+            return true;
         }
         let place = any_place_of(ours, home);
         if ours.contains('*') {
-            self.denies_place(&place, home)
+            self.denies_folder_of(&place, home)
         } else {
             self.denies_by_name(&place, home)
         }
+    }
+
+    /// Whether a rule denies the folder of this place as a whole, or a folder above that. A rule
+    /// for all names there, as `Read(~/a/*)`, does not: when a shell starts, the client looks which
+    /// files there are, so the shell can read those that come later.
+    pub(super) fn denies_folder_of(&self, place: &Path, home: &Path) -> bool {
+        let mut rules = self.0.iter();
+        rules.any(|rule| denies(rule, place, home) == Denies::Above)
     }
 
     /// Whether a rule denies this place, or a folder above it.
@@ -117,17 +129,19 @@ struct Compared<'a> {
 
 /// How a rule denies `place`. For `/home/theo/private/ids.md` and the home `/home/theo`:
 /// `Read(~/private/*.md)` denies it by its name; `Read(~/private)` and `Read(~/private/**)` deny it
-/// by a folder above it; `Read(~/b)` and `Bash(ls)` do not deny it.
+/// by a folder above it; `Read(~/private/**/*)` denies it by a pattern; `Read(~/b)` and `Bash(ls)` do not deny it.
 fn denies(rule: &str, place: &Path, home: &Path) -> Denies {
     let Some(Compared { pattern, names }) = Compared::of(rule, place, home) else {
         return Denies::Nothing;
     };
     if !means_place(&pattern, &names) {
         Denies::Nothing
+    } else if means_folder_above(&pattern, &names) {
+        Denies::Above
     } else if pattern.len() == names.len() && !pattern.contains(&"**") {
         Denies::Name
     } else {
-        Denies::Above
+        Denies::Pattern
     }
 }
 
@@ -158,6 +172,14 @@ impl<'a> Compared<'a> {
             names: names.collect::<Option<_>>()?,
         })
     }
+}
+
+/// Whether a rule's pattern denies a folder above this place as a whole, both as lists of names:
+/// `a` and `a/**` do for `a/b.md`, but `a/*` and `a/**/*` do not.
+fn means_folder_above(pattern: &[&str], place: &[&str]) -> bool {
+    let folder = pattern.strip_suffix(&["**"]).unwrap_or(pattern);
+    let above = place.split_last().map_or(place, |(_, above)| above);
+    means_place(folder, above)
 }
 
 /// Whether a rule's pattern means this place, or a folder above it, both as lists of names:

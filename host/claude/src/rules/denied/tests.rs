@@ -11,10 +11,9 @@ fn a_rule_counts_only_as_far_as_the_client_takes_it() {
     for row in MEANT.lines() {
         let (rule, meant) = row.rsplit_once(' ').unwrap();
         let denied = Denied(vec![rule.to_owned()]);
-        let folder = denied.denies_place(&home.join("private").join(ANY), home);
+        let folder = denied.denies_folder_of(&home.join("private").join(ANY), home);
         let file = denied.denies_by_name(&home.join("private/ids.md"), home);
         let expected = match meant {
-            "both" => (true, true),
             "folder" => (true, false),
             "file" => (false, true),
             _ => (false, false),
