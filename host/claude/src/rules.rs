@@ -115,8 +115,8 @@ pub struct Missing {
     pub rules: Vec<String>,
     /// Whether no rule can name one of the files or folders, and no rule in the settings denies it.
     pub no_rule_can_deny: bool,
-    /// Whether a copy beside one of the files can be read: the folder holds more, so it is not
-    /// denied as a whole.
+    /// Whether a copy beside one of the files can be read, or the file itself by a shell that runs
+    /// while it is saved anew: the folder holds more, so it is not denied as a whole.
     pub has_neighbours: bool,
 }
 

@@ -74,7 +74,7 @@ const NO_SANDBOX: &str = "any shell command of the main conversation can read yo
 const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or newer)";
 const BY_MANAGED: &str = "the administrator's settings keep shell commands from your files";
 const BY_USER: &str = "your settings keep shell commands from your files, as long as no project's settings switch that off";
-const COPIES: &str = "A copy elsewhere, as an editor keeps one, stays open.";
+const COPIES: &str = "A copy elsewhere, as an editor keeps one, stays open. If a file is denied without its folder, a shell that is still running can read the file once an editor has saved it by renaming.";
 const PAST_BY_PROJECT: &str =
     "a shell command may get past Claude Code's own sandbox, by what a project says";
 const WHAT_TO_DO: &str = concat!(
@@ -214,8 +214,8 @@ impl Shells {
         })
     }
 
-    /// A sentence that the sandbox holds shell commands, by whose settings. `file` is the user's
-    /// settings file, as people see its name.
+    /// A sentence that the sandbox holds shell commands, by whose settings, and what it does not
+    /// hold. `file` is the user's settings file, as people see its name.
     ///
     /// # Errors
     /// A sentence about the first of these reasons why a shell gets past the sandbox: no settings

@@ -24,7 +24,7 @@ use std::{path::PathBuf, slice};
 // What the user is told before the question.
 const REPORTS_NOT_COMPARED: &str = "What this agent reports is not compared with the file. Only the plugin takes out of its agent's reports what quotes the file.";
 const NO_RULE_CAN_DENY: &str = "No rule can keep the main conversation from this file: its path has a character that nobody sees. Move it to ~/private.";
-const NEIGHBOURS: &str = "The rules deny the file alone, since its folder has other things in it. So a copy beside it stays open, as an editor (~, .swp) or a synchronizer makes one. A folder of its own is denied whole: move it to ~/private, and run setup again.";
+const NEIGHBOURS: &str = "The rules deny the file alone, since its folder has other things in it. So a copy beside it stays open, as an editor (~, .swp) or a synchronizer makes one, and a shell that is still running can read the file once an editor has saved it by renaming. A folder of its own is denied whole: move it to ~/private, and run setup again.";
 
 /// What the user asks for: that one agent, one session or one client gets a file.
 pub struct Request<'a> {
