@@ -48,6 +48,9 @@ pub enum Lines {
     Copied(String),
     /// Other lines than setup's, by which our server is started with a hook and a ticket.
     Changed,
+    /// The lines that setup writes, in a head that the client does not load (`is_loaded`), or that
+    /// disallows the server's tool.
+    WrongHead,
     /// Our server without our hook, or without `--require-ticket`. The server may give its file to
     /// whoever runs as this agent, also to a whole session.
     Unguarded,
@@ -125,6 +128,8 @@ impl Lines {
     /// - `Changed`, if there is not just one binding, or if the lines of server and hook are not
     ///   those that setup writes for this binding and the agent that the hook names.
     /// - `Copied`, if the file's entry `name` is not that agent.
+    /// - `WrongHead`, if the client does not load the file, or the agent may not call its tool
+    ///   (`disallowedTools`).
     /// - `OfSetup`, for whatever program and folder for tickets.
     fn of(
         user: &User<'_>,
@@ -159,10 +164,43 @@ impl Lines {
         if !head.iter().any(|entry| gives_name(entry, agent)) {
             return Self::Copied(agent.to_owned());
         }
+        let disallowed = text_of_entries(head, |key| key == "disallowedTools");
+        let tool = format!("mcp__{}__load_context", &**bind);
+        if disallowed.contains(&tool) || !is_loaded(text, head) {
+            return Self::WrongHead;
+        }
         let Started { program, tickets } = Started::in_text(text);
         Self::OfSetup {
             program: program.into(),
             tickets: tickets.into(),
+        }
+    }
+}
+
+/// Whether the client loads an agent's file with this text and head: the text begins with `---`,
+/// and the head has one name, and one description that is a text ([`is_text_of_yaml`]). A blank
+/// line above `---`, or a description `a: b`, keeps the client from it.
+fn is_loaded(text: &str, head: &[String]) -> bool {
+    let is_at_start = text.trim_start_matches('\u{feff}').starts_with("---");
+    let names = text_of_entries(head, |key| key == "name");
+    let descriptions = text_of_entries(head, |key| key == "description");
+    let description = descriptions.strip_prefix("description:").map(str::trim);
+    let is_named_once = names.matches("name:").count() == 1;
+    is_at_start && is_named_once && description.is_some_and(is_text_of_yaml)
+}
+
+/// Whether YAML takes this value of an entry as a text: `a b`, `"a: b"`, or a block below `|` or
+/// `>`. Not an empty one, nor `a: b`, nor `"a" b`, nor one that begins as another kind of value
+/// does, such as `[a] b`.
+fn is_text_of_yaml(value: &str) -> bool {
+    match value.chars().next() {
+        None => false,
+        Some('|' | '>') => true,
+        Some('"') => value.len() > 1 && value.ends_with('"'),
+        Some('\'') => value.len() > 1 && value.ends_with('\''),
+        Some(first) => {
+            let is_other_kind = "[]{}*&!%@`,".contains(first);
+            !is_other_kind && !value.contains(": ") && !value.ends_with(':')
         }
     }
 }
@@ -185,9 +223,11 @@ fn text_of_entries(head: &[String], wanted: impl Fn(&str) -> bool) -> String {
 }
 
 /// The entries of the head of an agent's file, which stands between two lines `---`. Empty if the
-/// text does not begin with `---`: then the client takes the file for no agent's.
+/// text does not begin with `---`, behind blank lines at most: then nobody takes the file for an
+/// agent's.
 fn head_of(text: &str) -> Vec<String> {
-    if text.trim_start_matches('\u{feff}').starts_with("---") {
+    let written = text.trim_start_matches('\u{feff}');
+    if written.trim_start().starts_with("---") {
         entries(text)
     } else {
         Vec::new()

@@ -100,7 +100,8 @@ fn is_only_one(entry: &str, there: &[String]) -> bool {
 /// If the file begins with a line `---`, as an agent's file does, only the entries of its head are
 /// returned: those above the next line `---`.
 pub(crate) fn entries(text: &str) -> Vec<String> {
-    let mut lines = text.trim_start_matches('\u{feff}').lines().peekable();
+    let written = text.trim_start_matches('\u{feff}').trim_start();
+    let mut lines = written.lines().peekable();
     let has_head = lines.next_if(|line| is_head_border(line)).is_some();
     let mut entries: Vec<String> = Vec::new();
     for written in lines {

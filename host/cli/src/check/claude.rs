@@ -96,6 +96,7 @@ impl<'a> ClaudeCode<'a> {
     ///   binding's file;
     /// - `OtherLines` if the lines for server and hook are not those that setup writes;
     /// - `CopiedAgent` if setup wrote these lines for another agent;
+    /// - `WrongHead` if the client does not load the file, or the agent may not call its tool;
     /// - `ProgramGone` if the program in the lines is not there any more;
     /// - `NoSuchBinding` if the map lacks the binding;
     /// - `TicketsRefused` if the folder for tickets in the lines can be neither used nor made.
@@ -118,6 +119,7 @@ impl<'a> ClaudeCode<'a> {
                     of: other_agent.clone(),
                 });
             }
+            Lines::WrongHead => return Some(Finding::WrongHead { agent: file }),
             Lines::OfSetup { program, tickets } => (program, tickets),
         };
         if is_gone(program) {

@@ -160,6 +160,9 @@ findings! {
     CopiedAgent { agent: String, of: String } "copied-agent" Error
         "An agent's file starts a server and a hook that are another agent's, so its agent gets no file."
         ("{agent} starts the server of the agent {of}, and has another name itself, so its agent gets no file. If it is that agent, give it this name back. For a second agent, move the file away, and run `keyhole setup claude-code --bind NAME --file FILE` with a name of its own");
+    WrongHead { agent: String } "wrong-head" Error
+        "The head of an agent's file is not one that Claude Code loads, or disallows the agent's own tool, so the agent gets no file."
+        ("Claude Code does not load {agent}, or its agent may not call its own tool. The first line must be ---. There must be one name, and one description, in double quotes. disallowedTools must not name the tool load_context");
     OtherLines { agent: String } "other-lines" Warning
         "An agent's file starts Keyhole by other lines than `setup` writes, so it is unknown who gets the file."
         ("{agent} starts Keyhole by other lines than setup writes, so nobody can tell here whether only this agent gets the file. Compare its mcpServers and hooks with those that `keyhole setup claude-code --bind NAME` prints");
