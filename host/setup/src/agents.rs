@@ -11,7 +11,6 @@ use keyhole_core::BindingName;
 use keyhole_walk::printable::printable;
 use std::{
     collections::{BTreeMap, HashSet},
-    ffi::{OsStr, OsString},
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -27,6 +26,8 @@ const MAX_BYTES: u64 = 1 << 20;
 pub struct OwnAgent {
     /// The file, for people: `notes.md in ~/.claude/agents`.
     pub file: String,
+    /// Whether another file beneath the same folder gives the agent of the binding's name.
+    pub has_double: bool,
     /// The name of the binding. Empty if the file has a form of YAML that is not read here.
     pub bind: String,
     /// How the file starts the server and its hook.
@@ -78,6 +79,7 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
             own.push(OwnAgent {
                 file,
                 lines: Lines::Changed,
+                has_double: false,
                 bind: String::new(),
             });
             continue;
@@ -87,6 +89,9 @@ pub fn own_agents(user: &User<'_>, folder: &Path, shown: &str) -> Vec<OwnAgent> 
             own.push(OwnAgent {
                 file: file.clone(),
                 lines: lines.clone(),
+                has_double: agents_named(folder, &bind)
+                    .iter()
+                    .any(|other| *other != path),
                 bind: bind.to_string(),
             });
         }
@@ -242,17 +247,17 @@ fn first_word(call: &str) -> &str {
     end.map_or(word, |end| &word[..end])
 }
 
-/// The names, without `.md`, of all files in the folder `agents` of `folder` whose head gives the
-/// agent this name: `my-notes` for `my-notes.md` with a line `name: notes`.
-pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<OsString> {
-    let mut stems = Vec::new();
+/// The files beneath the folder `agents` of `folder` whose head gives the agent this name: for
+/// `notes`, also `team/mine.md` with a line `name: notes`.
+pub(crate) fn agents_named(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
     for (file, text) in markdown_files(&folder.join("agents")) {
         // A line of the text may begin with `name:` as well. Only the head counts.
         if head_of(&text).iter().any(|entry| gives_name(entry, name)) {
-            stems.extend(file.file_stem().map(OsStr::to_owned));
+            files.push(file);
         }
     }
-    stems
+    files
 }
 
 /// Whether this entry gives an agent's file this name: `name: notes` or `name: "notes"`.

@@ -297,8 +297,8 @@ impl Plan {
     /// plugin, such as `acme:reviewer`, is not looked for. For our plugin, does nothing.
     ///
     /// # Errors
-    /// For an agent `notes` with a server of its own, if a file there gives the name `notes`, but
-    /// is not called `notes.md`.
+    /// For an agent `notes` with a server of its own, if a file beneath the client's folder of
+    /// agents gives the name `notes`, but is not `notes.md` there.
     fn judge_agents(&mut self, request: &Request<'_>, places: &Places) -> Result<()> {
         let name = &*request.name;
         if request.way() == Some(Way::Agent) {
@@ -403,7 +403,7 @@ impl Plan {
     /// these has the name already:
     ///
     /// - a binding of the map that is for another file;
-    /// - in Claude Code, an agent whose file is called otherwise than `notes.md`;
+    /// - in Claude Code, an agent whose file is not `notes.md` in the client's folder of agents;
     /// - a file of the client that setup did not write, and so would not replace.
     pub fn is_taken(request: &Request<'_>) -> bool {
         if is_bound_to_another(request) {
@@ -431,11 +431,12 @@ fn is_bound_to_another(request: &Request<'_>) -> bool {
     binding.is_some_and(|binding| !request.is_for_file_of(&binding.entry))
 }
 
-/// Whether a file in the client's folder of agents gives its agent this name, such as `notes`, but
-/// is itself called otherwise than `notes.md`.
+/// Whether a file beneath the client's folder of agents gives its agent this name, such as `notes`,
+/// but is another one than `notes.md` in that folder, such as `team/notes.md`.
 fn is_name_of_other_file(places: &Places, name: &str) -> bool {
-    let stems = agents_named(&places.claude, name);
-    stems.iter().any(|stem| stem != name)
+    let usual = places.claude.join("agents").join(format!("{name}.md"));
+    let files = agents_named(&places.claude, name);
+    files.iter().any(|file| *file != usual)
 }
 
 /// Why the client's sandbox would not hold shells, or cannot start, and what to do. None if the

@@ -97,6 +97,7 @@ impl<'a> ClaudeCode<'a> {
     /// - `OtherLines` if the lines for server and hook are not those that setup writes;
     /// - `CopiedAgent` if setup wrote these lines for another agent;
     /// - `WrongHead` if the client does not load the file, or the agent may not call its tool;
+    /// - `SecondFile` if another file gives the same agent;
     /// - `ProgramGone` if the program in the lines is not there any more;
     /// - `NoSuchBinding` if the map lacks the binding;
     /// - `TicketsRefused` if the folder for tickets in the lines can be neither used nor made.
@@ -122,6 +123,9 @@ impl<'a> ClaudeCode<'a> {
             Lines::WrongHead => return Some(Finding::WrongHead { agent: file }),
             Lines::OfSetup { program, tickets } => (program, tickets),
         };
+        if agent.has_double {
+            return Some(Finding::SecondFile { agent: file });
+        }
         if is_gone(program) {
             return Some(Finding::ProgramGone {
                 agent: file,

@@ -163,6 +163,9 @@ findings! {
     WrongHead { agent: String } "wrong-head" Error
         "The head of an agent's file is not one that Claude Code loads, or disallows the agent's own tool, so the agent gets no file."
         ("Claude Code does not load {agent}, or its agent may not call its own tool. The first line must be ---. There must be one name, and one description, in double quotes. disallowedTools must not name the tool load_context");
+    SecondFile { agent: String } "second-file" Error
+        "Another file gives an agent of the same name, so Claude Code may load that one, and its agent gets no file."
+        ("another file in the same folder gives the agent of {agent}, too, so Claude Code may load that one, and its agent gets no file. Take that file away, or give it another name in its line name");
     OtherLines { agent: String } "other-lines" Warning
         "An agent's file starts Keyhole by other lines than `setup` writes, so it is unknown who gets the file."
         ("{agent} starts Keyhole by other lines than setup writes, so nobody can tell here whether only this agent gets the file. Compare its mcpServers and hooks with those that `keyhole setup claude-code --bind NAME` prints");
