@@ -12,6 +12,7 @@ mod shapes;
 
 use crate::{
     Variables,
+    paths::without_links,
     rules::{Denied, OddPlace, Places},
     usual_map,
 };
@@ -151,16 +152,16 @@ impl Settings {
     }
 
     /// Reads the settings files and the links of the project of this folder, and notes the faults
-    /// of the files. If the folder is the home, `.claude/settings.json` is the user's own file, and
-    /// no project's: it is left out.
+    /// of the files. If the folder is the home, also past links, `.claude/settings.json` is the
+    /// user's own file, and no project's: it is left out.
     fn read_projects(&mut self, folder: &Path) {
         let places = self.places.as_ref().ok();
         // If the home is unknown, `/` is taken for it.
         let home = places.map_or(Path::new("/"), |places| &places.home);
-        let users_file = places.map(Places::settings);
+        let users_file = places.map(|places| without_links(&places.settings()));
         self.links = links::links(folder, home);
         for project::File { path, shown } in project::files(folder, home) {
-            if users_file.as_ref() != Some(&path) {
+            if users_file.as_ref() != Some(&without_links(&path)) {
                 let read = parsed(&path);
                 self.judge_project(shown, &read);
                 self.projects.push(ProjectFile { shown, read });

@@ -67,7 +67,8 @@ impl<'a> ClaudeCode<'a> {
         let projects_folder = here.map(|here| here.join(".claude"));
         // In the home, both folders are `~/.claude`: no agent is read twice.
         if let Some(folder) = projects_folder
-            && client_places.is_none_or(|places| places.claude != folder)
+            && client_places
+                .is_none_or(|places| without_links(&places.claude) != without_links(&folder))
         {
             agents.extend(own_agents(&user, &folder, ".claude"));
         }
