@@ -198,7 +198,7 @@ findings! {
         ("the map has publish_only_in, but Keyhole's plugin or its hooks are off in Claude Code, so nothing asks before a value is published. Switch them on, or take the field out");
     ProgressTold { file: String } "progress-told" Warning
         "The client has an agent's model say every half minute what the agent does. The main conversation may read that line, and nobody compares it with the agent's file."
-        ("Claude Code has an agent say every half minute what it does, and the main conversation may read that line: nobody compares it with the agent's file. Add to env in {file}: \"CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES\": \"1\"");
+        ("Claude Code has an agent say every half minute what it does, and the main conversation may read that line: nobody compares it with the agent's file. In env in {file}, set \"CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES\" to \"1\"");
     PluginNotOn {} "plugin-not-on" Warning
         "No settings of the user or an administrator switch the plugin on."
         ("no settings switch the plugin on. To install it, type `claude plugin marketplace add FOLDER`, with the folder of the plugin's release, and then `claude plugin install keyhole@keyhole`");
