@@ -218,18 +218,18 @@ impl Shells {
     /// hold. `file` is the user's settings file, as people see its name.
     ///
     /// # Errors
-    /// A sentence about the first of these reasons why a shell gets past the sandbox: no settings
-    /// switch the sandbox on; a key of the user's or an administrator's settings opens it (`weak`);
-    /// a project may open it (`projects_undo`); or settings are missing, which the user is to add
+    /// A sentence about the first of these reasons why a shell gets past the sandbox: a key of the
+    /// user's or an administrator's settings opens it (`weak`), since setup switches no sandbox on
+    /// that has such a key; no settings switch the sandbox on; a project may open it (`projects_undo`); or settings are missing, which the user is to add
     /// to `file` (`lacks`).
     pub fn held_or_why_not(&self, file: &str) -> Result<String, String> {
-        let mut lacks = self.lacks.iter();
-        if lacks.any(|needed| needed.place == ["sandbox", "enabled"]) {
-            return Err(NO_SANDBOX.to_owned());
-        }
         if !self.weak.is_empty() {
             let weak = &self.weak;
             return Err(format!("{GETS_PAST}, since these settings let it: {weak}"));
+        }
+        let mut lacks = self.lacks.iter();
+        if lacks.any(|needed| needed.place == ["sandbox", "enabled"]) {
+            return Err(NO_SANDBOX.to_owned());
         }
         if !self.projects_undo.is_empty() {
             return Err(format!(
