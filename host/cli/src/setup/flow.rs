@@ -100,8 +100,8 @@ pub(super) fn remove(user: &User<'_>, name: &str, is_dry: bool) -> Result<String
         return Ok(dialog.screen.shown + &ending(&without_rules));
     }
     if without_rules.is_empty() && rules.is_empty() {
-        let still_to_do = ending(&without_rules);
-        return stop_with(format!("nothing is taken away\n{still_to_do}"));
+        let todo = still_to_do(&without_rules);
+        return stop_with(format!("nothing is taken away\n{todo}"));
     }
     let mut plan = without_rules;
     if !rules.is_empty() && dialog.agrees("Take these lines away, too?")? {
@@ -244,6 +244,11 @@ fn to_paste(plan: &Plan) -> String {
 
 /// A list of what the user still has to do, if there is anything, and the last step.
 fn ending(plan: &Plan) -> String {
+    format!("{}\n{}\n", still_to_do(plan), plan.last)
+}
+
+/// A list of what the user still has to do. Empty if there is nothing.
+fn still_to_do(plan: &Plan) -> String {
     let mut text = String::new();
     if !plan.todo.is_empty() {
         text += "\nStill to do:\n";
@@ -251,5 +256,5 @@ fn ending(plan: &Plan) -> String {
     for todo in &plan.todo {
         text += &format!("- {todo}\n");
     }
-    format!("{text}\n{}\n", plan.last)
+    text
 }
