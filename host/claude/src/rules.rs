@@ -41,7 +41,7 @@ const PROGRAMS: [&str; 2] = ["keyhole", "*/keyhole*"];
 const COMMANDS: [&str; 5] = ["gate", "inject", "scan", "serve", "withhold"];
 
 /// What the rules do beside what they are for.
-pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.";
+pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. Newer versions of Claude Code then ask before some ordinary shell commands. With `claude -p`, nobody can answer, and these are refused.";
 
 /// A variable of the environment, named here, leads to a place that no rule can name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -71,7 +71,7 @@ const DENY_WRITE: [&str; 3] = ["sandbox", "filesystem", "denyWrite"];
 const LISTS: [&str; 4] = ["allowRead", "allowWrite", "denyRead", "denyWrite"];
 
 const NO_SANDBOX: &str = "any shell command of the main conversation can read your files: Claude Code's own sandbox is off. In a terminal, `keyhole setup`, or for the plugin `keyhole setup plugin`, offers to switch it on";
-const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code 2.1.290 or newer)";
+const IN_SANDBOX: &str = "The client's own sandbox is on (Claude Code newer than 2.1.290)";
 const BY_MANAGED: &str = "the administrator's settings keep shell commands from your files";
 const BY_USER: &str = "your settings keep shell commands from your files, as long as no project's settings switch that off";
 const COPIES: &str = "A copy elsewhere, as an editor keeps one, stays open. If a file is denied without its folder, a shell that is still running can read the file once an editor has saved it by renaming.";
