@@ -1,12 +1,12 @@
 //! `keyhole gate`, which a client asks before a call, and `keyhole scan`, which people and CI run.
 
 use crate::secrecy::{conceals, talkative};
-use keyhole_tests::{MARKER, Ran, World, skipped};
+use keyhole_tests::{MARKER, Ran, World, binary, skipped, workspace};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     fs,
-    os::unix::process::ExitStatusExt as _,
+    os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     process::{Command, Stdio},
     thread,
     time::Duration,
@@ -42,6 +42,7 @@ fn shell(world: &World, commands: &str) {
     shell
         .args(["-ec", commands])
         .current_dir(world.path("src/pub"))
+        .env_remove("CLAUDECODE")
         .env("HOME", world.home());
     for (name, value) in [
         ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -365,6 +366,37 @@ fn in_a_clients_shell_a_scan_tells_nothing() {
 }
 
 #[cfg(target_os = "linux")]
+/// The hooks of the page, as a user writes them.
+#[test]
+fn the_pages_hooks_refuse_a_commit_and_a_push_of_a_value() {
+    let page = fs::read_to_string(workspace().join("docs/scan.md")).unwrap();
+    let blocks: Vec<&str> = page.split("```sh\n").skip(2).collect();
+    let [commit, push] = [0, 1].map(|index| blocks[index].split("```").next().unwrap());
+    let (_, last_lines) = commit.split_once('\n').unwrap();
+    let world = user(NOWHERE);
+    let path = binary().display();
+    for (name, text) in [
+        ("pre-commit", commit),
+        ("pre-push", &format!("{push}{last_lines}")),
+    ] {
+        let script = format!("#!/bin/sh\nkeyhole() {{ '{path}' \"$@\"; }}\n{text}");
+        let file = world.path(&format!("src/pub/.git/hooks/{name}"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, script).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    shell(
+        &world,
+        &format!(
+            "echo 2 >>a.txt; git commit -qam y; git push -q origin main
+             echo {MARKER} >b.txt; git add b.txt; if git commit -qm x; then exit 1; fi
+             git switch -qc wip; git commit -q --no-verify -m x
+             if git push -q origin wip; then exit 2; fi
+             git push -q origin main:other; git push -q origin :other"
+        ),
+    );
+}
+
 #[test]
 fn on_a_terminal_a_scan_shows_ten_findings_and_names() {
     let world = user(NOWHERE);

@@ -22,7 +22,7 @@ use std::{
 };
 
 /// A higher ceiling needs a commit that names the user who asked for what is in it.
-const MOST_TOKENS: usize = 174_000;
+const MOST_TOKENS: usize = 180_000;
 /// Tokens in a line of code.
 const MOST_PER_LINE: f64 = 9.3;
 const MOST_PER_LINE_OF_ROOM: f64 = 9.5;
@@ -35,7 +35,7 @@ const MOST_CLOSURES: f64 = 1.0;
 const MOST_TRICKS: usize = 0;
 /// In 1,000 lines of code.
 const MOST_NAMES_AGAIN: f64 = 4.0;
-const MOST_WORDS: usize = 18_000;
+const MOST_WORDS: usize = 18_400;
 const MOST_UNSAFE: usize = 3;
 const MOST_CRATES: usize = 105;
 const MOST_LINES_OF_SCRIPTS: usize = 520;
