@@ -128,9 +128,9 @@ impl Settings {
     }
 
     /// Reads the user's settings into `value`. It stays null, and a fault is noted, in two cases: a
-    /// variable leads to a place that no rule can name ([`OddPlace`]), so nothing is read; or the
-    /// client loads nothing of the file. A fault is also noted if the settings switch all hooks
-    /// off. No file is no fault.
+    /// variable such as `CLAUDE_CONFIG_DIR` is a path that no rule can name, such as `/a*`
+    /// ([`OddPlace`]), so nothing is read; or the client loads nothing of the file. A fault is also
+    /// noted if the settings switch all hooks off. A missing file counts as an empty one.
     fn read_users(&mut self) {
         let places = match &self.places {
             Ok(places) => places,

@@ -18,7 +18,8 @@ use std::{
 
 /// The session of `keyhole serve`.
 ///
-/// - With `--require-ticket`, the session serves the calls for which the guard left a ticket.
+/// - With `--require-ticket`, the session serves the calls for which the guard left a ticket; with
+///   `--agent NAME` besides, only if the ticket names this agent.
 /// - Else it serves each call. `--agent NAME` says that each caller is this agent; without it, the
 ///   caller is unknown.
 /// - If no `--map` is typed and nobody knows where the usual map is, it refuses each call.

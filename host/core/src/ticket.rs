@@ -199,6 +199,7 @@ impl Tickets {
     /// What [`Self::could_be_made`] says, or why a folder cannot be made.
     #[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
     pub fn make(&self) -> Result<(), TicketError> {
+        // This opens the data folder, and makes the folder of tickets in it.
         if self.data_folder().is_ok() {
             return Ok(());
         }

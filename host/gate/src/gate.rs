@@ -63,7 +63,8 @@ impl Gate {
 }
 
 /// Reads the client's question, and asks the user if the call would publish what a list has, or if
-/// that cannot be found out: also if the question is not understood. Otherwise there is no answer.
+/// that cannot be found out. Also asks if the question is not understood, and the map has a list
+/// that may not be published somewhere. Otherwise there is no answer.
 ///
 /// # Errors
 /// If the answer cannot be written.
@@ -123,8 +124,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Compares what the call would publish with the lists. Without a map, or if all lists may be
-    /// published there, there is nothing to compare.
+    /// Compares what the call would publish with the lists. Without a map, there is nothing to
+    /// compare; and neither is there if each folder of the call may publish all lists.
     ///
     /// # Errors
     /// If the map cannot be read, or nothing can be loaded from it.
@@ -147,6 +148,7 @@ impl Comparison {
             scratch: &gate.scratch,
             start,
         };
+        // Only folders that must not publish some list are in it.
         let gathered = gather(call, &map, &places, &mut self.why_incomplete);
         if gathered.is_empty() {
             return Ok(());

@@ -86,7 +86,7 @@ fn answer(text_or_why: Result<String, Uncompared>) -> Value {
 fn text_for_agent(scratch: &Path) -> Result<String, Uncompared> {
     let input: Input = read_input(Waiting(io::stdin())).map_err(|why| {
         say(&why.to_string());
-        Refusal::Internal
+        Uncompared::List(Refusal::Internal)
     })?;
     let repository = Repository::of_session(&input.cwd)?.ok_or(Uncompared::NoRepository)?;
     let (outgoing, not_looked_at) = collect_first(&repository, &input.cwd, scratch)?;

@@ -116,6 +116,7 @@ where
         &mut self,
         answer: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        // Keeps the answer under its request's number, which it returns with the permit for memory.
         let entered = self.pending.answer(answer);
         let to = self.to.clone();
         let pending = self.pending.clone();

@@ -64,6 +64,7 @@ impl Repository {
         let refs = Refs::of(self, &budget)?;
         let format = refs.format();
         let git_folder = Scratch::make(self, format, scratch, &mut budget)?;
+        // The folders that git may read: on Linux, the kernel refuses it all others.
         let reach = Reach::of(self, git_folder.path())?;
         let git = Git {
             scratch: &git_folder,

@@ -369,6 +369,7 @@ fn add_loose_refs(
             let path = format!("{name}/{last}");
             if entry.file_type()?.is_dir() {
                 folders_left.push(path);
+            // None: the file is gone meanwhile.
             } else if let Some(text) = ref_text(&entry.path())? {
                 texts.insert(path, text);
             }

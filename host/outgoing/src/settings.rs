@@ -109,13 +109,15 @@ pub(crate) fn of_push(
     git: &mut Git<'_>,
 ) -> Result<PushSettings, Uncollected> {
     let mut found = PushSettings::default();
-    // Git reads a remote of the old form here, if its settings do not have it.
+    // Git reads a remote of the old form here, if its settings do not have it. Anything that is
+    // there counts, also what cannot be read.
     let has_old_remotes = file::first_bytes(&repository.common.join("remotes"), 0) != Ok(None);
     if has_old_remotes || names_push_in_variables() {
         return Ok(found.with_unknown());
     }
     let mut own = own_files(repository);
-    // The last file is read first: what a later one says counts.
+    // The last of this list is read first: the system's, then the user's, then the repository's. What
+    // is read later counts.
     let mut files_left = own.clone();
     files_left.reverse();
     files_left.extend(users_files());

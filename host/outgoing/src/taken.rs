@@ -103,8 +103,9 @@ fn first_there(here: &Path, word: &str) -> Option<PathBuf> {
 }
 
 /// The folder in which a pattern begins, which has one of these characters: `src` of `src/*.rs`,
-/// and the empty path of `*.rs`. A word that is no pattern stays as it is. So does a text with
-/// blanks behind the folder: `my docs/*.md` begins in `my docs`, and `docs: *` is a message.
+/// `my docs` of `my docs/*.md`, and the empty path of `*.rs`. A word that is no pattern stays as it
+/// is, such as `src`. A word with a blank behind the folder is a message, such as `docs: *`, and
+/// stays as it is, too.
 fn fixed_part<'w>(word: &'w str, characters: &[char]) -> &'w str {
     let Some(start) = word.find(characters) else {
         return word;

@@ -182,6 +182,7 @@ pub(crate) fn start_and_warn(map: Result<LiveMap, String>) -> Result<Loading, Re
 pub fn inject(wanted: Inject) -> Result<(), HookError> {
     let loading = start_and_warn(wanted.map);
     let input: Input = read_input(Waiting(io::stdin()))?;
+    // None: the event is another one than SubagentStart.
     let Some(client) = input.client()? else {
         return Ok(());
     };

@@ -102,6 +102,8 @@ impl Callers {
 /// description; if `--require-wall` is given, and a part of the wall does not stand; or if the
 /// session fails.
 pub fn serve(session: Session) -> Result<(), Box<dyn Error>> {
+    // A key was given to the server. Else the map has the file, and `surface_of` looks below for a
+    // key in the binding's texts.
     if let (Some(name), Some(key)) = (&session.bind, &session.key)
         && name.contains(key.expose())
     {

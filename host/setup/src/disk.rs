@@ -255,9 +255,9 @@ const FOLDER_IS_MISSING: &str = "its folder is not there, and you may not make i
 /// Why no file can be made at this path. Of all that is above the path, the lowest that exists
 /// decides; for `/a/b/c.md`, if `/a/b` is missing, `/a`:
 ///
-/// - None, if that is a folder of the user's, and writable. The missing folders can be made in it.
-/// - That the path's own folder is missing, if that is another folder than the path's own.
-/// - What `why_no_file_in` says, if that is the path's own folder, or is no folder.
+/// - None, if this is a folder of the user's, and writable. The missing folders can be made in it.
+/// - [`FOLDER_IS_MISSING`], if this is another folder than the path's own: `/a`, and not `/a/b`.
+/// - What `why_no_file_in` says, if this is the path's own folder, or is no folder.
 fn why_no_file_below(file: &Path) -> Option<&'static str> {
     for folder in file.ancestors().skip(1) {
         if let Ok(metadata) = fs::metadata(folder) {

@@ -97,7 +97,10 @@ impl Change {
         let mut left = self.clone();
         let is_to_do = if let Value::Array(items) = &mut left.value {
             let old = list_or_empty(there);
-            items.retain(|item| old.contains(item) == (self.kind == Kind::TakesOut));
+            items.retain(|item| match self.kind {
+                Kind::Adds => !old.contains(item),
+                Kind::TakesOut => old.contains(item),
+            });
             !items.is_empty()
         } else {
             match self.kind {

@@ -262,10 +262,12 @@ impl Plan {
     /// its fields. None if an entry of that name is there, and will do for the request.
     ///
     /// For a new entry, notes if an entry of another name has the file, too, and sets
-    /// `self.has_gate`. Sets `self.table` in any case.
+    /// `self.has_gate`: whether the plugin asks before a value of the file is published, for which
+    /// the entry has `publish_only_in = []`. Sets `self.table` in any case.
     ///
     /// # Errors
-    /// If an entry of that name is there, but will not do (`judge_entry`); or if `needed` refuses.
+    /// If an entry of that name is there, but will not do (`judge_entry`); or if `needed` refuses,
+    /// as for a hook whose agent several entries name.
     fn missing_table(
         &mut self,
         map: &Map,
@@ -366,8 +368,8 @@ impl Plan {
 /// that takes at most `max_bytes` (None: as many as our own limit allows).
 ///
 /// # Errors
-/// If the entry does not name the agent; if it names agents, and `agent` is None; or if its
-/// `max_bytes` is larger than that of the client. The error says what to change.
+/// If the entry does not name the agent, or names no agents at all; if it names agents, and `agent`
+/// is None; or if its `max_bytes` is larger than that of the client. The error says what to change.
 fn refuse_unsuitable(entry: &Entry, agent: Option<&str>, max_bytes: Option<u64>) -> Result<()> {
     let lacks = match (agent, max_bytes) {
         (Some(agent), _) if !names_agent(entry, agent) => {

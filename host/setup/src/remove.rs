@@ -134,9 +134,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Plans to take the entries of this name out of the map, and returns what the map had (see
-    /// [`Entries`]; all of that is empty if there is no map). For the name `notes`, the table
-    /// `[bindings.notes]` goes.
+    /// Plans to take the entries of this name out of the map. For the name `notes`, the table
+    /// `[bindings.notes]` goes. Returns what the map had: the agent of the name, the files of the
+    /// entries that go, those of the entries that stay, and whether a report is compared for one of
+    /// the latter. All of that is empty if there is no map.
     ///
     /// An entry of the name that does not stand as setup writes it stays, and `todo` tells the user
     /// to take it away. If no entry goes, the map is not edited.

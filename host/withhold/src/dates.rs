@@ -53,7 +53,8 @@ pub(crate) fn date_at(words: &[Word]) -> Option<Date> {
         return None;
     };
     let year = number(third);
-    // Each is None if there is no such day, as the first one in `12/3/2011`.
+    // Each is `day(YEAR, MONTH, DAY)`, and None if there is no such day, as the first one in
+    // `12/3/2011`.
     let possible_days = match (number(first), number(second)) {
         (Some(a), Some(b)) => vec![
             day(Some(a), b, third),

@@ -275,8 +275,8 @@ fn run_of(words: &[Word]) -> Option<Run> {
 /// 2. Two words or more do that have a digit, four characters, and no blank between them: `P-017`.
 /// 3. One or two letters do not, as `rs` and `Bo`, unless a script without capitals has them.
 /// 4. Two words or more with a capital each do: `Of The`.
-/// 5. Words do that have two points together (`how_much_it_says`): `larkspur` has, and so has
-///    `the house 12`. `the 12` has none.
+/// 5. Words do that have two points together. `larkspur` has two, and `Larkspur` four. `the` and
+///    `12` have none (`how_much_it_says`).
 fn says_enough(words: &[Word]) -> bool {
     let digits = count_digits(words);
     let chars: usize = words.iter().map(|word| word.char_count).sum();

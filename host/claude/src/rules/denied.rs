@@ -184,7 +184,8 @@ fn means_folder_above(pattern: &[&str], place: &[&str]) -> bool {
 
 /// Whether a rule's pattern means this place, or a folder above it, both as lists of names:
 /// `a/*.md` means `a/b.md` and `a/b.md/c`, but not `a` or `a/b`. A name `**` in the pattern stands
-/// for any number of names, also for none.
+/// for any number of names, also for none; but at the end for at least one: `a/**` does not mean
+/// `a`.
 fn means_place(pattern: &[&str], place: &[&str]) -> bool {
     match (pattern, place) {
         // The whole pattern has matched: the rest of the place is in a folder that is denied.

@@ -21,8 +21,8 @@ pub(super) struct File {
 /// not. For `/home/theo/p/a` in the repository `/home/theo/p`, these are:
 ///
 /// - `settings.json` and `settings.local.json` in `/home/theo/p/a/.claude`;
-/// - `/home/theo/p/.claude/settings.local.json`: of each top of the repository ([`tops`]) that is
-///   neither this folder nor the home;
+/// - `/home/theo/p/.claude/settings.local.json`: of each top of the repository that is neither this
+///   folder nor the home. A worktree has two tops, its own and that of its main checkout ([`tops`]);
 /// - `.mcp.json` in `/home/theo/p/a` and in each folder above, but not in the home `/home/theo` nor
 ///   above the home: those are the user's.
 pub(super) fn files(folder: &Path, home: &Path) -> Vec<File> {

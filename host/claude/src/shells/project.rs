@@ -91,12 +91,15 @@ pub(super) fn what_projects_undo(projects: &[ProjectFile]) -> String {
     sentences
 }
 
-/// Sentences about what these files may still do if an administrator's settings, `managed`, hold
-/// the sandbox: a variable that none of `managed` sets, and a folder for the client's memory, unless
-/// one of `managed` switches the memory off. Such a folder may hold a link to any file, which the
-/// client then reads at its start. Each sentence begins with a blank:
-/// ` Variables of what starts it: env in .mcp.json of this folder.` Empty if no file does this. A
-/// file that cannot be read is left out.
+/// Sentences about what these files may do although an administrator's settings, `managed`, keep
+/// the sandbox on:
+///
+/// - set a variable that none of `managed` sets;
+/// - choose a folder for the client's memory, if none of `managed` switches the memory off. Such a
+///   folder may hold a link to any file, which the client then reads at its start.
+///
+/// Each sentence begins with a blank: ` Variables of what starts it: env in .mcp.json of this
+/// folder.` Empty if no file does one of these. A file that cannot be read is left out.
 pub(super) fn still_open(projects: &[ProjectFile], managed: &[Value]) -> String {
     let has_memory = !managed.iter().any(|one| one["autoMemoryEnabled"] == false);
     let mut with_variables = Vec::new();

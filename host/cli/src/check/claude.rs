@@ -52,7 +52,7 @@ impl<'a> ClaudeCode<'a> {
         let home = location.home.as_deref()?;
         let here = env::current_dir().ok();
         let settings = Settings::read(home, &variable, here.as_deref());
-        // What the agents' files are compared with: the lines that setup writes for this user.
+        // `own_agents` compares each agent's file with what setup would write for this user.
         let user = User {
             home: home.to_owned(),
             map: LiveMap::new(location.clone()),

@@ -284,7 +284,7 @@ fn findings_on_key(named: Named<'_>, entry: &Entry) -> Vec<Finding> {
 }
 
 /// What is odd in the text of a file that would be served, each as a finding: the text is blank,
-/// only stands for another text, has NUL characters, or has more characters than Claude Code takes
+/// only stands for another text (as a pointer of Git LFS does), has NUL characters, or has more characters than Claude Code takes
 /// (500,000). If there is a `summary`, also that `withhold` finds too few values; or else, that a
 /// heading has no value. `summary` is None if the entry has no `withhold`.
 fn findings_on_text(text: &str, summary: Option<&Summary>) -> Vec<Finding> {

@@ -47,7 +47,7 @@ pub(crate) fn in_colour(text: String) -> String {
 impl Report {
     /// The report for people, without control characters and keys. The lines are, in this order:
     /// what is said of the entries ([`Self::say_entries`]), or why the map cannot be used and what
-    /// to do; the findings beside single entries; the closing lines.
+    /// to do; the findings that are not about a single entry; the closing lines.
     pub(crate) fn to_text(&self) -> String {
         let path = self.map_path.as_deref().map(printable);
         let mut said = Vec::new();
@@ -103,7 +103,8 @@ impl Report {
             ));
         }
         said.extend(lines_on_findings(&all));
-        // None: the advice on files that are not refused. They have some if others may read them.
+        // None: only entries that are not refused. Such an entry has advice if others may read its
+        // file.
         said.extend(advice_lines(&all, None));
         said.extend(all.iter().filter_map(|one| line_on_values(one)));
         said.push(line_on_count(&all));

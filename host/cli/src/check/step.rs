@@ -280,8 +280,9 @@ fn message_on_map(error: &MapError, location: &Location, asker: &Asker) -> Strin
 
 /// What to do about a map that is missing (to run setup), or that the user may not read (`chmod`).
 ///
-/// None for any other error; if `--map` names the map, and the report shows paths; if no mode keeps
-/// the user from the map; or if the map cannot be read, and the report shows no paths.
+/// None for any other error; if `--map` names the map, and the report shows paths; if the modes let
+/// the user read the map, so that `chmod` would not help; or if the map cannot be read, and the
+/// report shows no paths.
 fn help_without_line(error: &MapError, location: &Location, asker: &Asker) -> Option<String> {
     let setup_command = match asker.plugin {
         Some(_) => command_to_setup_plugin(),

@@ -25,6 +25,7 @@ pub(super) fn install(user: &User<'_>, typed: &Setup) -> Result<String> {
     // Fails for a map that cannot be used, before anything is asked.
     user.map_now()?;
     let request = dialog.request(typed)?;
+    // Only for an agent with a server of its own. Fails if their folder could not be made.
     let tickets = tickets_of_own_agent(&request)?;
     let draft = Draft {
         request: &request,
@@ -120,6 +121,7 @@ fn agree_and_write(dialog: &mut Dialog<'_>, draft: &Draft<'_>, whole: Plan) -> R
         return Ok(whole);
     }
     dialog.screen.show(&proposal(dialog.user, &whole))?;
+    // In a dry run, this asks nothing.
     let chosen = dialog.ask_choice(&whole)?;
     if dialog.is_dry {
         return Ok(whole);

@@ -145,8 +145,9 @@ fn removable(names: &[String]) -> String {
 }
 
 /// What a client needs, for a user who pastes it. A line says who gets the file. Then follow the
-/// ways to have the rest written, and each text to paste: those of a hook if `--inject` was typed,
-/// and else those of a server. If no name was typed, the texts have an example's name.
+/// commands by which setup writes it for the user ([`ways_to_write`]), and each text to paste: those
+/// of a hook if `--inject` was typed, and else those of a server. If no name was typed, the texts
+/// have an example's name.
 ///
 /// # Errors
 /// If a text cannot be made, if the texts show a key of the map, or if the map cannot be used.
@@ -234,15 +235,16 @@ fn ways_to_write(client: &Client, typed: &Setup) -> String {
 /// # Errors
 /// If the file cannot be used, if the text shows a key of the map, or if the map would be invalid
 /// with the entry.
-fn printed_entry(user: &User<'_>, wanted: &Key) -> Result<String> {
-    let file = File::find(&wanted.file, &user.home)?;
-    let bind = wanted.names.bind.as_deref();
-    let agent = wanted.names.agent.as_deref();
+fn printed_entry(user: &User<'_>, typed: &Key) -> Result<String> {
+    let file = File::find(&typed.file, &user.home)?;
+    let bind = typed.names.bind.as_deref();
+    let agent = typed.names.agent.as_deref();
+    // `entry` takes the plugin's own key in place of this one, if the agent is the plugin's.
     let key = fresh_key()?;
     let asked = Asked {
         bind,
         agent,
-        max_bytes: wanted.max_bytes,
+        max_bytes: typed.max_bytes,
     };
     let Printed { roots, table } = entry(&user.home, &file, asked, &key);
     let map = text_of_map(user);

@@ -95,6 +95,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
                 return Ok(Arc::clone(known));
             }
         }
+        // A file that is still as the last call found it need not settle again.
         let known_stat = known.as_ref().map(|known| &known.stat);
         let read = walker.read_at_rest(&file, MAX_MAP_BYTES, known_stat);
         // None if the file is larger than `MAX_MAP_BYTES`.

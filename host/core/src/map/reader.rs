@@ -178,7 +178,8 @@ impl Reader<'_> {
     /// `default_max_bytes` is the largest file, in bytes, if the binding does not say it.
     ///
     /// Refused: a name that cannot be a binding's, as `Notes`; a value that is no table, as in
-    /// `notes = "a.md"`; a field that no binding has; and what [`Self::file`] refuses.
+    /// `notes = "a.md"`; a field that no binding has; a title or description that is empty or too
+    /// long; and what [`Self::file`] refuses.
     fn binding(&self, item: Item<'_>, default_max_bytes: u64) -> Read<(BindingName, Binding)> {
         let Item { name, value } = item;
         let binding_name: BindingName = self.valid(name, name.get_ref().parse())?;

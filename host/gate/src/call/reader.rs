@@ -324,6 +324,7 @@ impl<'p> Reader<'p> {
             }
             return;
         }
+        // One None if the command sends no commits.
         let pushes = self.meant_pushes(sent_commits(kind, arguments));
         // A shell takes `..` away before it follows links, and `cd -P` and git do not: both count.
         let folders = self.folders_of(kind, arguments);

@@ -32,6 +32,7 @@ pub(super) fn may_run_heredoc(shell: &str, arguments: &[&str], outputs: &[String
     let Some(first) = operands.first() else {
         return true;
     };
+    // Files are compared by their names, without folders.
     let mut written = outputs.iter();
     arguments.contains(&"-s")
         || first.contains('$')

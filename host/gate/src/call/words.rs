@@ -102,8 +102,8 @@ pub(super) fn split_at_variable(word: &str) -> Option<(&str, &str, &str)> {
     Some((before, name, behind)).filter(|_| is_variable(name))
 }
 
-/// What a word may name, such as a file or a branch: the word, what stands behind its first `=`,
-/// `@` and `<`, and each piece between `=`, `@`, `<`, `:`, `;`, `+` and `#`. Of `f=@a.txt;type=b`,
+/// What a word may name, such as a file or a branch: the word, `msg` of `-Fmsg`, what stands behind
+/// its first `=`, `@` and `<`, and each piece between `=`, `@`, `<`, `:`, `;`, `+` and `#`. Of `f=@a.txt;type=b`,
 /// these are `f=@a.txt;type=b`, `@a.txt;type=b`, `a.txt;type=b`, `f`, `a.txt`, `type` and `b`. A
 /// word with a blank is a message, and has no pieces: `docs: more` names nothing but itself. A name
 /// that begins with `-` is an option, and is left out.
