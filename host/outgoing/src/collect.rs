@@ -9,7 +9,7 @@ use crate::{
     reach::Reach,
     refs::{Named, Refs},
     scratch::Scratch,
-    settings,
+    settings::{self, PushSettings},
     taken::Taken,
 };
 use keyhole_walk::Handle;
@@ -66,50 +66,28 @@ impl Repository {
         let git_folder = Scratch::make(self, format, scratch, &mut budget)?;
         // The folders that git may read: on Linux, the kernel refuses it all others.
         let reach = Reach::of(self, git_folder.path())?;
-        let git = Git {
+        let mut git = Git {
             scratch: &git_folder,
             top: self.top(),
             reach: &reach,
             budget: &mut budget,
         };
-        let mut collector = Collector {
+        settings::check_checkout(self, &mut git)?;
+        let mut push = None;
+        if wanted.sends.is_some() {
+            push = Some(settings::of_push(self, &mut git)?);
+        }
+        if !wanted.only_committed && !wanted.forces {
+            excludes::add_users(self, &mut git)?;
+        }
+        let collector = Collector {
             git,
             top: file::folder(self.top())?,
             outgoing: Outgoing::default(),
         };
-        settings::check_checkout(self, &mut collector.git)?;
-        // The commit from which the staged files differ: HEAD's, or its parent if HEAD's is
-        // amended.
-        let mut base = refs.head.clone();
-        if wanted.amends
-            && let Some(head) = &refs.head
-        {
-            base = collector.add_amended(head)?;
-        }
-        if !wanted.only_committed {
-            let base_name = base.as_deref().unwrap_or(format.empty_tree);
-            collector.add_uncommitted(self, folder, wanted, base_name)?;
-        }
-        if let Some(sent) = &wanted.sends {
-            let settings = settings::of_push(self, &mut collector.git)?;
-            let sending = refs.sent_by(&wanted.words, sent, settings.extra);
-            let published = refs.published(&sent.remote, &settings);
-            let head = refs.head.as_deref().filter(|_| refs.sends_head(sent));
-            collector.add_sent(head, sending, &published)?;
-        }
-        let Outgoing {
-            staged,
-            changed,
-            new,
-            ..
-        } = collector.outgoing;
-        at_most(staged + changed + new, MAX_FILES)?;
-        encodings::check(
-            &collector.outgoing.passages,
-            &self.common,
-            &mut collector.git,
-        )?;
-        Ok(collector.outgoing)
+        // The user's own files are read by now. From here on, what we read ourselves lies beneath
+        // the same folders as what git reads: a project chooses the names.
+        reach.start(|| Ok(collector.collect(self, folder, wanted, &refs, push.as_ref())))?
     }
 }
 
@@ -122,6 +100,45 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
+    /// What [`Repository::collect`] says. `push` is what git's settings say of a push, if the call
+    /// sends something.
+    fn collect(
+        mut self,
+        repository: &Repository,
+        folder: &Path,
+        wanted: &Wanted,
+        refs: &Refs,
+        push: Option<&PushSettings>,
+    ) -> Result<Outgoing, Uncollected> {
+        // The commit from which the staged files differ: HEAD's, or its parent if HEAD's is
+        // amended.
+        let mut base = refs.head.clone();
+        if wanted.amends
+            && let Some(head) = &refs.head
+        {
+            base = self.add_amended(head)?;
+        }
+        if !wanted.only_committed {
+            let base_name = base.as_deref().unwrap_or(refs.format().empty_tree);
+            self.add_uncommitted(repository, folder, wanted, base_name)?;
+        }
+        if let (Some(sent), Some(settings)) = (&wanted.sends, push) {
+            let sending = refs.sent_by(&wanted.words, sent, settings.extra);
+            let published = refs.published(&sent.remote, settings);
+            let head = refs.head.as_deref().filter(|_| refs.sends_head(sent));
+            self.add_sent(head, sending, &published)?;
+        }
+        let Outgoing {
+            staged,
+            changed,
+            new,
+            ..
+        } = self.outgoing;
+        at_most(staged + changed + new, MAX_FILES)?;
+        encodings::check(&self.outgoing.passages, &repository.common, &mut self.git)?;
+        Ok(self.outgoing)
+    }
+
     /// Adds the message of the commit `head`, which the call amends. Returns the name of its first
     /// parent, or None if it is the first commit.
     ///
@@ -248,7 +265,6 @@ impl Collector<'_> {
     fn add_new_files(&mut self, taken: &Taken, repository: &Repository) -> Result<(), Uncollected> {
         let mut arguments = vec!["ls-files", "-o", "-u", "-t", "-z"];
         if !taken.forces {
-            excludes::add_users(repository, &mut self.git)?;
             arguments.push("--exclude-standard");
         }
         arguments.push("--");

@@ -6,7 +6,12 @@
 use crate::{Uncollected, budget::at_most};
 use keyhole_walk::{FileSystem as _, Handle, Kind, System, SystemError};
 use std::{
-    borrow::Cow, ffi::OsStr, fs::File, io::Read as _, os::unix::ffi::OsStringExt as _, path::Path,
+    borrow::Cow,
+    ffi::OsStr,
+    fs::File,
+    io::Read as _,
+    os::unix::ffi::OsStringExt as _,
+    path::{Component, Path},
 };
 
 /// So many characters in a row count as a text in a file that is mostly no text, as for the command
@@ -85,10 +90,15 @@ pub(crate) fn folder(path: &Path) -> Result<Handle, SystemError> {
 ///
 /// # Errors
 /// [`SystemError::IsLink`] if `a` or `b` is a link; [`SystemError::Missing`] if one is not there;
+/// [`SystemError::NotAFile`] for `..`;
 /// otherwise why it cannot be opened.
 fn enter(start: &Handle, path: &Path) -> Result<Option<Handle>, SystemError> {
     let mut entered: Option<Handle> = None;
-    for name in path {
+    for part in path.components() {
+        // `..` would lead out of `start`: a project's index may have any name.
+        let Component::Normal(name) = part else {
+            return Err(SystemError::NotAFile);
+        };
         let (held, found) = System.hold(entered.as_ref().unwrap_or(start), name)?;
         if found.kind == Kind::Link {
             return Err(SystemError::IsLink);

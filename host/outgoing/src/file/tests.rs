@@ -1,6 +1,8 @@
 //! What bytes of a file stand for.
 
-use super::text;
+use super::{contents_or_target, folder, text};
+use crate::Uncollected;
+use std::{fs, path::Path};
 
 #[test]
 fn of_what_is_mostly_no_text_only_what_can_be_read_is_a_text() {
@@ -29,4 +31,20 @@ fn utf_16_without_its_mark_is_a_text_wherever_it_begins() {
     assert_eq!(text(&mixed), format!("before {line}{line}"));
     // Most of this is NULs, at both places.
     assert_eq!(text(b"\0\0\0\0\0\0some\0\0\0\0text\0\0\0\0"), "some text ");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is a folder of our own")]
+fn no_name_of_a_project_leads_out_of_the_checkout() {
+    let world = tempfile::tempdir().unwrap();
+    let real = fs::canonicalize(world.path()).unwrap();
+    fs::create_dir_all(real.join("top/a")).unwrap();
+    fs::write(real.join("list"), "x").unwrap();
+    fs::write(real.join("top/a/b"), "y").unwrap();
+    let top = folder(&real.join("top")).unwrap();
+    let read = |name: &str| contents_or_target(&top, Path::new(name), 9);
+    assert_eq!(read("a/b"), Ok(Some(b"y".to_vec())));
+    for name in ["../list", "a/../../list", "/list"] {
+        assert_eq!(read(name), Err(Uncollected::Unreadable), "{name}");
+    }
 }
