@@ -249,7 +249,8 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
 
 /// Adds to `named` the paths that [`Part::trees`] names, and those of all that is below, each with
 /// its name in the call: of `scp -r site host:`, `site`, `site/a` and so on. A link that the call
-/// names is followed. One below is left out: it may lead to any file, or to a folder above.
+/// names is followed, and one below if it leads to a file. One below that leads to a folder is left
+/// out: it may lead to a folder above.
 ///
 /// # Errors
 /// [`Uncollected::TooMuch`] if more than [`MAX_ENTRIES`] files and folders are below;
@@ -275,7 +276,8 @@ fn add_trees(
             if count > MAX_ENTRIES {
                 return Err(Uncollected::TooMuch.into());
             }
-            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            if !is_link || entry.path().is_file() {
                 names_left.insert(entry.path(), name.join(entry.file_name()));
             }
         }
