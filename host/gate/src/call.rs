@@ -53,29 +53,28 @@ pub struct At<'p> {
 /// The tools that run a shell's command.
 const SHELL_TOOLS: [&str; 2] = ["Bash", "Monitor"];
 
-/// The tool of a server sends something away if a word of its name begins with one of these:
-/// `create_issue`, `addComment`, `editjira`.
-const SENDING_WORDS: [&str; 28] = [
-    "add",
+/// The tool of a server sends something away if its name has one of these words: `addComment`.
+/// `address` and `deployment` are other words.
+const SHORT_SENDING_WORDS: [&str; 4] = ["add", "deploy", "post", "schedule"];
+
+/// The same, if a word of its name begins with one of these: `create_issue`, `editjira`.
+const SENDING_WORDS: [&str; 24] = [
     "append",
     "attach",
     "comment",
     "commit",
     "create",
-    "deploy",
     "draft",
     "edit",
     "forward",
     "insert",
     "merge",
     "patch",
-    "post",
     "publish",
     "push",
     "reply",
     "review",
     "save",
-    "schedule",
     "send",
     "submit",
     "transition",
@@ -160,7 +159,8 @@ fn sends(words: &[String]) -> bool {
         if index < 2 && READING_WORDS.contains(&word.as_str()) {
             return false;
         }
-        if begins_with(word, &SENDING_WORDS) {
+        let is_short = SHORT_SENDING_WORDS.contains(&word.as_str());
+        if is_short || begins_with(word, &SENDING_WORDS) {
             return true;
         }
     }

@@ -4,7 +4,7 @@ use crate::{
     Repository, Uncollected, file,
     git::Git,
     scratch::MAX_COPIED,
-    settings::{MAX_FILE_BYTES, own_files, real_path, settings_in, users_files},
+    settings::{MAX_FILE_BYTES, own_files, real_path, settings_in, users_files, users_folder},
 };
 use std::{env, path::PathBuf};
 
@@ -47,9 +47,9 @@ fn users_patterns(repository: &Repository, git: &mut Git<'_>) -> Option<Vec<u8>>
 /// system's settings names, if its path is absolute or begins with `~/`; without this setting,
 /// `git/ignore` in `XDG_CONFIG_HOME`, or if this variable is not set or empty, in `~/.config`.
 ///
-/// None if the project may have chosen another file, or none: by this setting or a file that its
-/// settings include, or by a variable such as `GIT_CONFIG_GLOBAL`. Files that the user's settings
-/// include do not count. None also if settings cannot be read, or without `HOME`.
+/// None if it may be another file, or none: by this setting of the project, by a file that the
+/// project's or the user's settings include, or by a variable such as `GIT_CONFIG_GLOBAL`. None also
+/// if settings cannot be read, or without `HOME`.
 fn users_file(repository: &Repository, git: &mut Git<'_>) -> Option<PathBuf> {
     for (name, _) in env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"GIT_CONFIG") {
@@ -65,9 +65,15 @@ fn users_file(repository: &Repository, git: &mut Git<'_>) -> Option<PathBuf> {
     }
     let home = PathBuf::from(env::var_os("HOME")?);
     for path in users_files().iter().filter_map(|file| real_path(file)) {
-        let mut settings = settings_in(git, &path).ok()??.into_iter();
+        let settings = settings_in(git, &path).ok()??;
+        // Nobody knows what an included file says.
+        let mut keys = settings.iter().map(|setting| &setting.key);
+        if keys.any(|key| key.starts_with("include")) {
+            return None;
+        }
         // Of one file, the last line counts.
-        if let Some(setting) = settings.rfind(|setting| setting.key == SETTING) {
+        let mut lines = settings.into_iter();
+        if let Some(setting) = lines.rfind(|setting| setting.key == SETTING) {
             let chosen = match setting.value.strip_prefix("~/") {
                 Some(below) => home.join(below),
                 None => PathBuf::from(setting.value),
@@ -75,7 +81,5 @@ fn users_file(repository: &Repository, git: &mut Git<'_>) -> Option<PathBuf> {
             return Some(chosen).filter(|path| path.is_absolute());
         }
     }
-    let named = env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());
-    let folder = named.map_or_else(|| home.join(".config"), PathBuf::from);
-    Some(folder.join("git/ignore"))
+    Some(users_folder(&home).join("ignore"))
 }

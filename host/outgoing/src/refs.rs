@@ -237,9 +237,10 @@ impl Refs {
 
     /// The branches that count as published for a call that sends to `remote`, each with its name
     /// there, such as `x/y` for `refs/remotes/origin/x/y`. Which remotes' branches count:
-    /// - those of each remote, with [`Remote::Any`];
-    /// - those of this remote, with [`Remote::Named`] and [`Remote::Default`]. If git's settings
-    ///   have this remote, so that it is no address, also those of a remote called `upstream`;
+    /// - those of each remote, with [`Remote::Any`], and with [`Remote::Default`] if the default
+    ///   remote is an address, as for a branch of `gh pr checkout`;
+    /// - otherwise those of the remote, with [`Remote::Named`] and [`Remote::Default`]. If something
+    ///   of the remote was fetched, also those of a remote called `upstream` that is elsewhere;
     /// - none, with [`Remote::Unknown`].
     pub(crate) fn published(&self, remote: &Remote, settings: &PushSettings) -> Vec<Named> {
         let target = match remote {
@@ -247,19 +248,25 @@ impl Refs {
             Remote::Named(name) => name,
             Remote::Any | Remote::Default => settings.default_remote(self.branch.as_deref()),
         };
-        let mut published = Vec::new();
+        let mut branches = Vec::new();
         for named in &self.named {
-            let Some((owner, branch)) =
-                on_remote(&named.name).and_then(|name| settings.split_at_remote(name))
-            else {
-                continue;
-            };
-            // A fork's commits are mostly those of `upstream`, which are no secret.
-            let is_upstream = owner == "upstream" && settings.has_remote(target);
-            if *remote == Remote::Any || owner == target || is_upstream {
+            let name = on_remote(&named.name);
+            if let Some((owner, branch)) = name.and_then(|it| settings.split_at_remote(it)) {
+                branches.push((owner, branch, &named.object));
+            }
+        }
+        let is_fetched = branches.iter().any(|(owner, ..)| *owner == target);
+        let is_address = target.contains(['/', ':']);
+        let all_count = *remote == Remote::Any || (*remote == Remote::Default && is_address);
+        // A fork's commits are mostly those of `upstream`, which are no secret. A new remote is no
+        // fork yet, and a folder of this machine may be secret.
+        let upstream_counts = is_fetched && settings.is_elsewhere("upstream");
+        let mut published = Vec::new();
+        for (owner, branch, object) in branches {
+            if all_count || owner == target || (upstream_counts && owner == "upstream") {
                 published.push(Named {
                     name: branch.to_owned(),
-                    object: named.object.clone(),
+                    object: object.clone(),
                 });
             }
         }

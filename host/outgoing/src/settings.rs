@@ -215,9 +215,11 @@ impl PushSettings {
         }
     }
 
-    /// Whether the settings have a remote of this name. An address is the name of none.
-    pub(crate) fn has_remote(&self, name: &str) -> bool {
-        self.remotes.contains(name)
+    /// Whether the settings have a remote of this name at another machine's address, such as
+    /// `git@host:app.git` or `https://host/app.git`. False for a folder: `../app`, `file:///srv/app`.
+    pub(crate) fn is_elsewhere(&self, name: &str) -> bool {
+        let address = self.values.get(&format!("remote.{name}.url"));
+        address.is_some_and(|it| it.contains(':') && !it.starts_with("file:"))
     }
 
     /// The remote and the branch of `origin/x/y`: `origin` and `x/y`, or if the settings have a
@@ -269,13 +271,18 @@ pub(crate) fn users_files() -> Vec<PathBuf> {
         .collect();
     if let Some(home) = env::var_os("HOME").map(PathBuf::from) {
         files.push(home.join(".gitconfig"));
-        files.push(home.join(".config/git/config"));
-    }
-    if let Some(folder) = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from) {
-        files.push(folder.join("git/config"));
+        files.push(users_folder(&home).join("config"));
     }
     files.extend(SYSTEM_FILES.map(PathBuf::from));
     files
+}
+
+/// The folder of git's files of the user with this home: `git` in `XDG_CONFIG_HOME`, or if this
+/// variable is not set or empty, in `~/.config`.
+pub(crate) fn users_folder(home: &Path) -> PathBuf {
+    let named = env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());
+    let folder = named.map_or_else(|| home.join(".config"), PathBuf::from);
+    folder.join("git")
 }
 
 /// Whether a variable of the environment may have a setting that counts for a push: one of git's

@@ -33,8 +33,9 @@ pub(super) struct Noted {
     pub(super) outputs: Vec<String>,
     /// Whether git brings in what commits or a stash have.
     pub(super) brings_in: bool,
-    /// Whether git gives a remote another name or address.
-    pub(super) changes_remotes: bool,
+    /// The names of the remotes to which git gives another name or address, and the other words of
+    /// these commands.
+    pub(super) changed_remotes: Vec<String>,
     /// What all commands take of a repository together.
     pub(super) wanted: Wanted,
     /// What publishes, each once.
@@ -115,8 +116,13 @@ impl Noted {
             }
         }
         let sent = sends.as_mut()?;
-        if self.changes_remotes {
-            // `git push origin` may go to a place that has nothing yet.
+        // `git remote add origin x; git push origin` may go to a place that has nothing yet.
+        let goes_elsewhere = match &sent.remote {
+            Remote::Named(name) => self.changed_remotes.contains(name),
+            Remote::Default => !self.changed_remotes.is_empty(),
+            Remote::Any | Remote::Unknown => false,
+        };
+        if goes_elsewhere {
             sent.remote = Remote::Unknown;
         }
         if has_one_of(&self.words, &COMMITTING) || has_one_of(&self.words, &HEAD_MOVING) {

@@ -80,7 +80,9 @@ pub(super) fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
 pub(super) fn is_gits(words: &[String]) -> bool {
     match publishing(words) {
         Some((kind, _arguments)) => kind.is_gits(),
-        None => words.iter().any(|word| program(word) == "git"),
+        None => words
+            .iter()
+            .any(|word| word == "git" || word.ends_with("bin/git")),
     }
 }
 

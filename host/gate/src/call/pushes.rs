@@ -125,16 +125,18 @@ pub(super) fn may_name_commit(name: &str) -> bool {
     name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether these words give one of git's remotes another name or address, as in
-/// `git remote add pub https://x`. False for `git remote -v`.
-pub(super) fn changes_remotes(words: &[String]) -> bool {
-    let mut from_noun = words.iter().skip_while(|word| *word != "remote").skip(1);
-    from_noun.any(|word| {
-        matches!(
-            word.as_str(),
-            "add" | "remove" | "rename" | "rm" | "set-url"
-        )
-    })
+/// The names of git's remotes to which these words give another name or address, and the other words
+/// of the command: `pub` and `https://x` of `git remote add pub https://x`. Empty for
+/// `git remote -v`.
+pub(super) fn changed_remotes(words: &[String]) -> &[String] {
+    let verbs = ["add", "remove", "rename", "rm", "set-url"];
+    let noun = words.iter().position(|word| word == "remote");
+    let from_noun = noun.and_then(|at| words.get(at..)).unwrap_or_default();
+    let verb = from_noun
+        .iter()
+        .position(|word| verbs.contains(&word.as_str()));
+    verb.and_then(|at| from_noun.get(at + 1..))
+        .unwrap_or_default()
 }
 
 /// Whether these words of git's only delete the branches that they name, here or at a remote, or

@@ -5,7 +5,7 @@ use super::{
     folders::{BracketKind, Folders},
     noted::{Noted, Step},
     publishing::{Kind, is_gits, program, publishing},
-    pushes::{changes_remotes, only_deletes, sent_commits},
+    pushes::{changed_remotes, only_deletes, sent_commits},
     shells::{is_shell, may_run_heredoc},
     variables::Variables,
     words::{expand, files_of_options, forces, has_one_of, names_in, takes},
@@ -69,6 +69,11 @@ pub(super) fn call_of_command(command: &str, at: At<'_>) -> Option<Call> {
 const READERS: [&str; 13] = [
     "cat", "echo", "grep", "head", "less", "ls", "man", "printf", "rg", "sed", "tail", "wc",
     "which",
+];
+
+/// Verbs of git that print what files have.
+const PRINTING: [&str; 7] = [
+    "archive", "blame", "cat-file", "diff", "grep", "log", "show",
 ];
 
 /// What copies files and folders to where its last word says.
@@ -183,7 +188,8 @@ impl<'p> Reader<'p> {
         self.noted.wanted.words.extend_from_slice(&named);
         let option_files = self.folders.with_paths(files_of_options(&meant_words));
         self.noted.whole_files.extend(option_files);
-        if is_gits {
+        // `git diff f` prints what the file has, which another command may send.
+        if is_gits && !has_one_of(words, &PRINTING) {
             // `git apply f` and `git commit -F - <f` take the text of a file that git may not have.
             // Any other file that git's words name leaves by its repository.
             if has_one_of(words, &["am", "apply", "-"]) {
@@ -306,7 +312,8 @@ impl<'p> Reader<'p> {
     /// whatever its words are: `echo git push` (one of [`READERS`]).
     fn read_words(&mut self, words: &[String]) {
         self.note_names(words);
-        self.noted.changes_remotes |= changes_remotes(words);
+        let remotes = changed_remotes(words);
+        self.noted.changed_remotes.extend_from_slice(remotes);
         let text = self.text_of(words);
         self.noted.texts.push(text);
         // `cat` and the like send nothing, but their text may reach a command that does.
@@ -319,7 +326,7 @@ impl<'p> Reader<'p> {
         if kind == Kind::BringsIn {
             self.noted.brings_in = true;
             // `git stash pop`, `git checkout stash@{1} -- a`.
-            if arguments.iter().any(|word| word.starts_with("stash")) {
+            if arguments.iter().any(|word| word.contains("stash")) {
                 self.noted.wanted.words.push("refs/stash".to_owned());
             }
             return;
