@@ -6,7 +6,10 @@ use crate::{
     scratch::MAX_COPIED,
     settings::{MAX_FILE_BYTES, own_files, real_path, settings_in, users_files, users_folder},
 };
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 /// The setting that names the file with the patterns, as git prints its name.
 const SETTING: &str = "core.excludesfile";
@@ -32,25 +35,29 @@ pub(crate) fn add_users(repository: &Repository, git: &mut Git<'_>) -> Result<()
     git.scratch.write(OWN_PATTERNS, &patterns)
 }
 
-/// The text of the file that [`users_file`] finds, to which a link may lead. None if it finds none,
-/// if the file is missing or too long, or if it lies in the checkout: then the project has written
-/// it.
+/// The text of the user's own ignore file. A link in its place, or in the place of a folder below
+/// the home, is not followed, and its name must have `ignore` in it: a project can set `HOME`, and
+/// the text stands for a while where a shell may read it. None if the file is missing, too long or
+/// reached by a link, if it lies in the checkout, or if [`users_file`] knows none.
 fn users_patterns(repository: &Repository, git: &mut Git<'_>) -> Option<Vec<u8>> {
-    let path = real_path(&users_file(repository, git)?)?;
-    if path.starts_with(repository.top()) {
+    let home = real_path(Path::new(&env::var_os("HOME")?))?;
+    let path = users_file(repository, git, &home)?;
+    let name = path.file_name()?.to_string_lossy();
+    if !name.contains("ignore") || path.starts_with(repository.top()) {
         return None;
     }
     file::contents(&path, MAX_FILE_BYTES).ok()?
 }
 
-/// The file with what the user's git ignores: the one that `core.excludesFile` of the user's or the
-/// system's settings names, if its path is absolute or begins with `~/`; without this setting,
-/// `git/ignore` in `XDG_CONFIG_HOME`, or if this variable is not set or empty, in `~/.config`.
+/// The file with what the git of the user with this home ignores: the one that `core.excludesFile`
+/// of the user's or the system's settings names, if its path is absolute or begins with `~/`; without
+/// this setting, `git/ignore` in `XDG_CONFIG_HOME`, or if this variable is not set or empty, in
+/// `~/.config`.
 ///
 /// None if it may be another file, or none: by this setting of the project, by a file that the
 /// project's or the user's settings include, or by a variable such as `GIT_CONFIG_GLOBAL`. None also
-/// if settings cannot be read, or without `HOME`.
-fn users_file(repository: &Repository, git: &mut Git<'_>) -> Option<PathBuf> {
+/// if settings cannot be read.
+fn users_file(repository: &Repository, git: &mut Git<'_>, home: &Path) -> Option<PathBuf> {
     for (name, _) in env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"GIT_CONFIG") {
             return None;
@@ -63,23 +70,26 @@ fn users_file(repository: &Repository, git: &mut Git<'_>) -> Option<PathBuf> {
             }
         }
     }
-    let home = PathBuf::from(env::var_os("HOME")?);
+    let mut named = None;
+    // The first file that has the setting counts, and of one file its last line.
     for path in users_files().iter().filter_map(|file| real_path(file)) {
-        let settings = settings_in(git, &path).ok()??;
-        // Nobody knows what an included file says.
-        let mut keys = settings.iter().map(|setting| &setting.key);
-        if keys.any(|key| key.starts_with("include")) {
-            return None;
+        let mut named_here = None;
+        for setting in settings_in(git, &path).ok()?? {
+            if setting.key.starts_with("include") {
+                return None;
+            }
+            if setting.key == SETTING {
+                named_here = Some(setting.value);
+            }
         }
-        // Of one file, the last line counts.
-        let mut lines = settings.into_iter();
-        if let Some(setting) = lines.rfind(|setting| setting.key == SETTING) {
-            let chosen = match setting.value.strip_prefix("~/") {
-                Some(below) => home.join(below),
-                None => PathBuf::from(setting.value),
-            };
-            return Some(chosen).filter(|path| path.is_absolute());
-        }
+        named = named.or(named_here);
     }
-    Some(users_folder(&home).join("ignore"))
+    let Some(typed) = named else {
+        return Some(users_folder(home).join("ignore"));
+    };
+    let chosen = match typed.strip_prefix("~/") {
+        Some(below) => home.join(below),
+        None => PathBuf::from(typed),
+    };
+    Some(chosen).filter(|path| path.is_absolute())
 }

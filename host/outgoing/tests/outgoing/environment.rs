@@ -132,13 +132,13 @@ fn ignoring_child() {
 /// told.
 type Ignored = (&'static str, Option<(&'static str, &'static str)>, bool);
 
-const IGNORED: [Ignored; 15] = [
+const IGNORED: [Ignored; 17] = [
     ("true", None, true),
     ("echo i >$h/.config/git/ignore", None, false),
     (
         "echo i >$h/x; ln -s ../../x $h/.config/git/ignore",
         None,
-        false,
+        true,
     ),
     (
         "mkdir -p $h/x/git; echo i >$h/x/git/ignore",
@@ -146,12 +146,22 @@ const IGNORED: [Ignored; 15] = [
         false,
     ),
     (
-        "echo i >$h/x; git config -f $h/.gitconfig core.excludesFile '~/x'",
+        "echo i >$h/.ignore; git config -f $h/.gitconfig core.excludesFile '~/.ignore'",
         None,
         false,
     ),
     (
-        "echo i >$h/x; git config -f $h/.config/git/config core.excludesFile $h/x",
+        "echo i >$h/list; git config -f $h/.gitconfig core.excludesFile '~/list'",
+        None,
+        true,
+    ),
+    (
+        "echo i >$h/.config/git/ignore; git config -f $h/.gitconfig include.path x",
+        None,
+        true,
+    ),
+    (
+        "echo i >$h/ignore; git config -f $h/.config/git/config core.excludesFile $h/ignore",
         None,
         false,
     ),
