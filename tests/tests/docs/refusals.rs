@@ -52,7 +52,7 @@ fn its_limits_are_those_of_the_program() {
 | a key | {key} characters | | `unknown-key`; in the map `map-invalid` |
 | an agent's name | {name} characters | | in the map `map-invalid` |
 | calls that run at once, those that hang in the kernel among them | {running} | | more calls \
-wait; if all that run hang, `timed-out` |
+wait; if all {running} hang, the code is `timed-out` |
 | calls that wait | {waiting}, for {seconds} s at most | | `busy` |
 | the guest's memory | {memory} | | `internal` |
 | the guest's handles | {handles} | | `internal` |
