@@ -202,14 +202,21 @@ fn means_place(pattern: &[&str], place: &[&str]) -> bool {
     }
 }
 
+/// So many `*` of one name are looked at.
+const MAX_STARS: usize = 4;
+
 /// The characters of a text, for [`matches_pattern`].
 fn characters(text: &str) -> Vec<char> {
     text.chars().collect()
 }
 
 /// Whether a pattern means this name: `*` stands for any text, also for none, and `?` for one
-/// character: `a*.md` means `ab.md`. A pattern with a class, such as `[ab]`, means no name here.
+/// character: `a*.md` means `ab.md`. A pattern with a class, such as `[ab]`, means no name here, and
+/// neither does one with more than four `*`: a project's rule could take without end.
 fn matches_pattern(pattern: &[char], name: &[char]) -> bool {
+    if pattern.iter().filter(|c| **c == '*').count() > MAX_STARS {
+        return false;
+    }
     match (pattern, name) {
         ([], []) => true,
         (['*', rest @ ..], _) => (0..=name.len()).any(|at| matches_pattern(rest, &name[at..])),

@@ -135,6 +135,7 @@ impl Fault {
                 | Self::HooksOff { .. }
                 | Self::PluginOff { .. }
                 | Self::PluginGone
+                | Self::MapElsewhere { .. }
                 | Self::ManagedHooksOnly
         )
     }

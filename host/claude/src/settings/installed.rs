@@ -22,7 +22,8 @@ impl Settings {
     /// by an absolute path: whether the folder is not there, for the client needs no more. Else, as
     /// for one at GitHub: whether the plugin is not installed from it.
     fn is_gone_from(&self, name: &str) -> bool {
-        for file in self.all() {
+        // A project may not say where the user's plugin is.
+        for file in self.users_and_managed() {
             let source = &file["extraKnownMarketplaces"][name]["source"];
             let folder = Path::new(source["path"].as_str().unwrap_or_default());
             if folder.is_absolute() {
