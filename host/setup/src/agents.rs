@@ -196,13 +196,17 @@ fn is_loaded(text: &str, head: &[String]) -> bool {
 
 /// Whether YAML takes this value of an entry as a text: `a b`, `"a: b"`, or a block below `|` or
 /// `>`. Not an empty one, nor `a: b`, nor `"a" b`, nor one that begins as another kind of value
-/// does, such as `[a] b`.
-fn is_text_of_yaml(value: &str) -> bool {
+/// does, such as `[a] b`. A comment behind the value does not count.
+fn is_text_of_yaml(entry: &str) -> bool {
+    let value = entry.trim();
     match value.chars().next() {
-        None => false,
+        None | Some('#' | '~') => false,
         Some('|' | '>') => true,
-        Some('"') => value.len() > 1 && value.ends_with('"'),
-        Some('\'') => value.len() > 1 && value.ends_with('\''),
+        Some(quote @ ('"' | '\'')) => {
+            let (text, behind) = value.rsplit_once(quote).unwrap_or_default();
+            let comment = behind.trim();
+            !text.is_empty() && (comment.is_empty() || comment.starts_with('#'))
+        }
         Some(first) => {
             let is_other_kind = "[]{}*&!%@`,".contains(first);
             !is_other_kind && !value.contains(": ") && !value.ends_with(':')
