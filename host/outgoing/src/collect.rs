@@ -203,6 +203,7 @@ impl Collector<'_> {
         let parsed = digits.trim().parse::<u32>();
         let next = parsed.map_err(|_| Uncollected::Unreadable)?;
         for number in next..=u32::MAX {
+            self.git.budget.time_left()?;
             let patch = format!("rebase-apply/{number:04}");
             if self.add_prepared(repository, &patch)?.is_none() {
                 break;
