@@ -256,7 +256,7 @@ impl Refs {
             }
         }
         let is_fetched = branches.iter().any(|(owner, ..)| *owner == target);
-        let is_address = target.contains(['/', ':']);
+        let is_address = target.contains(['/', ':']) && !settings.has_remote(target);
         let all_count = *remote == Remote::Any || (*remote == Remote::Default && is_address);
         // A fork's commits are mostly those of `upstream`, which are no secret. A new remote is no
         // fork yet, and a folder of this machine may be secret.

@@ -93,8 +93,9 @@ pub(crate) fn check_checkout(
     Ok(())
 }
 
-/// What git's settings say of a push: those of the system, the user and the repository, and those
-/// in files that these include. A setting that git reads later takes the place of the one before.
+/// What git's settings say of a push: those of the system, the user and the repository. A setting
+/// that git reads later takes the place of the one before. Of files that these include, only what a
+/// push sends besides counts ([`PushSettings::extra`]).
 ///
 /// If the settings are not all known, the answer has [`Extra::All`], and those that were read
 /// before. That is so if a file of settings cannot be read or understood; if there are more than 20
@@ -121,6 +122,7 @@ pub(crate) fn of_push(
     let mut files_left = own.clone();
     files_left.reverse();
     files_left.extend(users_files());
+    let mut included_files = Vec::new();
     let mut count = 0;
     while let Some(path) = files_left.pop() {
         count += 1;
@@ -159,12 +161,18 @@ pub(crate) fn of_push(
                         return Ok(found.with_unknown());
                     }
                     own.push(real.clone());
+                    included_files.push(real.clone());
                     files_left.push(real);
                 } else {
+                    included_files.push(included.clone());
                     files_left.push(included);
                 }
             }
-            found.add(setting);
+            found.extra = found.extra.max(setting.extra());
+            // Nobody knows whether a condition is true: an included file chooses no remote.
+            if !included_files.contains(&path) {
+                found.add(setting);
+            }
         }
     }
     Ok(found)
@@ -173,7 +181,6 @@ pub(crate) fn of_push(
 impl PushSettings {
     /// Takes a setting. One of the same name that was read before counts no longer.
     fn add(&mut self, setting: Setting) {
-        self.extra = self.extra.max(setting.extra());
         // `remote.pushDefault` has no second dot: it is no remote's.
         if let Some(rest) = setting.key.strip_prefix("remote.")
             && let Some((name, _variable)) = rest.rsplit_once('.')
@@ -213,6 +220,11 @@ impl PushSettings {
             Some(only) if self.remotes.len() == 1 => only,
             _ => "origin",
         }
+    }
+
+    /// Whether the settings have a remote of this name. An address is the name of none.
+    pub(crate) fn has_remote(&self, name: &str) -> bool {
+        self.remotes.contains(name)
     }
 
     /// Whether the settings have a remote of this name at another machine's address, such as
@@ -286,15 +298,15 @@ pub(crate) fn users_folder(home: &Path) -> PathBuf {
 }
 
 /// Whether a variable of the environment may have a setting that counts for a push: one of git's
-/// variables for settings (`GIT_CONFIG_KEY_…`, `GIT_CONFIG_PARAMETERS`) has `push`, `remote.` or
-/// `include` in it, in capitals or not.
+/// variables for settings (`GIT_CONFIG_KEY_…`, `GIT_CONFIG_PARAMETERS`) has `push`, `remote.`,
+/// `branch.` or `include` in it, in capitals or not.
 fn names_push_in_variables() -> bool {
     for (name, content) in env::vars_os() {
         let variable = name.to_string_lossy();
         let text = content.to_string_lossy().to_ascii_lowercase();
         let has_settings =
             variable.starts_with("GIT_CONFIG_KEY_") || variable == "GIT_CONFIG_PARAMETERS";
-        let words = ["push", "remote.", "include"];
+        let words = ["push", "remote.", "branch.", "include"];
         if has_settings && words.iter().any(|word| text.contains(word)) {
             return true;
         }
