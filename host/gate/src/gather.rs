@@ -215,6 +215,7 @@ fn texts_of_repository(
 /// # Errors
 /// [`Uncollected::TooMuch`] if a file has more than 8 MiB, or all have more than 64 MiB, or for
 /// [`add_trees`]; [`Uncompared::Late`].
+#[expect(clippy::disallowed_methods, reason = "nothing is read there")]
 fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Text>, Uncompared> {
     // Each path, with its name in the call, by which a person knows it.
     let mut named = BTreeMap::new();
@@ -232,6 +233,12 @@ fn files(part: &Part, top: Option<&Path>, places: &Places<'_>) -> Result<Vec<Tex
         named.insert(part.folder.join(&name), name);
     }
     add_trees(part, places, &mut named)?;
+    // A file that grows meanwhile is counted again below.
+    let sizes = named.keys().filter_map(|path| fs::metadata(path).ok());
+    let all_bytes: u64 = sizes.filter(|it| it.is_file()).map(|it| it.len()).sum();
+    if all_bytes > MAX_BYTES_OF_FILES as u64 {
+        return Err(Uncollected::TooMuch.into());
+    }
     let mut texts = Vec::new();
     let mut bytes_left = MAX_BYTES_OF_FILES;
     for (path, name) in named {
