@@ -132,16 +132,19 @@ pub fn call(tool: &str, input: &Value, at: At<'_>) -> Option<Call> {
 }
 
 /// The words of a tool's name, in small letters: `add`, `worklog`, `to` and `issue` of
-/// `addWorklogToIssue`, `add_worklog_to_issue` and `ADD-WORKLOG-TO-ISSUE`.
+/// `addWorklogToIssue`, `add_worklog_to_issue` and `ADD-WORKLOG-TO-ISSUE`; `pr` and `comment` of
+/// `PRComment`.
 fn words_of_name(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    let mut is_behind_small_letter = false;
-    for c in name.chars() {
+    let mut is_behind_capital = true;
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
         let is_mark = !c.is_alphanumeric();
-        if is_mark || (c.is_uppercase() && is_behind_small_letter) {
+        let is_before_small_letter = chars.peek().is_some_and(|next| next.is_lowercase());
+        if is_mark || (c.is_uppercase() && (!is_behind_capital || is_before_small_letter)) {
             words.push(String::new());
         }
-        is_behind_small_letter = c.is_lowercase();
+        is_behind_capital = c.is_uppercase();
         if let Some(word) = words.last_mut()
             && !is_mark
         {

@@ -210,7 +210,8 @@ impl<'t> Reader<'t> {
     /// Reads `$(…)`, `<(…)`, `>(…)` or what stands in backticks, if the character `start` begins
     /// such a substitution. Its commands stand before the command that has it, in which `$` takes
     /// its place: of `cd a$(b)`, the commands are `b`, in marks, and `cd a$`. `HEAD` takes the
-    /// place of a command that prints the branch's name ([`BRANCH_PRINTING`]). False if `start`
+    /// place of a command that prints the branch's name ([`BRANCH_PRINTING`]), if this is the whole
+    /// word. False if `start`
     /// begins none, as in `$X`: then nothing is read.
     fn read_substitution(&mut self, start: char) -> bool {
         let end = match start {
@@ -225,8 +226,14 @@ impl<'t> Reader<'t> {
         let first = self.script.commands.len();
         self.read_subshell(SUBSTITUTION, end);
         // What was read is the mark of the opening, each command, and the mark of the end.
+        // `backup/$(git branch --show-current)` is another name than HEAD's.
+        let is_whole_word = word.as_ref().is_none_or(String::is_empty)
+            && self
+                .rest
+                .peek()
+                .is_none_or(|c| c.is_whitespace() || "\":;&|)".contains(*c));
         let stand_in = match self.script.commands.get(first..) {
-            Some([_opening, only, _closing]) if prints_branch(only) => "HEAD",
+            Some([_opening, only, _closing]) if is_whole_word && prints_branch(only) => "HEAD",
             _ => "$",
         };
         self.word = Some(word.unwrap_or_default() + stand_in);

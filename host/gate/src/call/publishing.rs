@@ -76,14 +76,26 @@ pub(super) fn publishing(words: &[String]) -> Option<(Kind, &[String])> {
     None
 }
 
-/// Whether these words are git's: `sudo git add a`. False for `curl -d @a https://x/git`.
-pub(super) fn is_gits(words: &[String]) -> bool {
-    match publishing(words) {
-        Some((kind, _arguments)) => kind.is_gits(),
-        None => words
-            .iter()
-            .any(|word| word == "git" || word.ends_with("bin/git")),
+/// Programs that run another one.
+const WRAPPERS: [&str; 12] = [
+    "command", "doas", "env", "exec", "flock", "ionice", "nice", "nohup", "stdbuf", "sudo",
+    "timeout", "xargs",
+];
+
+/// The arguments of git, or of `jj` if that publishes: `add` and `a` of `sudo -n git add a`. None if
+/// the words are another program's: `rg git a`, `curl -d @a https://x/git`.
+pub(super) fn gits_arguments(words: &[String]) -> Option<&[String]> {
+    if let Some((kind, arguments)) = publishing(words) {
+        return Some(arguments).filter(|_| kind.is_gits());
     }
+    let first = words.first()?;
+    let git = if WRAPPERS.contains(&program(first)) {
+        words.iter().position(|word| program(word) == "git")?
+    } else {
+        0
+    };
+    let (name, arguments) = words.get(git..)?.split_first()?;
+    Some(arguments).filter(|_| program(name) == "git")
 }
 
 /// A program's own name: `git` of `/usr/bin/git`.
@@ -174,7 +186,7 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     match words {
         ["commit", ..] => Some(Kind::Commits),
         ["push", ..] if sends_nothing(arguments) => None,
-        ["push", _remote, refspecs @ ..] if only_delete(refspecs) => None,
+        ["push", _remote, refspecs @ ..] if only_delete(refspecs, arguments) => None,
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
         ["stash", "apply" | "branch" | "pop", ..] | ["cherry-pick" | "merge", ..] => {

@@ -26,7 +26,7 @@ pub(super) const HEAD_MOVING: [&str; 9] = [
     "worktree",
 ];
 
-/// Options of `git push` that a value follows, and no remote.
+/// Options of `git push`, `git subtree push` and `jj git push` that a value follows.
 const PUSH_OPTIONS: [&str; 10] = [
     "-b",
     "-c",
@@ -58,7 +58,10 @@ pub(super) fn sent_commits(kind: Kind, arguments: &[String]) -> Option<Sent> {
     let makes_repository = arguments.first().is_some_and(|noun| noun == "repo");
     let remote = match words.first() {
         Some(name) => Remote::Named((*name).to_owned()),
-        None if makes_repository => Remote::Unknown,
+        // `--repo=x` may be an address.
+        None if makes_repository || arguments.iter().any(|word| word.starts_with("--repo")) => {
+            Remote::Unknown
+        }
         None => Remote::Default,
     };
     let refspecs = words.get(1..).unwrap_or_default();
@@ -96,9 +99,12 @@ fn source_of(refspec: &str) -> &str {
     source.split([':', '~', '^']).next().unwrap_or_default()
 }
 
-/// Whether these refspecs only delete branches at the remote: `:gone`. False without a refspec.
-pub(super) fn only_delete(refspecs: &[&str]) -> bool {
-    !refspecs.is_empty() && refspecs.iter().all(|word| deletes(word))
+/// Whether a push with these refspecs only deletes branches at the remote: `:gone`. False without a
+/// refspec, and if the `arguments` have an option that sends more, such as `--tags`.
+pub(super) fn only_delete(refspecs: &[&str], arguments: &[String]) -> bool {
+    let sends_more =
+        has_one_of(arguments, &BRANCHES_OPTIONS) || has_one_of(arguments, &TAGS_OPTIONS);
+    !refspecs.is_empty() && !sends_more && refspecs.iter().all(|word| deletes(word))
 }
 
 /// Whether a refspec deletes a branch at the remote: `:gone`. A lone `:` pushes all branches that
@@ -125,26 +131,37 @@ pub(super) fn may_name_commit(name: &str) -> bool {
     name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The names of git's remotes to which these words give another name or address, and the other words
-/// of the command: `pub` and `https://x` of `git remote add pub https://x`. Empty for
-/// `git remote -v`.
-pub(super) fn changed_remotes(words: &[String]) -> &[String] {
+/// The names of git's remotes to which these words give another name or address, among other words:
+/// `pub` and `https://x` of `git remote add pub https://x`, and `origin` of
+/// `git config remote.origin.url x`. Any word at all means that a push without a remote may go
+/// elsewhere: `main` of `git -c branch.main.remote=x`. Empty for `git remote -v`.
+pub(super) fn changed_remotes(words: &[String]) -> Vec<String> {
     let verbs = ["add", "remove", "rename", "rm", "set-url"];
     let noun = words.iter().position(|word| word == "remote");
     let from_noun = noun.and_then(|at| words.get(at..)).unwrap_or_default();
     let verb = from_noun
         .iter()
         .position(|word| verbs.contains(&word.as_str()));
-    verb.and_then(|at| from_noun.get(at + 1..))
-        .unwrap_or_default()
+    let behind_verb = verb.and_then(|at| from_noun.get(at + 1..));
+    let mut changed = behind_verb.unwrap_or_default().to_vec();
+    for word in words {
+        let mut parts = word.split('.');
+        if let (Some("branch" | "remote"), Some(name)) = (parts.next(), parts.next()) {
+            changed.push(name.to_owned());
+        }
+    }
+    if has_one_of(words, &["branch"]) && has_one_of(words, &["-u"]) {
+        changed.push("-u".to_owned());
+    }
+    changed
 }
 
-/// Whether these words of git's only delete the branches that they name, here or at a remote, or
-/// send nothing of them: `git branch -D x`, `git push --dry-run`.
-pub(super) fn only_deletes(words: &[String]) -> bool {
-    let is_deletion = has_one_of(words, &["-D", "-d", "--delete"]);
-    (has_one_of(words, &["branch"]) && is_deletion)
-        || (has_one_of(words, &["push"]) && sends_nothing(words))
+/// Whether git, with these arguments, only deletes the branches that they name, here or at a remote,
+/// or sends nothing of them: `branch -D x`, `push --dry-run`.
+pub(super) fn only_deletes(arguments: &[String]) -> bool {
+    let is_deletion = has_one_of(arguments, &["-D", "-d", "--delete"]);
+    (has_one_of(arguments, &["branch"]) && is_deletion)
+        || (has_one_of(arguments, &["push"]) && sends_nothing(arguments))
 }
 
 /// Whether `git push` sends nothing with these arguments: a dry run, or a branch is deleted there.

@@ -4,7 +4,7 @@ use super::{
     At, Call,
     folders::{BracketKind, Folders},
     noted::{Noted, Step},
-    publishing::{Kind, is_gits, program, publishing},
+    publishing::{Kind, VALUE_OPTIONS, gits_arguments, program, publishing, without_options},
     pushes::{changed_remotes, only_deletes, sent_commits},
     shells::{is_shell, may_run_heredoc},
     variables::Variables,
@@ -178,9 +178,9 @@ impl<'p> Reader<'p> {
         if has_one_of(words, &["patch"]) {
             self.noted.outputs.push(".".to_owned());
         }
-        let is_gits = is_gits(words);
+        let gits = gits_arguments(words);
         let meant_words = self.note_words(words);
-        if is_gits && only_deletes(words) {
+        if gits.is_some_and(only_deletes) {
             return;
         }
         let names = meant_words.iter().flat_map(|word| names_in(word));
@@ -189,7 +189,7 @@ impl<'p> Reader<'p> {
         let option_files = self.folders.with_paths(files_of_options(&meant_words));
         self.noted.whole_files.extend(option_files);
         // `git diff f` prints what the file has, which another command may send.
-        if is_gits && !has_one_of(words, &PRINTING) {
+        if gits.is_some_and(|arguments| !prints(arguments)) {
             // `git apply f` and `git commit -F - <f` take the text of a file that git may not have.
             // Any other file that git's words name leaves by its repository.
             if has_one_of(words, &["am", "apply", "-"]) {
@@ -295,6 +295,11 @@ impl<'p> Reader<'p> {
         let Some((option, folder)) = folder_option(words) else {
             return self.read_words(words);
         };
+        // Each level has a copy of the words.
+        if words.iter().filter(|word| *word == "-C").count() > MAX_STEPS {
+            self.noted.is_unclear = true;
+            return;
+        }
         let folders = self.meant_folders(folder);
         let before = self.folders.replace(folders);
         let mut others = words.to_vec();
@@ -312,8 +317,7 @@ impl<'p> Reader<'p> {
     /// whatever its words are: `echo git push` (one of [`READERS`]).
     fn read_words(&mut self, words: &[String]) {
         self.note_names(words);
-        let remotes = changed_remotes(words);
-        self.noted.changed_remotes.extend_from_slice(remotes);
+        self.noted.changed_remotes.extend(changed_remotes(words));
         let text = self.text_of(words);
         self.noted.texts.push(text);
         // `cat` and the like send nothing, but their text may reach a command that does.
@@ -442,6 +446,12 @@ fn folder_option(words: &[String]) -> Option<(usize, &str)> {
         .take_while(|word| *word != "commit")
         .position(|word| word == "-C")?;
     Some((option, words.get(option + 1)?))
+}
+
+/// Whether git prints what files have, with these arguments: `diff a`, `-C src show HEAD:a`.
+fn prints(arguments: &[String]) -> bool {
+    let words = without_options(arguments, &VALUE_OPTIONS);
+    words.first().is_some_and(|verb| PRINTING.contains(verb))
 }
 
 /// These folders, as texts. One that is no UTF-8 is left out.

@@ -27,7 +27,8 @@ pub(super) fn may_run_heredoc(shell: &str, arguments: &[&str], outputs: &[String
     }
     if shell == "ssh" {
         // The first operand is the host.
-        return operands.len() < 2 || operands.iter().any(|word| is_shell(word));
+        let mut programs = operands.iter().filter_map(|word| word.split(' ').next());
+        return operands.len() < 2 || programs.any(is_shell);
     }
     let Some(first) = operands.first() else {
         return true;

@@ -192,6 +192,7 @@ fn of_a_servers_tools_those_that_send_are_compared_by_their_input() {
         ("mcp__atlassian__addWorklogToJiraIssue", true),
         ("mcp__atlassian__editjiraissue", true),
         ("mcp__maps__address_lookup", false),
+        ("mcp__github__PRComment", true),
         ("mcp__ci__check_deployment", false),
         ("mcp__docs__insertText", true),
         ("mcp__trello__create_list", true),

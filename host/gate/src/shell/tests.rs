@@ -47,7 +47,7 @@ fn quotes_make_one_word_and_marks_end_a_command() {
         ("((a<<2))¶b", "( | ( | a 2 | ) | ) | b"),
         (
             "a \"b$(git branch --show-current)\"",
-            "$( | git branch --show-current | ) | a bHEAD",
+            "$( | git branch --show-current | ) | a b$",
         ),
         (
             "case a in¶b) c;;¶*) d;;¶esac; e",
