@@ -143,7 +143,7 @@ fn check_length(bytes: Option<Vec<u8>>, most: usize) -> Result<Option<Vec<u8>>, 
 }
 
 /// The text that bytes of a file stand for: UTF-8; or UTF-16 without its mark, as of a line in the
-/// middle of a file (see [`without_nuls`]); or if they begin with the mark of UTF-16, the text in
+/// middle of a file (see `without_nuls`); or if they begin with the mark of UTF-16, the text in
 /// UTF-16, and behind it the other one, since anybody can write such a mark. A byte that is no text
 /// becomes `U+FFFD`. Of a text without the mark that is mostly no text, such as an image, this is
 /// only what can be read, as the command `strings` prints it.

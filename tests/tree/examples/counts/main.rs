@@ -22,7 +22,7 @@ use std::{
 };
 
 /// A higher ceiling needs a commit that names the user who asked for what is in it.
-const MOST_TOKENS: usize = 180_000;
+const MOST_TOKENS: usize = 182_000;
 /// Tokens in a line of code.
 const MOST_PER_LINE: f64 = 9.3;
 const MOST_PER_LINE_OF_ROOM: f64 = 9.5;
