@@ -144,10 +144,12 @@ pub(super) fn changed_remotes(words: &[String]) -> Vec<String> {
         .position(|word| verbs.contains(&word.as_str()));
     let behind_verb = verb.and_then(|at| from_noun.get(at + 1..));
     let mut changed = behind_verb.unwrap_or_default().to_vec();
-    for word in words {
-        let mut parts = word.split('.');
-        if let (Some("branch" | "remote"), Some(name)) = (parts.next(), parts.next()) {
-            changed.push(name.to_owned());
+    if has_one_of(words, &["config", "-c"]) {
+        for word in words {
+            let mut parts = word.split('.');
+            if let (Some("branch" | "remote"), Some(name)) = (parts.next(), parts.next()) {
+                changed.push(name.to_owned());
+            }
         }
     }
     if has_one_of(words, &["branch"]) && has_one_of(words, &["-u"]) {
