@@ -135,7 +135,6 @@ impl Fault {
                 | Self::HooksOff { .. }
                 | Self::PluginOff { .. }
                 | Self::PluginGone
-                | Self::MapElsewhere { .. }
                 | Self::ManagedHooksOnly
         )
     }
