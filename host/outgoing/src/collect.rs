@@ -7,7 +7,7 @@ use crate::{
     encodings, excludes, file,
     git::{DIFF_OPTIONS, Git},
     reach::Reach,
-    refs::{Named, Refs},
+    refs::{Named, Refs, object_name},
     scratch::Scratch,
     settings::{self, PushSettings},
     taken::Taken,
@@ -400,10 +400,11 @@ impl Collector<'_> {
                 place: Place::TagMessage(tag.short_name().to_owned()),
                 text: message.to_owned(),
             });
-            targets.extend(target.map(|found| Named {
-                name: tag.name.clone(),
-                object: found.to_owned(),
-            }));
+            for found in target {
+                let name = tag.name.clone();
+                let object = object_name(found)?;
+                targets.push(Named { name, object });
+            }
         }
         Ok(targets)
     }

@@ -1,7 +1,7 @@
 //! What git may read: on Linux, the kernel refuses it everything else. A project can put a link in
 //! the place of a folder while git looks, and git then reads through the link.
 
-use crate::{Repository, Uncollected, file};
+use crate::{Repository, Uncollected, file, repository::common_if_repository};
 use std::{
     ffi::OsStr,
     fs, io,
@@ -10,8 +10,23 @@ use std::{
     thread,
 };
 
-/// Where git, its libraries and its settings of the system are.
-const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/dev", "/etc", "/lib", "/lib64", "/opt", "/usr"];
+/// Where git and its libraries are. Others may have put something of theirs beside them: homes in
+/// `/usr`, or a text in `/dev/shm`.
+const SYSTEM_FOLDERS: [&str; 13] = [
+    "/bin",
+    "/dev/null",
+    "/etc/ld.so.cache",
+    "/lib",
+    "/lib64",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/local/bin",
+    "/usr/local/lib",
+    "/usr/local/libexec",
+    "/usr/share/git-core",
+];
 
 /// The bytes of a file that names further folders of objects.
 const MAX_ALTERNATES: usize = 64 << 10;
@@ -62,12 +77,12 @@ impl Reach {
     }
 }
 
-/// Opens a folder that no link leads to: what is opened is what was judged by its path.
+/// Opens a folder or file that no link leads to: what is opened is what was judged by its path.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "nothing is read there")]
 fn without_links(folder: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
     Ok(opened?)
 }
@@ -79,16 +94,18 @@ fn without_links(_: &Path) -> io::Result<OwnedFd> {
 }
 
 /// The folder `objects`, and those from which it has objects by `info/alternates`, from which these
-/// have objects, and so on, at most [`MAX_FOLDERS`]. Each has to be called `objects`, without links:
-/// a shell could name any other folder there. What is in another repository's folder, nobody gets
-/// who does not know the name of an object.
+/// have objects, and so on, at most [`MAX_FOLDERS`]. Each has to be called `objects`, without links,
+/// in a folder that is a repository: a shell could name any other folder there. What is in another
+/// repository's folder, nobody gets who does not know the whole name of an object.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn folders_of_objects(objects: &Path) -> Result<Vec<PathBuf>, Uncollected> {
     let mut folders = Vec::new();
     let mut left: Vec<PathBuf> = fs::canonicalize(objects).into_iter().collect();
     while let Some(folder) = left.pop() {
         let is_known = folders.contains(&folder) || folders.len() == MAX_FOLDERS;
-        if is_known || !folder.ends_with("objects") {
+        let repository = folder.parent().map(common_if_repository);
+        let is_of_repository = matches!(repository, Some(Ok(Some(_))));
+        if is_known || !folder.ends_with("objects") || !is_of_repository {
             continue;
         }
         let bytes = file::contents(&folder.join("info/alternates"), MAX_ALTERNATES)?;

@@ -308,13 +308,10 @@ fn in_progress(git: &Path) -> Result<Vec<Named>, Uncollected> {
             .iter()
             .flat_map(|text| text.lines())
         {
-            if !line.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return Err(Uncollected::Unreadable);
-            }
-            found.push(Named {
-                name: name.to_owned(),
-                object: line.to_owned(),
-            });
+            // A shorter name could be that of an object in another repository.
+            let object = object_name(line)?;
+            let name = name.to_owned();
+            found.push(Named { name, object });
         }
     }
     Ok(found)
@@ -430,7 +427,7 @@ fn resolve(
 
 /// The object's name with which a text begins: 40 hexadecimal digits, or 64 in a repository with
 /// SHA-256. A text that begins otherwise is refused.
-fn object_name(text: &str) -> Result<String, Uncollected> {
+pub(crate) fn object_name(text: &str) -> Result<String, Uncollected> {
     let word = text.split(GIT_BLANKS).next().unwrap_or_default();
     let is_name =
         matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -225,7 +225,7 @@ fn git_folder(dot_git: PathBuf, found: &fs::Metadata) -> Result<PathBuf, Uncolle
 /// [`Uncollected::Unreadable`] if HEAD or `commondir` is no regular file, or `commondir` names a
 /// folder that is not there.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
-fn common_if_repository(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
+pub(crate) fn common_if_repository(git: &Path) -> Result<Option<PathBuf>, Uncollected> {
     if !is_valid_head(&git.join("HEAD"))? {
         return Ok(None);
     }

@@ -297,3 +297,13 @@ fn settings_of_a_project_lead_to_no_file_elsewhere() {
     world.sh("ln -s ../../far .git/config.worktree; echo '[x]' >../far");
     assert_eq!(world.collect(&everything()), Err(Uncollected::Elsewhere));
 }
+
+/// Git would look for a shortened name also in the repositories of which it has objects.
+#[test]
+fn only_a_whole_name_of_a_commit_is_taken_from_a_file() {
+    let world = World::new();
+    world.sh("git rev-parse HEAD >.git/MERGE_HEAD");
+    assert!(world.collect(&everything()).is_ok());
+    world.sh("git rev-parse --short=7 HEAD >.git/MERGE_HEAD");
+    assert_eq!(world.collect(&everything()), Err(Uncollected::Unreadable));
+}

@@ -277,7 +277,7 @@ const SETUPS: [Setup; 57] = [
         "git clone -q --shared . ../b1; git clone -q --shared ../b1 ../b2
         mv .git/objects ../objects.old; mkdir -p .git/objects/info
         echo \"$(cd ../b2 && pwd)/.git/objects\" >.git/objects/info/alternates
-        mkdir ../old; mv ../objects.old ../old/objects
+        mkdir ../old; cp -R .git/HEAD .git/refs ../old; mv ../objects.old ../old/objects
         echo \"$(cd ../old && pwd)/objects\" >../b1/.git/objects/info/alternates",
     ),
     said(
