@@ -22,7 +22,7 @@ pub(super) fn install_plugin(world: &World) {
     private_directory(&copy);
     let entry = json!([{ "scope": "user", "installPath": copy }]);
     let installed = json!({ "version": 2, "plugins": { "keyhole@keyhole": entry } });
-    let source = json!({ "source": "github", "repo": "keyhole-mcp/keyhole" });
+    let source = json!({ "source": "github", "repo": "acme/keyhole" });
     let known = json!({ "keyhole": { "source": source } });
     world.write(
         ".claude/plugins/installed_plugins.json",
