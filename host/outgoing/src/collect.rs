@@ -400,7 +400,7 @@ impl Collector<'_> {
                 place: Place::TagMessage(tag.short_name().to_owned()),
                 text: message.to_owned(),
             });
-            for found in target {
+            if let Some(found) = target {
                 let name = tag.name.clone();
                 let object = object_name(found)?;
                 targets.push(Named { name, object });
