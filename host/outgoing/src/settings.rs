@@ -12,7 +12,7 @@ use std::{
 pub(crate) const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// How many files of settings are read for one push.
-const MAX_FILES: usize = 20;
+const MAX_SETTINGS_FILES: usize = 20;
 
 /// The system's files, of the gits that are looked for.
 const SYSTEM_FILES: [&str; 3] = [
@@ -116,20 +116,13 @@ pub(crate) fn of_push(
     if has_old_remotes || names_push_in_variables() {
         return Ok(found.with_unknown());
     }
-    let mut own = own_files(repository);
-    // The last of this list is read first: the system's, then the user's, then the repository's. What
-    // is read later counts.
-    let mut files_left = own.clone();
-    files_left.reverse();
-    files_left.extend(users_files());
-    let mut included_files = Vec::new();
+    let mut queue = Queue::of(repository);
     let mut count = 0;
-    while let Some(path) = files_left.pop() {
+    while let Some(path) = queue.left.pop() {
         count += 1;
-        let is_own = own.contains(&path);
         // The project's own files have no links in their paths. Another file that is not there has
         // no settings.
-        let real = if is_own {
+        let real = if queue.own.contains(&path) {
             Some(path.clone())
         } else {
             real_path(&path)
@@ -142,40 +135,74 @@ pub(crate) fn of_push(
             read => read?,
         };
         // With too many files, the settings are not known either.
-        let Some(settings) = known.filter(|_| count <= MAX_FILES) else {
+        let Some(settings) = known.filter(|_| count <= MAX_SETTINGS_FILES) else {
             return Ok(found.with_unknown());
         };
         for setting in settings {
             // Each condition counts as true.
             let is_conditional = setting.key.starts_with("includeif.");
-            if setting.key == "include.path" || is_conditional {
-                let Some(included) = included_path(&path, &setting.value) else {
-                    return Ok(found.with_unknown());
-                };
-                if is_own {
-                    // Without this check, a project could have us read any file.
-                    let Some(real) = real_path(&included) else {
-                        continue;
-                    };
-                    if !real.starts_with(repository.top()) {
-                        return Ok(found.with_unknown());
-                    }
-                    own.push(real.clone());
-                    included_files.push(real.clone());
-                    files_left.push(real);
-                } else {
-                    included_files.push(included.clone());
-                    files_left.push(included);
-                }
+            let includes = setting.key == "include.path" || is_conditional;
+            if includes && !queue.include(&path, &setting.value) {
+                return Ok(found.with_unknown());
             }
             found.extra = found.extra.max(setting.extra());
             // Nobody knows whether a condition is true: an included file chooses no remote.
-            if !included_files.contains(&path) {
+            if !queue.included.contains(&path) {
                 found.add(setting);
             }
         }
     }
     Ok(found)
+}
+
+/// The files that are read for one push.
+struct Queue<'r> {
+    /// The checkout's folder.
+    top: &'r Path,
+    /// The project's: the repository's own, and those that these include.
+    own: Vec<PathBuf>,
+    /// Those that another one includes.
+    included: Vec<PathBuf>,
+    /// Those that are not read yet. The last is read next.
+    left: Vec<PathBuf>,
+}
+
+impl<'r> Queue<'r> {
+    /// The system's, then the user's, then the repository's: what is read later counts.
+    fn of(repository: &'r Repository) -> Self {
+        let own = own_files(repository);
+        let mut left = own.clone();
+        left.reverse();
+        left.extend(users_files());
+        Self {
+            top: repository.top(),
+            own,
+            included: Vec::new(),
+            left,
+        }
+    }
+
+    /// Adds the file that the file `from` includes by this value. False if nobody knows which file
+    /// it is, or if `from` is the project's and the file lies outside of the checkout: a project
+    /// could otherwise have us read any file.
+    fn include(&mut self, from: &Path, value: &str) -> bool {
+        let Some(mut included) = included_path(from, value) else {
+            return false;
+        };
+        if self.own.iter().any(|file| file == from) {
+            let Some(real) = real_path(&included) else {
+                return true;
+            };
+            if !real.starts_with(self.top) {
+                return false;
+            }
+            self.own.push(real.clone());
+            included = real;
+        }
+        self.included.push(included.clone());
+        self.left.push(included);
+        true
+    }
 }
 
 impl PushSettings {
