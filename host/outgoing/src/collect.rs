@@ -9,7 +9,7 @@ use crate::{
     reach::Reach,
     refs::{Named, Refs, object_name},
     scratch::Scratch,
-    settings::{self, PushSettings},
+    settings::{self, PushSettings, SettingsFiles},
     taken::Taken,
 };
 use keyhole_walk::Handle;
@@ -72,13 +72,14 @@ impl Repository {
             reach: &reach,
             budget: &mut budget,
         };
-        settings::check_checkout(self, &mut git)?;
+        let mut files = SettingsFiles::default();
+        settings::check_checkout(self, &mut files, &mut git)?;
         let mut push = None;
         if wanted.sends.is_some() {
-            push = Some(settings::of_push(self, &mut git)?);
+            push = Some(settings::of_push(self, &mut files, &mut git)?);
         }
         if !wanted.only_committed && !wanted.forces {
-            excludes::add_users(self, &mut git)?;
+            excludes::add_users(self, &mut files, &mut git)?;
         }
         let collector = Collector {
             git,

@@ -4,7 +4,7 @@ use crate::{
     Repository, Uncollected, file,
     git::Git,
     scratch::MAX_COPIED,
-    settings::{MAX_FILE_BYTES, own_files, real_path, settings_in, users_files, users_folder},
+    settings::{MAX_FILE_BYTES, SettingsFiles, own_files, real_path, users_files, users_folder},
 };
 use std::{
     env,
@@ -24,8 +24,12 @@ const OWN_PATTERNS: &str = "info/exclude";
 /// # Errors
 /// [`Uncollected::TooMuch`] if the user's patterns are more than the budget;
 /// [`Uncollected::NoScratch`] if they cannot be written.
-pub(crate) fn add_users(repository: &Repository, git: &mut Git<'_>) -> Result<(), Uncollected> {
-    let Some(mut patterns) = users_patterns(repository, git) else {
+pub(crate) fn add_users(
+    repository: &Repository,
+    files: &mut SettingsFiles,
+    git: &mut Git<'_>,
+) -> Result<(), Uncollected> {
+    let Some(mut patterns) = users_patterns(repository, files, git) else {
         return Ok(());
     };
     git.budget.take_bytes(patterns.len())?;
@@ -39,9 +43,13 @@ pub(crate) fn add_users(repository: &Repository, git: &mut Git<'_>) -> Result<()
 /// the home, is not followed, and its name must have `ignore` in it: a project can set `HOME`, and
 /// the text stands for a while where a shell may read it. None if the file is missing, too long or
 /// reached by a link, if it lies in the checkout, or if [`users_file`] knows none.
-fn users_patterns(repository: &Repository, git: &mut Git<'_>) -> Option<Vec<u8>> {
+fn users_patterns(
+    repository: &Repository,
+    files: &mut SettingsFiles,
+    git: &mut Git<'_>,
+) -> Option<Vec<u8>> {
     let home = real_path(Path::new(&env::var_os("HOME")?))?;
-    let path = users_file(repository, git, &home)?;
+    let path = users_file(repository, files, git, &home)?;
     let name = path.file_name()?.to_string_lossy();
     if !name.contains("ignore") || path.starts_with(repository.top()) {
         return None;
@@ -57,14 +65,19 @@ fn users_patterns(repository: &Repository, git: &mut Git<'_>) -> Option<Vec<u8>>
 /// None if it may be another file, or none: by this setting of the project, by a file that the
 /// project's or the user's settings include, or by a variable such as `GIT_CONFIG_GLOBAL`. None also
 /// if settings cannot be read.
-fn users_file(repository: &Repository, git: &mut Git<'_>, home: &Path) -> Option<PathBuf> {
+fn users_file(
+    repository: &Repository,
+    files: &mut SettingsFiles,
+    git: &mut Git<'_>,
+    home: &Path,
+) -> Option<PathBuf> {
     for (name, _) in env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"GIT_CONFIG") {
             return None;
         }
     }
     for path in own_files(repository) {
-        for setting in settings_in(git, &path).ok()?? {
+        for setting in files.read(git, &path).ok()?? {
             if setting.key == SETTING || setting.key.starts_with("include") {
                 return None;
             }
@@ -74,15 +87,15 @@ fn users_file(repository: &Repository, git: &mut Git<'_>, home: &Path) -> Option
     // The first file that has the setting counts, and of one file its last line.
     for path in users_files().iter().filter_map(|file| real_path(file)) {
         let mut named_here = None;
-        for setting in settings_in(git, &path).ok()?? {
+        for setting in files.read(git, &path).ok()?? {
             if setting.key.starts_with("include") {
                 return None;
             }
             if setting.key == SETTING {
-                named_here = Some(setting.value);
+                named_here = Some(&setting.value);
             }
         }
-        named = named.or(named_here);
+        named = named.or_else(|| named_here.cloned());
     }
     let Some(typed) = named else {
         return Some(users_folder(home).join("ignore"));

@@ -3,7 +3,7 @@
 
 use crate::{Extra, Repository, Uncollected, file, git::Git};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     env, fs,
     path::{Path, PathBuf},
 };
@@ -41,7 +41,13 @@ pub(crate) struct PushSettings {
     remotes: BTreeSet<String>,
 }
 
+/// The files of settings that were read for one call, each by its path. A file is read once: all
+/// that is judged by it is judged by the same state.
+#[derive(Default)]
+pub(crate) struct SettingsFiles(BTreeMap<PathBuf, Option<Vec<Setting>>>);
+
 /// A setting, such as `push.default` with `matching`.
+#[derive(Clone)]
 pub(crate) struct Setting {
     /// Its name, in small letters but for the part in quotes.
     pub(crate) key: String,
@@ -59,6 +65,7 @@ pub(crate) struct Setting {
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 pub(crate) fn check_checkout(
     repository: &Repository,
+    files: &mut SettingsFiles,
     git: &mut Git<'_>,
 ) -> Result<(), Uncollected> {
     // In a linked worktree, git reads `core.worktree` only if the extension below is set.
@@ -66,7 +73,7 @@ pub(crate) fn check_checkout(
     for path in own_files(repository) {
         // A file that git does not understand (None) counts as empty: with it, git publishes
         // nothing.
-        let found = match settings_in(git, &path) {
+        let found = match files.read(git, &path) {
             Err(Uncollected::Unreadable) => return Err(Uncollected::Elsewhere),
             read => read?.unwrap_or_default(),
         };
@@ -77,10 +84,10 @@ pub(crate) fn check_checkout(
             let is_elsewhere = match &*setting.key {
                 "attr.tree" | "core.attributesfile" => true,
                 // A message may begin with a file of the project's.
-                "commit.template" => !fs::canonicalize(repository.top().join(setting.value))
+                "commit.template" => !fs::canonicalize(repository.top().join(&setting.value))
                     .is_ok_and(|real| real.starts_with(repository.top())),
                 "core.worktree" if is_read_by_git => {
-                    let named = fs::canonicalize(repository.git.join(setting.value)).ok();
+                    let named = fs::canonicalize(repository.git.join(&setting.value)).ok();
                     named.is_none() || named != repository.checkout
                 }
                 _ => false,
@@ -107,6 +114,7 @@ pub(crate) fn check_checkout(
 /// [`Uncollected::TooSlow`], and if git cannot be started.
 pub(crate) fn of_push(
     repository: &Repository,
+    files: &mut SettingsFiles,
     git: &mut Git<'_>,
 ) -> Result<PushSettings, Uncollected> {
     let mut found = PushSettings::default();
@@ -130,7 +138,7 @@ pub(crate) fn of_push(
         let Some(path_to_read) = real else {
             continue;
         };
-        let known = match settings_in(git, &path_to_read) {
+        let known = match files.read(git, &path_to_read) {
             Err(Uncollected::Unreadable | Uncollected::TooMuch) => None,
             read => read?,
         };
@@ -148,7 +156,7 @@ pub(crate) fn of_push(
             found.extra = found.extra.max(setting.extra());
             // Nobody knows whether a condition is true: an included file chooses no remote.
             if !queue.included.contains(&path) {
-                found.add(setting);
+                found.add(setting.clone());
             }
         }
     }
@@ -202,6 +210,24 @@ impl<'r> Queue<'r> {
         self.included.push(included.clone());
         self.left.push(included);
         true
+    }
+}
+
+impl SettingsFiles {
+    /// What [`settings_in`] says of this file. If it was read before, what it said then.
+    ///
+    /// # Errors
+    /// Those of [`settings_in`].
+    pub(crate) fn read(
+        &mut self,
+        git: &mut Git<'_>,
+        path: &Path,
+    ) -> Result<Option<&[Setting]>, Uncollected> {
+        let settings = match self.0.entry(path.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unread) => unread.insert(settings_in(git, path)?),
+        };
+        Ok(settings.as_deref())
     }
 }
 
@@ -366,10 +392,7 @@ pub(crate) fn real_path(path: &Path) -> Option<PathBuf> {
 /// # Errors
 /// [`Uncollected::Unreadable`] if it is no regular file, such as a link; [`Uncollected::TooMuch`]
 /// if it has more than [`MAX_FILE_BYTES`]; and those of [`Git::run`] but `Unreadable`.
-pub(crate) fn settings_in(
-    git: &mut Git<'_>,
-    path: &Path,
-) -> Result<Option<Vec<Setting>>, Uncollected> {
+fn settings_in(git: &mut Git<'_>, path: &Path) -> Result<Option<Vec<Setting>>, Uncollected> {
     let Some(bytes) = file::contents(path, MAX_FILE_BYTES)? else {
         return Ok(Some(Vec::new()));
     };
