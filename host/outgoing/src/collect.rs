@@ -64,7 +64,7 @@ impl Repository {
         let refs = Refs::of(self, &budget)?;
         let format = refs.format();
         let git_folder = Scratch::make(self, format, scratch, &mut budget)?;
-        // The folders that git may read: on Linux, the kernel refuses it all others.
+        // The folders that git and we may read: on Linux, the kernel refuses all others.
         let reach = Reach::of(self, git_folder.path())?;
         let mut git = Git {
             scratch: &git_folder,
@@ -88,7 +88,7 @@ impl Repository {
         };
         // The user's own files are read by now. From here on, what we read ourselves lies beneath
         // the same folders as what git reads: a project chooses the names.
-        reach.start(|| Ok(collector.collect(self, folder, wanted, &refs, push.as_ref())))?
+        reach.run_within(|| Ok(collector.collect(self, folder, wanted, &refs, push.as_ref())))?
     }
 }
 

@@ -117,7 +117,7 @@ impl Git<'_> {
     fn start(&self, arguments: &[&str]) -> Result<Child, Uncollected> {
         for program in GIT_PATHS {
             let mut command = self.command(program, arguments)?;
-            match self.reach.start(|| command.spawn()) {
+            match self.reach.run_within(|| command.spawn()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 started => {
                     let child = started?;

@@ -1,5 +1,6 @@
-//! What git may read: on Linux, the kernel refuses it everything else. A project can put a link in
-//! the place of a folder while git looks, and git then reads through the link.
+//! What may be read of a project, by git and by us: on Linux, the kernel refuses everything else. A
+//! project can put a link in the place of a folder while git looks, and git then reads through the
+//! link.
 
 use crate::{Repository, Uncollected, file, repository::common_if_repository};
 use std::{
@@ -34,7 +35,7 @@ const MAX_ALTERNATES: usize = 64 << 10;
 /// How many folders of objects are looked at.
 const MAX_FOLDERS: usize = 20;
 
-/// The folders beneath which git may read.
+/// The folders beneath which files may be read.
 #[derive(Debug)]
 pub(crate) struct Reach(Vec<OwnedFd>);
 
@@ -58,17 +59,20 @@ impl Reach {
         Ok(Self(opened.collect()))
     }
 
-    /// Starts a program that can open files for reading only beneath these folders, if the kernel
-    /// has Landlock. A thread that restricts itself (`read_beneath`) does so for good, with all that
-    /// it starts: so this is a thread of its own.
-    pub(crate) fn start<T: Send>(
+    /// Runs `work`, which can open files for reading only beneath these folders, if the kernel has
+    /// Landlock. This is also so for a program that it starts. A thread that restricts itself
+    /// (`read_beneath`) does so for good: so this is a thread of its own.
+    ///
+    /// # Errors
+    /// Those of `work`, and if the thread cannot start, cannot restrict itself, or panics.
+    pub(crate) fn run_within<T: Send>(
         &self,
-        start: impl FnOnce() -> io::Result<T> + Send,
+        work: impl FnOnce() -> io::Result<T> + Send,
     ) -> io::Result<T> {
         thread::scope(|scope| {
             let restricted = thread::Builder::new().spawn_scoped(scope, || {
                 keyhole_wall::read_beneath(&self.0)?;
-                start()
+                work()
             });
             restricted?
                 .join()
