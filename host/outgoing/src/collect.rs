@@ -206,28 +206,24 @@ impl Collector<'_> {
         for number in next..=u32::MAX {
             self.git.budget.time_left()?;
             let patch = format!("rebase-apply/{number:04}");
-            if self.add_prepared(repository, &patch)?.is_none() {
+            if !self.add_prepared(repository, &patch)? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Adds the text of the file `name` in git's folder. None if there is no such file.
-    fn add_prepared(
-        &mut self,
-        repository: &Repository,
-        name: &str,
-    ) -> Result<Option<()>, Uncollected> {
+    /// Adds the text of the file `name` in git's folder. Returns whether there is such a file.
+    fn add_prepared(&mut self, repository: &Repository, name: &str) -> Result<bool, Uncollected> {
         let file = repository.git.join(name);
         let Some(bytes) = file::contents(&file, MAX_NEW_FILE)? else {
-            return Ok(None);
+            return Ok(false);
         };
         self.git.budget.take_bytes(bytes.len())?;
         let path = Path::new(".git").join(name);
         let passage = Passage::of_lines(&path, 1, None, &bytes);
         self.outgoing.passages.push(passage);
-        Ok(Some(()))
+        Ok(true)
     }
 
     /// Adds what leaves of the files that this command of git's prints as different: of each file
