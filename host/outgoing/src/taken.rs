@@ -7,9 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The characters of which one makes a word a pattern. The last one is also in names of folders,
-/// such as `[id]`.
+/// The characters of which one makes a word a pattern.
 const PATTERN_CHARACTERS: [char; 3] = ['*', '?', '['];
+
+/// Those of them that names of folders do not have: a folder may be called `[id]`.
+const SURE_CHARACTERS: [char; 2] = ['*', '?'];
 
 /// The changed and new files that a call takes.
 #[derive(Debug)]
@@ -92,8 +94,7 @@ impl Taken {
 /// before its first `[`. None if none of these is there, or if the word is empty.
 #[expect(clippy::disallowed_methods, reason = "a repository may be anybody's")]
 fn first_there(here: &Path, word: &str) -> Option<PathBuf> {
-    let [star, question_mark, _] = PATTERN_CHARACTERS;
-    for characters in [&[star, question_mark][..], &PATTERN_CHARACTERS] {
+    for characters in [&SURE_CHARACTERS[..], &PATTERN_CHARACTERS] {
         let path = normal(&here.join(fixed_part(word, characters)));
         if !word.is_empty() && fs::symlink_metadata(&path).is_ok() {
             return Some(path);
