@@ -1,7 +1,7 @@
 //! Which commands publish, by the names of programs and their first words.
 
 use super::{
-    pushes::{may_name_commit, only_delete, sends_nothing},
+    pushes::{are_deletions, may_name_commit, sends_nothing},
     reader::MAX_STEPS,
     words::has_one_of,
 };
@@ -186,7 +186,7 @@ fn kind_of_git(words: &[&str], arguments: &[String]) -> Option<Kind> {
     match words {
         ["commit", ..] => Some(Kind::Commits),
         ["push", ..] if sends_nothing(arguments) => None,
-        ["push", _remote, refspecs @ ..] if only_delete(refspecs, arguments) => None,
+        ["push", _remote, refspecs @ ..] if are_deletions(refspecs, arguments) => None,
         ["push" | "submit" | "send-email", ..]
         | ["lfs" | "p4" | "subtree", "push" | "submit", ..] => Some(Kind::Pushes),
         ["stash", "apply" | "branch" | "pop", ..] | ["cherry-pick" | "merge", ..] => {
@@ -230,7 +230,7 @@ fn kind_of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
     match (noun, verb) {
         ("api", _) if arguments.iter().any(|word| makes_api_send(word)) => Some(Kind::SendsFiles),
         ("api", _) => None,
-        _ if READING_WORDS.contains(&noun) || READING_WORDS.contains(&verb) => None,
+        _ if HUB_READING_WORDS.contains(&noun) || HUB_READING_WORDS.contains(&verb) => None,
         ("pr" | "mr" | "release", "create" | "new") => Some(Kind::SendsBranch),
         ("repo", _) if has_option(arguments, &["--push", "--source"]) => Some(Kind::SendsBranch),
         _ => Some(Kind::SendsFiles),
@@ -238,7 +238,7 @@ fn kind_of_hub(noun: &str, verb: &str, arguments: &[String]) -> Option<Kind> {
 }
 
 /// Nouns and verbs with which `gh` and `glab` send nothing of the user's.
-const READING_WORDS: [&str; 15] = [
+const HUB_READING_WORDS: [&str; 15] = [
     "auth", "browse", "checkout", "checks", "clone", "config", "diff", "download", "help", "list",
     "ls", "search", "status", "view", "watch",
 ];

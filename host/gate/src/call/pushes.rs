@@ -101,7 +101,7 @@ fn source_of(refspec: &str) -> &str {
 
 /// Whether a push with these refspecs only deletes branches at the remote: `:gone`. False without a
 /// refspec, and if the `arguments` have an option that sends more, such as `--tags`.
-pub(super) fn only_delete(refspecs: &[&str], arguments: &[String]) -> bool {
+pub(super) fn are_deletions(refspecs: &[&str], arguments: &[String]) -> bool {
     let sends_more =
         has_one_of(arguments, &BRANCHES_OPTIONS) || has_one_of(arguments, &TAGS_OPTIONS);
     !refspecs.is_empty() && !sends_more && refspecs.iter().all(|word| deletes(word))
@@ -160,7 +160,7 @@ pub(super) fn changed_remotes(words: &[String]) -> Vec<String> {
 
 /// Whether git, with these arguments, only deletes the branches that they name, here or at a remote,
 /// or sends nothing of them: `branch -D x`, `push --dry-run`.
-pub(super) fn only_deletes(arguments: &[String]) -> bool {
+pub(super) fn sends_no_branch(arguments: &[String]) -> bool {
     let is_deletion = has_one_of(arguments, &["-D", "-d", "--delete"]);
     (has_one_of(arguments, &["branch"]) && is_deletion)
         || (has_one_of(arguments, &["push"]) && sends_nothing(arguments))

@@ -5,7 +5,7 @@ use super::{
     folders::{BracketKind, Folders},
     noted::{Noted, Step},
     publishing::{Kind, VALUE_OPTIONS, gits_arguments, program, publishing, without_options},
-    pushes::{changed_remotes, only_deletes, sent_commits},
+    pushes::{changed_remotes, sends_no_branch, sent_commits},
     shells::{is_shell, may_run_heredoc},
     variables::Variables,
     words::{expand, files_of_options, forces, has_one_of, names_in, takes},
@@ -180,7 +180,7 @@ impl<'p> Reader<'p> {
         }
         let gits = gits_arguments(words);
         let meant_words = self.note_words(words);
-        if gits.is_some_and(only_deletes) {
+        if gits.is_some_and(sends_no_branch) {
             return;
         }
         let names = meant_words.iter().flat_map(|word| names_in(word));
